@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes the declarations of the C functions for Fortran and Julia from abi/ozarr.json.
 
-  tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90 and julia/OZarr/src/generated/libozarr.jl
-  tools/bindings.py --check    fails if they are not what would be written
+  tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90, libozarr.jl of Julia and docs/names.md
+  tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py)
 """
 import json, re, sys
 from pathlib import Path
+
+import names
 
 ROOT = Path(__file__).resolve().parent.parent
 ABI = ROOT / "abi" / "ozarr.json"
@@ -135,6 +137,12 @@ def julia(abi):
     for struct in abi.structs:
         out += ["", f"struct {struct['name']}"]
         out += [f"    {JULIA_NAMES.get(m['name'], m['name'])}::{abi.julia_type(m['c'])}" for m in struct["members"]] + ["end"]
+        # With keywords, so that a program names the members that it sets, and all others are 0.
+        given = [(JULIA_NAMES.get(m["name"], m["name"]), abi.julia_type(m["c"])) for m in struct["members"]]
+        default = lambda name, kind: f"sizeof({struct['name']})" if name == "struct_size" else "C_NULL" if kind.startswith("Ptr") else \
+            "Cstring(C_NULL)" if kind == "Cstring" else "false" if kind == "Bool" else "0"
+        out += [f"@inline {struct['name']}(; {', '.join(f'{n} = {default(n, k)}' for n, k in given)}) =",
+                f"    {struct['name']}({', '.join(n for n, _ in given)})"]
     out.append("")
     for function in abi.functions:
         given = ", ".join(f"{JULIA_NAMES.get(p['name'], p['name'])}::{abi.julia_type(p['c'])}" for p in function["parameters"])
@@ -145,7 +153,9 @@ def julia(abi):
 def main():
     abi = Abi(ABI)
     stale = []
-    for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi))):
+    table, problems = names.page(abi.functions)
+    problems += names.unknown_words({f["name"] for f in abi.functions} | {c["name"] for c in abi.constants} | abi.struct_names)
+    for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (names.PAGE, table)):
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.relative_to(ROOT))
@@ -154,6 +164,8 @@ def main():
             path.write_text(text)
     if "--check" in sys.argv and stale:
         sys.exit(f"tools/bindings.py: stale: {', '.join(map(str, stale))}; run tools/bindings.py")
+    if problems:
+        sys.exit("tools/bindings.py: names:\n  " + "\n  ".join(problems))
     print(f"{len(abi.functions)} functions, {len(abi.constants)} constants, {len(abi.structs)} structs"
           + (f"; written: {', '.join(map(str, stale))}" if stale else ""))
 

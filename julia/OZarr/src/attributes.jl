@@ -19,7 +19,34 @@ Base.getindex(a::Attributes, name::AbstractString) = haskey(a, name) ? _value(a,
 Base.get(a::Attributes, name::AbstractString, default) = haskey(a, name) ? _value(a, name) : default
 _value(a, name) = json_parse(_text((buf, cap, len) -> ozarr_attr_get_json(a.node, name, buf, cap, len)))
 
-Base.setindex!(a::Attributes, value, name::AbstractString) = (_check(ozarr_attr_set_json(a.node, name, json_text(value))); a)
+Base.setindex!(a::Attributes, value, name::AbstractString) = (_check(_set_attribute(a.node, name, value)); a)
+
+# Numbers keep their type's digits; and the library decides about NaN, which JSON does not have.
+const _attribute_number = Union{Int8,Int16,Int32,Int64,UInt8,UInt16,UInt32,UInt64,Float32,Float64}
+_set_attribute(node, name, value) = ozarr_attr_set_json(node, name, json_text(value))
+_set_attribute(node, name, value::Bool) = ozarr_attr_set_bool(node, name, value)
+function _set_attribute(node, name, value::T) where {T<:_attribute_number}
+    one = Ref(value)
+    return GC.@preserve one ozarr_attr_set_numbers(node, name, _type_number(T), Base.unsafe_convert(Ptr{Cvoid}, one), OZARR_SINGLE)
+end
+function _set_attribute(node, name, values::AbstractVector{T}) where {T<:_attribute_number}
+    list = Vector(values)
+    return GC.@preserve list ozarr_attr_set_numbers(node, name, _type_number(T), Ptr{Cvoid}(pointer(list)), length(list))
+end
+
+"""
+    OZarr.together(f, node)
+
+Calls `f(node.attrs)`; what it sets and deletes is stored in one write, afterwards.
+"""
+function together(f, node::Node)
+    _check(ozarr_attrs_begin(node))
+    try
+        return f(node.attrs)
+    finally
+        _check(ozarr_attrs_commit(node))
+    end
+end
 
 function Base.delete!(a::Attributes, name::AbstractString)
     haskey(a, name) && _check(ozarr_attr_erase(a.node, name))

@@ -1,6 +1,8 @@
-# Reading and writing by indices: integers, colons and ranges, with steps, too. Dimensions are reversed here.
+# Reading and writing by indices: integers, colons, ranges with steps, lists, masks. Dimensions are reversed here.
 
 const Index = Union{Integer,Colon,AbstractRange{<:Integer}}
+
+# ---- regions -------------------------------------------------------------------------------------------------------
 
 # (first, length, step) of an index along a dimension of that length.
 @inline _part(i::Integer, n) = (Int64(i), Int64(1), Int64(1))
@@ -10,6 +12,7 @@ const Index = Union{Integer,Colon,AbstractRange{<:Integer}}
 @inline _inside(i::Integer, n) = 1 <= i <= n
 @inline _inside(::Colon, n) = true
 @inline _inside(r::AbstractRange{<:Integer}, n) = isempty(r) || (1 <= first(r) <= n && 1 <= last(r) <= n)
+_inside(list::AbstractArray{<:Integer}, n) = all(i -> 1 <= i <= n, list)
 
 # The lengths of the result: an integer takes a dimension away.
 @inline _lengths(::Tuple{}, ::Tuple{}) = ()
@@ -33,87 +36,199 @@ end
     step = Ref(ntuple(d -> parts[N+1-d][3], Val(N)))
     apart = Ref(strides === nothing ? ntuple(_ -> Int64(0), Val(N)) : ntuple(d -> Int64(strides[N+1-d]), Val(N)))
     status = GC.@preserve start shape step apart begin
-        region = Ref(ozarr_region(sizeof(ozarr_region), _pointer(start), _pointer(shape), _pointer(step)))
-        memory = Ref(ozarr_memory(sizeof(ozarr_memory), data, bytes, offset, strides === nothing ? Ptr{Int64}(C_NULL) : _pointer(apart),
-            OZARR_ORDER_C, _type_number(E), OZARR_OVERFLOW_ERROR, Int32(0), C_NULL, Cstring(C_NULL)))
+        region = Ref(ozarr_region(start = _pointer(start), shape = _pointer(shape), step = _pointer(step)))
+        memory = Ref(ozarr_memory(data = data, size = bytes, offset = offset, strides = strides === nothing ? Ptr{Int64}(C_NULL) : _pointer(apart),
+            type_ = _type_number(E), dtype = _dtype_pointer(E)))
         call(z, region, memory)
     end
-    status == OZARR_OK && return nothing
+    return _bounded(status, z, I)
+end
+
+@inline _pointer(numbers::Ref) = Ptr{Int64}(Base.unsafe_convert(Ptr{Cvoid}, numbers))
+
+# A failure as an exception: a region outside of the array as Julia's own.
+@inline _bounded(status, z, I) = status == OZARR_OK ? nothing : _unbounded(status, z, I)
+@noinline function _unbounded(status, z, I)
     e = _error()
     status == OZARR_ERR_BOUNDS && throw(BoundsError(z, I))
     throw(e)
 end
 
-@inline _pointer(numbers::Ref) = Ptr{Int64}(Base.unsafe_convert(Ptr{Cvoid}, numbers))
+# ---- kinds of indices ----------------------------------------------------------------------------------------------
+
+# Elements that are named one by one.
+struct Points{A}
+    at::A # of CartesianIndex
+end
+
+# What the indices select, in one of four forms: a tuple of `Index`; one with lists of integers, too; `Points`; `Whole` (`z[:]`).
+struct Whole end
+@inline _selection(z::ZArray{T,N}, I::NTuple{N,Index}) where {T,N} = any(i -> i isa Bool, I) ? _refused(z, I) : I
+function _selection(z::ZArray{T,N}, I::Tuple) where {T,N}
+    if length(I) == 1 && N != 1
+        i = I[1]
+        i isa Colon && return Whole()
+        i isa AbstractArray{Bool} && return size(i) == size(z) ? Points(findall(i)) : throw(BoundsError(z, I))
+        i isa AbstractArray{<:CartesianIndex{N}} && return Points(i)
+        i isa Integer && !(i isa Bool) && return checkbounds(Bool, z, i) ? Tuple(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
+        i isa AbstractArray{<:Integer} && return checkbounds(Bool, z, i) ? Points(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
+    end
+    all(i -> i isa Union{Index,AbstractArray{<:Integer},AbstractArray{Bool},CartesianIndex} && !(i isa Bool), I) || _refused(z, I)
+    for (d, i) in enumerate(I)
+        i isa AbstractArray{Bool} && length(I) == N && length(i) != size(z, d) && throw(BoundsError(z, I))
+    end
+    J = map(_list_or_range, to_indices(z, I))
+    length(J) == N || throw(DimensionMismatch("found $(length(J)) indices, expected $N, the dimensions of the array"))
+    return J
+end
+_refused(z, I) = throw(ArgumentError("the indices of a ZArray are integers, ranges, colons, lists of integers and masks; found $(map(typeof, I))"))
+
+_list_or_range(i::Index) = i
+_list_or_range(list::AbstractArray{<:Integer}) = list isa Array ? list : collect(list)
+
+_shape(J) = map(length, Base.index_shape(J...))
 
 # ---- reading -------------------------------------------------------------------------------------------------------
 
 @inline function Base.getindex(z::ZArray{T,N}, I::Vararg{Integer,N}) where {T,N}
+    I isa Tuple{Vararg{Int}} || any(i -> i isa Bool, I) && _refused(z, I)
+    return _read_one(z, I)
+end
+Base.getindex(z::ZArray{T,N}, I...) where {T,N} = _read(z, _selection(z, I))
+
+@inline function _read_one(z::ZArray{T,N}, I) where {T,N}
     value = Ref{T}()
     GC.@preserve value _transfer(ozarr_array_read_ex, z, I, _parts(z, I), T, Base.unsafe_convert(Ptr{Cvoid}, value), sizeof(T), 0, nothing)
     return value[]
 end
 
-function Base.getindex(z::ZArray{T,N}, I::Index...) where {T,N}
+_read(z::ZArray{T,N}, I::NTuple{N,Integer}) where {T,N} = _read_one(z, I)
+_read(z::ZArray, ::Whole) = vec(Array(z))
+function _read(z::ZArray{T,N}, I::NTuple{N,Index}) where {T,N}
     parts = _parts(z, I)
     out = Array{T}(undef, _lengths(parts, I))
     GC.@preserve out _transfer(ozarr_array_read_ex, z, I, parts, T, Ptr{Cvoid}(pointer(out)), sizeof(out), 0, nothing)
     return out
 end
 
-Base.getindex(z::ZArray, I...) = throw(ArgumentError("the indices of a ZArray are integers, ranges and colons; found $(map(typeof, I))"))
+function _read(z::ZArray{T,N}, J::NTuple{N,Any}) where {T,N}
+    out = Array{T}(undef, _shape(J))
+    _listed(ozarr_array_read_orthogonal, z, J, out)
+    return out
+end
+
+function _read(z::ZArray{T,N}, points::Points) where {T,N}
+    out = Array{T}(undef, size(points.at))
+    _at_points(ozarr_array_read_points, z, points, out)
+    return out
+end
+
+# One call with a list of indices for each dimension, and contiguous memory.
+function _listed(call, z::ZArray{T,N}, J, x::Array{E}) where {T,N,E}
+    all(map(_inside, J, size(z))) || throw(BoundsError(z, J))
+    lists = [Int64[i - 1 for i in (J[d] isa Colon ? (1:size(z, d)) : J[d])] for d in N:-1:1]
+    counts = Int64[length(list) for list in lists]
+    # The memory of an empty list may be nowhere, which would be all.
+    pointers = Ptr{Int64}[pointer(isempty(list) ? push!(list, 0) : list) for list in lists]
+    return GC.@preserve lists x _bounded(call(z, counts, pointers, _contiguous(x)), z, J)
+end
+
+# One call with the coordinates of points, and contiguous memory.
+function _at_points(call, z::ZArray{T,N}, points::Points, x::Array{E}) where {T,N,E}
+    at = Int64[p[N+1-d] - 1 for d in 1:N, p in vec(points.at)]
+    return GC.@preserve x _bounded(call(z, at, length(points.at), _contiguous(x)), z, (points.at,))
+end
+
+_contiguous(x::Array{E}) where {E} = Ref(ozarr_memory(data = pointer(x), size = sizeof(x), type_ = _type_number(E), dtype = _dtype_pointer(E)))
 
 "The whole array."
-Base.Array(z::ZArray{T,N}) where {T,N} = N == 0 ? fill(z[]) : z[ntuple(_ -> Colon(), N)...]
+Base.Array(z::ZArray{T,N}) where {T,N} = N == 0 ? fill(z[]) : _read(z, ntuple(_ -> Colon(), N))
 Base.collect(z::ZArray) = Array(z)
 
 """
     copyto!(x, z, indices...)
 
-Reads a region (without indices: the whole array) to `x`, an array or a view of it, which has to have the region's size.
+Reads a region (without indices: the whole array) to `x`, an array or a view of it, which has to have the region's size. Numbers are
+converted; one that an integer type of `x` cannot hold is an `InexactError`.
 """
-function Base.copyto!(x::AbstractArray, z::ZArray{T,N}, I::Index...) where {T,N}
+Base.copyto!(x::AbstractArray, z::ZArray, I::Index...) = _copyto!(x, z, I)
+Base.copyto!(x::PermutedDimsArray, z::ZArray) = _copyto!(x, z, ())
+function _copyto!(x, z::ZArray{T,N}, I) where {T,N}
     all_ = isempty(I) ? ntuple(_ -> Colon(), N) : I
     parts = _parts(z, all_)
     lengths = _lengths(parts, all_)
     size(x) == lengths || throw(DimensionMismatch("the variable has the size $(size(x)), expected that of the region, $lengths"))
-    _direct(x) || throw(ArgumentError("cannot read to a $(typeof(x)), expected an Array or a view of one"))
-    _strided(ozarr_array_read_ex, z, all_, parts, x)
+    if _takes(x, T)
+        _strided(ozarr_array_read_ex, z, all_, parts, x)
+    elseif isempty(lengths)
+        x[] = _read(z, all_)
+    else
+        copyto!(x, _read(z, all_))
+    end
     return x
 end
 
+# Whether the library can read elements of T to where those of x lie, and write them from there.
+_takes(x, ::Type{T}) where {T} = _direct(x) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(eltype(x), T))
+_gives(x, ::Type{T}) where {T} = _direct(x) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(T, eltype(x)))
+
+_direct(::Array) = true
+_direct(x::SubArray) = parent(x) isa Array && x isa StridedArray
+_direct(::Any) = false
+
 # ---- writing -------------------------------------------------------------------------------------------------------
 
-function Base.setindex!(z::ZArray{T,N}, x::AbstractArray, I::Index...) where {T,N}
+# Values are converted as Julia does it: 2.7 into an array of integers is an InexactError, not 2.
+Base.setindex!(z::ZArray, x, I...) = (_write(z, x, _selection(z, I)); z)
+
+_write(z::ZArray, x, ::Whole) = _write(z, x isa AbstractArray ? reshape(x, size(z)) : x, ntuple(_ -> Colon(), ndims(z)))
+function _write(z::ZArray{T,N}, x::AbstractArray, I::NTuple{N,Index}) where {T,N}
     parts = _parts(z, I)
     lengths = _lengths(parts, I)
     Base.setindex_shape_check(x, lengths...)
     # What the library cannot take as it lies is made an Array of the array's type first.
-    y = _direct(x) && _has_number(eltype(x)) ? x : convert(Array{T}, x)
+    y = _gives(x, T) ? x : convert(Array{T}, x)
     if size(y) == lengths
         _strided(ozarr_array_write_ex, z, I, parts, y)
     else # other dimensions of length 1
         y = y isa Array ? y : Array(y)
         GC.@preserve y _transfer(ozarr_array_write_ex, z, I, parts, eltype(y), Ptr{Cvoid}(pointer(y)), sizeof(y), 0, nothing)
     end
-    return x
 end
 
 # One value for all elements of the region.
-function Base.setindex!(z::ZArray{T,N}, x::Number, I::Index...) where {T,N}
+function _write(z::ZArray{T,N}, x, I::NTuple{N,Index}) where {T,N}
     parts = _parts(z, I)
-    value = Ref(_has_number(typeof(x)) ? x : convert(T, x))
-    GC.@preserve value _transfer(ozarr_array_write_ex, z, I, parts, typeof(value[]), Base.unsafe_convert(Ptr{Cvoid}, value), sizeof(value[]), 0,
-        ntuple(_ -> 0, N))
-    return x
+    value = Ref(convert(T, x))
+    GC.@preserve value _transfer(ozarr_array_write_ex, z, I, parts, T, Base.unsafe_convert(Ptr{Cvoid}, value), sizeof(T), 0, ntuple(_ -> 0, N))
 end
 
-Base.setindex!(z::ZArray, x, I...) = throw(ArgumentError("the indices of a ZArray are integers, ranges and colons, and the value a number or an array; found $(typeof(x)) at $(map(typeof, I))"))
+function _write(z::ZArray{T,N}, x, J::NTuple{N,Any}) where {T,N}
+    lengths = _shape(J)
+    x isa AbstractArray && Base.setindex_shape_check(x, lengths...)
+    _listed(ozarr_array_write_orthogonal, z, J, _values(T, x, lengths))
+end
 
-# Whether the library can take the elements where they lie.
-_direct(::Array) = true
-_direct(x::SubArray) = parent(x) isa Array && x isa StridedArray
-_direct(::Any) = false
+function _write(z::ZArray{T,N}, x, points::Points) where {T,N}
+    x isa AbstractArray && length(x) != length(points.at) &&
+        throw(DimensionMismatch("found $(length(x)) values, expected $(length(points.at)), one for each point"))
+    _at_points(ozarr_array_write_points, z, points, _values(T, x, size(points.at)))
+end
+
+_values(::Type{T}, x::AbstractArray, _) where {T} = x isa Array && _gives(x, T) ? x : convert(Array{T}, x)
+_values(::Type{T}, x, lengths) where {T} = fill(convert(T, x), lengths)
+
+"Writes the whole array."
+Base.copyto!(z::ZArray, x::AbstractArray) = _fill_whole(z, x)
+Base.copyto!(z::ZArray, x::ZArray) = _fill_whole(z, Array(x))
+function _fill_whole(z::ZArray{T,N}, x) where {T,N}
+    size(x) == size(z) || throw(DimensionMismatch("the variable has the size $(size(x)), expected that of the array, $(size(z))"))
+    _write(z, N == 0 ? x[] : x, ntuple(_ -> Colon(), N))
+    return z
+end
+
+"Writes one value to all elements."
+Base.fill!(z::ZArray{T,N}, value) where {T,N} = (_write(z, convert(T, value), ntuple(_ -> Colon(), N)); z)
 
 # Moves an Array or a view, whose dimensions are those of the region that are not integers.
 function _strided(call, z::ZArray{T,N}, I, parts, x) where {T,N}
@@ -132,31 +247,4 @@ function _strided(call, z::ZArray{T,N}, I, parts, x) where {T,N}
     isempty(x) && return _strided(call, z, I, parts, Array{E}(undef, size(x)))
     GC.@preserve x _transfer(call, z, I, parts, E, Ptr{Cvoid}(pointer(x)) - below, below + above + sizeof(E), below, apart)
     return nothing
-end
-
-# ---- growing -------------------------------------------------------------------------------------------------------
-
-"Changes the size. What is cut off is erased."
-function Base.resize!(z::ZArray{T,N}, dims::Integer...) where {T,N}
-    length(dims) == N || throw(DimensionMismatch("found $(length(dims)) lengths, expected $N, the dimensions of the array"))
-    _check(ozarr_array_resize(z, _reversed(dims), 0))
-    return z
-end
-
-"""
-    append!(z, x; dim = ndims(z))
-
-Makes dimension `dim` longer and writes `x` there: of as many dimensions as the array; or of one less, for one slab.
-"""
-function Base.append!(z::ZArray{T,N}, x::AbstractArray; dim::Integer = N) where {T,N}
-    1 <= dim <= N || throw(ArgumentError("dim is $dim, expected 1 to $N"))
-    ndims(x) in (N, N - 1) || throw(DimensionMismatch("the variable has $(ndims(x)) dimensions, expected $N, or $(N - 1) for one slab"))
-    n = size(z)
-    count = ndims(x) == N ? size(x, dim) : 1
-    slab = ntuple(d -> d == dim ? count : n[d], N)
-    others = ndims(x) == N ? slab : ntuple(k -> slab[k < dim ? k : k + 1], N - 1)
-    size(x) == others || throw(DimensionMismatch("the variable has the size $(size(x)), expected $others"))
-    y = x isa Array && _has_number(eltype(x)) ? x : _has_number(eltype(x)) ? Array(x) : convert(Array{T}, x)
-    GC.@preserve y _check(ozarr_array_append(z, N - dim, count, _type_number(eltype(y)), Ptr{Cvoid}(pointer(y)), sizeof(y)))
-    return z
 end

@@ -1,112 +1,40 @@
-# Handles: stores, groups, arrays. Opening, creating, what they are like.
-
-const _types = (Bool => OZARR_BOOL, Int8 => OZARR_INT8, Int16 => OZARR_INT16, Int32 => OZARR_INT32, Int64 => OZARR_INT64,
-    UInt8 => OZARR_UINT8, UInt16 => OZARR_UINT16, UInt32 => OZARR_UINT32, UInt64 => OZARR_UINT64, Float16 => OZARR_FLOAT16,
-    Float32 => OZARR_FLOAT32, Float64 => OZARR_FLOAT64, ComplexF32 => OZARR_COMPLEX64, ComplexF64 => OZARR_COMPLEX128)
-
-for (T, number) in _types
-    @eval _type_number(::Type{$T}) = $number
-end
-_type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64; found $T"))
-
-# Elements of variable length; see varlen.jl.
-_type_number(::Type{String}) = OZARR_STRING
-_type_number(::Type{Vector{UInt8}}) = OZARR_BYTES
-
-# Bytes, text, times, numbers that Julia does not have: as they are stored.
-_type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
-
-_has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
-
-function _type_of(number)
-    number in (OZARR_STRING, OZARR_JSON) && return String
-    number in (OZARR_BYTES, OZARR_LIST) && return Vector{UInt8}
-    for (T, n) in _types
-        n == number && return T
-    end
-    error("the type number $number is none that this package knows")
-end
-
-"A place that holds a hierarchy: a folder (`OZarr.store`), or memory (`OZarr.memory`)."
-mutable struct Store
-    handle::Ptr{Cvoid}
-    Store(handle::Ptr{Cvoid}) = finalizer(s -> _release(s, ozarr_store_free), new(handle))
-end
-
-"A group: a folder of arrays and groups. `g[\"name\"]`, `keys(g)`, `haskey(g, \"name\")`, `g.attrs`."
-mutable struct ZGroup
-    handle::Ptr{Cvoid}
-    ZGroup(handle::Ptr{Cvoid}) = finalizer(g -> _release(g, ozarr_group_free), new(handle))
-end
-
-"""
-An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes and text of one length, times, and
-numbers that Julia does not have are tuples of `UInt8`, as they are stored. Text of any length is `String`, JSON values are their text, bytes (and lists of numbers) of any
-length are `Vector{UInt8}`.
-"""
-mutable struct ZArray{T,N}
-    handle::Ptr{Cvoid}
-    ZArray{T,N}(handle::Ptr{Cvoid}) where {T,N} = finalizer(z -> _release(z, ozarr_array_free), new{T,N}(handle))
-end
-
-# A node is passed to the library itself: so it lives as long as the call, and is not finalized in between.
-Base.unsafe_convert(::Type{Ptr{Cvoid}}, node::Union{Store,ZGroup,ZArray}) = getfield(node, :handle)
-
-function _release(node, free)
-    handle, node.handle = getfield(node, :handle), C_NULL
-    handle == C_NULL || free(handle)
-    return nothing
-end
-
-function _array(handle::Ptr{Cvoid})
-    rank, number, bytes = Ref{Int32}(0), Ref{Int32}(0), Ref{Csize_t}(0)
-    status = ozarr_array_rank(handle, rank)
-    status == OZARR_OK && (status = ozarr_array_type(handle, number))
-    status == OZARR_OK && (status = ozarr_array_item_size(handle, bytes))
-    if status != OZARR_OK
-        e = _error()
-        ozarr_array_free(handle)
-        throw(e)
-    end
-    as_stored = OZARR_COMPLEX128 < number[] <= OZARR_BY_DTYPE
-    return ZArray{as_stored ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
-end
-
-# Calls `open(reference)` and gives what it puts there.
-function _opened(open)
-    out = Ref{Ptr{Cvoid}}(C_NULL)
-    _check(open(out))
-    return out[]
-end
-
-# ---- opening -------------------------------------------------------------------------------------------------------
+# Stores, groups and arrays: opening, listing, erasing, what they are like.
 
 """
     OZarr.open(location; mode = "r")
     OZarr.open(f, location; mode = "r")
 
-Opens what stands at `location`, an array or a group; mode "r+" is for writing, too. With a function, calls it and closes afterwards.
+Opens the array or the group at `location`; mode "r+" is for writing, too. With a function, calls it and closes afterwards.
 """
-function open(location::AbstractString; mode::AbstractString = "r")
-    array, group = Ref{Ptr{Cvoid}}(C_NULL), Ref{Ptr{Cvoid}}(C_NULL)
-    _check(ozarr_node_open(location, mode, array, group))
-    return array[] != C_NULL ? _array(array[]) : ZGroup(group[])
-end
+open(location::AbstractString; mode::AbstractString = "r") = _node((array, group) -> ozarr_node_open(location, mode, array, group))
+open(f::Function, location::AbstractString; mode::AbstractString = "r") = _closing(f, open(location; mode = mode))
 
-function open(f::Function, location::AbstractString; mode::AbstractString = "r")
-    node = open(location; mode = mode)
-    try
-        return f(node)
-    finally
-        close(node)
+"""
+    OZarr.store(location; mode = "r", context = nothing, options...)
+
+Opens a store; mode "r+" is for writing, too. `options` are those of `ozarr_store_open_ex`, such as `var"file.sync" = "each"`, or a
+dictionary: `OZarr.store("run.zarr", Dict("file.sync" => "each"))`.
+"""
+function store(location::AbstractString, options::AbstractDict = Dict{String,String}(); mode::AbstractString = "r", context::Union{Nothing,Context} = nothing, more...)
+    texts = String[]
+    for (key, value) in Iterators.flatten((options, more))
+        push!(texts, String(key), string(value))
     end
+    return Store(_with_texts(texts) do list
+        push!(list, C_NULL)
+        _opened(out -> ozarr_store_open_ex(something(context, C_NULL), location, mode, list, out))
+    end)
 end
-
-"Opens a place that holds a hierarchy; mode \"r+\" is for writing, too."
-store(location::AbstractString; mode::AbstractString = "r") = Store(_opened(out -> ozarr_store_open(location, mode, out)))
 
 "An empty store in memory."
 memory() = Store(_opened(out -> ozarr_store_memory(out)))
+
+# `use(pointers)` to texts that end in NUL, and live as long as the call.
+function _with_texts(use, texts)
+    kept = [Base.cconvert(Cstring, String(t)) for t in texts]
+    return GC.@preserve kept use(Ptr{UInt8}[Base.unsafe_convert(Cstring, t) |> pointer_of for t in kept])
+end
+pointer_of(text::Cstring) = convert(Ptr{UInt8}, text)
 
 function Base.getindex(s::Store, path::AbstractString)
     kind = _kind(s, path)
@@ -114,11 +42,7 @@ function Base.getindex(s::Store, path::AbstractString)
     return _array(_opened(out -> ozarr_array_open_at(s, path, out)))
 end
 
-function _kind(s::Store, path)
-    kind = Ref{Int32}(0)
-    _check(ozarr_store_node_kind(s, path, kind))
-    return kind[]
-end
+_kind(s::Store, path) = _number(out -> ozarr_store_node_kind(s, path, out), Int32)
 
 Base.haskey(s::Store, path::AbstractString) = _kind(s, path) != OZARR_NODE_KIND_NONE
 Base.delete!(s::Store, path::AbstractString) = (_check(ozarr_store_node_erase(s, path)); s)
@@ -131,38 +55,49 @@ function Base.getindex(g::ZGroup, path::AbstractString)
     return ZGroup(_opened(o -> ozarr_group_open_group(g, path, o)))
 end
 
-# Calls `f(name, kind)` for every child.
-function _children(f, g::ZGroup)
-    iter = _opened(out -> ozarr_group_list_nodes(g, C_NULL, 1, out))
+# `f()`, or `default()` where nothing is there.
+function _or_missing(f, default)
     try
-        more, kind = Ref(false), Ref{Int32}(0)
+        return f()
+    catch e
+        e isa OZarrError && e.status == OZARR_ERR_NOT_FOUND || rethrow()
+    end
+    return default()
+end
+
+Base.get(default::Base.Callable, g::Union{ZGroup,Store}, path::AbstractString) = _or_missing(() -> g[path], default)
+Base.get(g::Union{ZGroup,Store}, path::AbstractString, default) = get(() -> default, g, path)
+Base.haskey(g::ZGroup, path::AbstractString) = _or_missing(() -> (close(g[path]); true), () -> false)
+"Erases the node at a path below the group, with everything below it."
+Base.delete!(g::ZGroup, path::AbstractString) = (_check(ozarr_group_erase(g, path)); g)
+
+const _kinds = Dict(OZARR_NODE_KIND_ARRAY => :array, OZARR_NODE_KIND_GROUP => :group)
+
+"""
+    OZarr.nodes(group; pattern = nothing, depth = 1)
+
+The nodes below a group as a vector of `path => kind`, sorted by path: `:array`, `:group`, or the message why the node cannot be understood. A negative
+`depth` is any; `pattern` is as for `ozarr_group_list_nodes`: `"*/t"`, `"**/t"`.
+"""
+function nodes(g::ZGroup; pattern::Union{Nothing,AbstractString} = nothing, depth::Integer = 1)
+    iter = _opened(out -> ozarr_group_list_nodes(g, something(pattern, C_NULL), depth, out))
+    found = Pair{String,Union{Symbol,String}}[]
+    try
+        more = Ref(false)
         while true
             _check(ozarr_node_iter_next(iter, more))
-            more[] || return
-            _check(ozarr_node_iter_kind(iter, kind))
-            f(_text((buf, cap, len) -> ozarr_node_iter_name(iter, buf, cap, len)), kind[])
+            more[] || return found
+            name = _text((buf, cap, len) -> ozarr_node_iter_name(iter, buf, cap, len))
+            kind = _number(out -> ozarr_node_iter_kind(iter, out), Int32)
+            push!(found, name => get(() -> _text((buf, cap, len) -> ozarr_node_iter_error(iter, buf, cap, len)), _kinds, kind))
         end
     finally
         ozarr_node_iter_free(iter)
     end
 end
 
-function Base.keys(g::ZGroup)
-    names = String[]
-    _children((name, _) -> push!(names, name), g)
-    return names
-end
+Base.keys(g::ZGroup) = [name for (name, _) in nodes(g)]
 Base.length(g::ZGroup) = length(keys(g))
-
-function Base.haskey(g::ZGroup, path::AbstractString)
-    try
-        close(g[path])
-        return true
-    catch e
-        e isa OZarrError && e.status == OZARR_ERR_NOT_FOUND || rethrow()
-        return false
-    end
-end
 
 "Iterates over `name => array or group`."
 function Base.iterate(g::ZGroup, names = keys(g))
@@ -171,131 +106,67 @@ function Base.iterate(g::ZGroup, names = keys(g))
 end
 Base.eltype(::Type{ZGroup}) = Pair{String,Any}
 
-# ---- creating ------------------------------------------------------------------------------------------------------
-
-_flags(overwrite::Bool) = overwrite ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW
-
-"""
-    OZarr.create_group(location; overwrite = false)
-    OZarr.create_group(group_or_store, path; overwrite = false)
-
-Creates a group, with the groups above it that are missing.
-"""
-create_group(location::AbstractString; overwrite::Bool = false) = ZGroup(_opened(out -> ozarr_group_create(location, _flags(overwrite), out)))
-create_group(g::ZGroup, path::AbstractString; overwrite::Bool = false) =
-    ZGroup(_opened(out -> ozarr_group_create_group(g, path, _flags(overwrite), out)))
-create_group(s::Store, path::AbstractString; overwrite::Bool = false) =
-    ZGroup(_opened(out -> ozarr_group_create_at(s, path, 0, _flags(overwrite), out)))
-
-"""
-    OZarr.create([group_or_store,] location, T, size...; options...)
-    OZarr.create([group_or_store,] location, x; options...)
-
-Creates an array; from an array `x`, of its type and size, and writes it. Options: `chunks` and `inner_chunks` (sizes), `names` of the
-dimensions, `fill`, `compressor` ("zstd", "gzip", "blosc", "none") and its `level`, `codecs` (JSON), `attributes` (a dictionary),
-`zarr_format` (2 or 3), `overwrite`.
-"""
-create(location::AbstractString, T::Type, dims::Integer...; options...) = create(location, T, dims; options...)
-create(parent::Union{ZGroup,Store}, path::AbstractString, T::Type, dims::Integer...; options...) = create(parent, path, T, dims; options...)
-
-create(location::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
-    _with_spec(spec -> _array(_opened(out -> ozarr_array_create_ex(location, spec, _flags(overwrite), out))), T, dims; options...)
-create(g::ZGroup, path::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
-    _with_spec(spec -> _array(_opened(out -> ozarr_group_create_array(g, path, spec, _flags(overwrite), out))), T, dims; options...)
-create(s::Store, path::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
-    _with_spec(spec -> _array(_opened(out -> ozarr_array_create_at(s, path, spec, _flags(overwrite), out))), T, dims; options...)
-
-create(location::AbstractString, x::AbstractArray; options...) = _written(create(location, eltype(x), size(x); options...), x)
-create(parent::Union{ZGroup,Store}, path::AbstractString, x::AbstractArray; options...) =
-    _written(create(parent, path, eltype(x), size(x); options...), x)
-
-function _written(z::ZArray, x)
-    z[ntuple(_ -> Colon(), ndims(x))...] = x
-    return z
-end
-
-_reversed(dims) = Int64[d for d in reverse(collect(dims))]
-
-function _with_spec(use, T::Type, dims::Tuple; chunks = nothing, inner_chunks = nothing, names = nothing, fill = nothing, compressor = nothing,
-    level::Integer = -1, codecs = nothing, attributes = nothing, zarr_format::Integer = 3)
-    for (what, list) in (("chunks", chunks), ("inner_chunks", inner_chunks), ("names", names))
-        list === nothing || length(list) == length(dims) ||
-            throw(DimensionMismatch("$what has $(length(list)) elements, expected $(length(dims)), one for each dimension"))
-    end
-    spec = _opened(out -> ozarr_spec_new(_type_number(T), length(dims), _reversed(dims), out))
-    try
-        zarr_format == 3 || _check(ozarr_spec_set_zarr_format(spec, zarr_format))
-        chunks === nothing || _check(ozarr_spec_set_chunks(spec, _reversed(chunks)))
-        inner_chunks === nothing || _check(ozarr_spec_set_inner_chunks(spec, _reversed(inner_chunks)))
-        if names !== nothing
-            texts = [Base.cconvert(Cstring, String(n)) for n in reverse(collect(names))]
-            GC.@preserve texts _check(ozarr_spec_set_dimension_names(spec, Ptr{UInt8}[pointer(t) for t in texts]))
-        end
-        fill isa AbstractString ? _check(ozarr_spec_set_fill_json(spec, json_text(fill))) :
-        fill === nothing || _check(ozarr_spec_set_fill_value(spec, _type_number(T), Ref(convert(T, fill))))
-        compressor === nothing || _check(ozarr_spec_set_compressor(spec, String(compressor), level))
-        codecs === nothing || _check(ozarr_spec_set_member_json(spec, "codecs", codecs))
-        attributes === nothing || _check(ozarr_spec_set_attributes_json(spec, json_text(attributes)))
-        return use(spec)
-    finally
-        ozarr_spec_free(spec)
-    end
-end
-
-"Erases what stands at a location, with everything below it."
+"Erases the node at a location, with everything below it."
 erase(location::AbstractString) = _check(ozarr_node_erase(location))
 
-# ---- properties ----------------------------------------------------------------------------------------------------
+# ---- what nodes are like -------------------------------------------------------------------------------------------
 
-const Node = Union{ZArray,ZGroup}
-
-Base.getproperty(node::Node, name::Symbol) = name === :attrs ? Attributes(node) : getfield(node, name)
-Base.propertynames(::Node) = (:attrs,)
-
-"Flushes and frees; an error if something could not be stored. Without it, the garbage collector frees some time."
-Base.close(z::ZArray) = _close(z, ozarr_array_close)
-Base.close(g::ZGroup) = _close(g, ozarr_group_close)
-Base.close(s::Store) = _close(s, ozarr_store_close)
-function _close(node, close)
-    handle, node.handle = getfield(node, :handle), C_NULL
-    handle == C_NULL || _check(close(handle))
-    return nothing
+function Base.getproperty(node::Node, name::Symbol)
+    name === :attrs && return Attributes(node)
+    name === :settings && return Settings(node)
+    return getfield(node, name)
 end
-
-Base.isopen(node::Union{Node,Store}) = getfield(node, :handle) != C_NULL
-Base.flush(node::Node) = _check(ozarr_node_flush(node))
-Base.flush(s::Store) = _check(ozarr_store_flush(s))
+Base.propertynames(::Node) = (:attrs, :settings)
 
 "The metadata document of an array or a group, as JSON."
 metadata(node::Node) = _text((buf, cap, len) -> ozarr_node_metadata(node, buf, cap, len))
+"The path of an array or a group in its store."
+path(node::Node) = _text((buf, cap, len) -> ozarr_node_path(node, buf, cap, len))
+"The format of Zarr of an array or a group, 2 or 3."
+zarr_format(node::Node) = Int(_number(out -> ozarr_node_zarr_format(node, out), Int32))
+"Reads the documents again: others may have changed the size, the attributes and all else."
+refresh!(node::Node) = (_check(ozarr_node_refresh(node)); node)
 
 "Collects the metadata of everything below the group into one document."
 consolidate(g::ZGroup) = _check(ozarr_group_consolidate(g))
 
-Base.eltype(::Type{ZArray{T,N}}) where {T,N} = T
-Base.ndims(::Type{ZArray{T,N}}) where {T,N} = N
-Base.ndims(::ZArray{T,N}) where {T,N} = N
 Base.size(z::ZArray) = _numbers(z, ozarr_array_shape)
-Base.size(z::ZArray, d::Integer) = d <= ndims(z) ? size(z)[d] : 1
-Base.axes(z::ZArray) = map(Base.OneTo, size(z))
-Base.axes(z::ZArray, d::Integer) = Base.OneTo(size(z, d))
-Base.length(z::ZArray) = prod(size(z))
-Base.isempty(z::ZArray) = any(iszero, size(z))
-Base.firstindex(::ZArray) = 1
-Base.firstindex(::ZArray, d::Integer) = 1
-Base.lastindex(z::ZArray) = length(z)
-Base.lastindex(z::ZArray, d::Integer) = size(z, d)
-
-"The size of the pieces that are stored as one object each."
+"The size of the chunks: what is stored as one object each."
 chunks(z::ZArray) = _numbers(z, ozarr_array_chunk_shape)
-
 "The size of the smallest piece that can be read by itself."
 inner_chunks(z::ZArray) = _numbers(z, ozarr_array_inner_chunk_shape)
+"The number of chunks along each dimension."
+chunk_grid(z::ZArray) = _numbers(z, ozarr_array_grid_shape)
 
 function _numbers(z::ZArray{T,N}, get) where {T,N}
     out = Vector{Int64}(undef, N)
     _check(get(z, out))
     return ntuple(d -> Int(out[N+1-d]), N)
+end
+
+# A dimension as the library counts it.
+function _dimension(z::ZArray{T,N}, dim::Integer) where {T,N}
+    1 <= dim <= N || throw(ArgumentError("dim is $dim, expected 1 to $N"))
+    return N - dim
+end
+
+"The indices along dimension `dim` of the `i`-th chunk there."
+function chunk_range(z::ZArray, dim::Integer, i::Integer)
+    start, extent = Ref{Int64}(0), Ref{Int64}(0)
+    _check(ozarr_array_chunk_extent(z, _dimension(z, dim), i - 1, start, extent))
+    return Int(start[])+1:Int(start[] + extent[])
+end
+
+"The bytes of one element; 0 where they have any length."
+item_size(z::ZArray) = Int(_number(out -> ozarr_array_item_size(z, out), Csize_t))
+
+"The value that elements have which were never written; `nothing` if it is not defined."
+fill_value(z::ZArray) = _one_value(z, ozarr_array_fill_value)
+function _one_value(z::ZArray{T}, get) where {T}
+    isbitstype(T) || throw(ArgumentError("the elements have any length ($T), expected numbers"))
+    value, defined = Ref{T}(), Ref(false)
+    _check(GC.@preserve value get(z, Base.unsafe_convert(Ptr{Cvoid}, value), sizeof(T), defined))
+    return defined[] ? value[] : nothing
 end
 
 "The names of the dimensions; `nothing` for one without."
@@ -307,15 +178,34 @@ function dimension_names(z::ZArray{T,N}) where {T,N}
     end
 end
 
+"Changes the names of the dimensions, one for each; `nothing` for one without."
+function set_dimension_names!(z::ZArray{T,N}, names) where {T,N}
+    list = reverse(collect(Any, _each_dimension("the list of names", names, N)))
+    _with_texts([something(n, "") for n in list]) do pointers
+        for d in 1:N
+            list[d] === nothing && (pointers[d] = C_NULL)
+        end
+        _check(ozarr_array_set_dimension_names(z, pointers))
+    end
+    return z
+end
+
+# ---- printing ------------------------------------------------------------------------------------------------------
+
 function Base.show(io::IO, z::ZArray{T,N}) where {T,N}
     isopen(z) || return print(io, "closed ZArray{$T,$N}")
     print(io, N == 0 ? "0-dimensional" : join(size(z), "×"), " ZArray{$T,$N}")
-    path = _text((buf, cap, len) -> ozarr_node_path(z, buf, cap, len))
-    isempty(path) || print(io, " \"", path, '"')
+    name = path(z)
+    isempty(name) || print(io, " \"", name, '"')
 end
+Base.show(io::IO, ::MIME"text/plain", z::ZArray) = show(io, z)
 Base.summary(io::IO, z::ZArray) = show(io, z)
 function Base.show(io::IO, g::ZGroup)
     isopen(g) || return print(io, "closed ZGroup")
     print(io, "ZGroup(", join(keys(g), ", "), ")")
 end
-Base.show(io::IO, s::Store) = print(io, isopen(s) ? "OZarr.Store" : "closed OZarr.Store")
+function Base.show(io::IO, d::Dataset)
+    isopen(d) || return print(io, "closed Dataset")
+    print(io, "Dataset(", join(["$name = $length" for (name, length) in dimensions(d)], ", "), "; ", join(keys(d), ", "), ")")
+end
+Base.show(io::IO, owned::Union{Store,Context,Appender,Request}) = print(io, isopen(owned) ? "" : "closed ", "OZarr.", nameof(typeof(owned)))

@@ -7,18 +7,16 @@ function _with_region(use, parts, I, z::Variable{N}) where {N}
     start = Int64[parts[N+1-d][1] - 1 for d in 1:N]
     shape = Int64[parts[N+1-d][2] for d in 1:N]
     step = Int64[parts[N+1-d][3] for d in 1:N]
-    status = GC.@preserve start shape step use(Ref(ozarr_region(sizeof(ozarr_region), pointer(start), pointer(shape), pointer(step))))
-    status == OZARR_OK && return nothing
-    e = _error()
-    status == OZARR_ERR_BOUNDS && throw(BoundsError(z, I))
-    throw(e)
+    status = GC.@preserve start shape step use(Ref(ozarr_region(start = pointer(start), shape = pointer(shape), step = pointer(step))))
+    return _bounded(status, z, I)
 end
 
 _element(::Type{String}, data, from, count) = unsafe_string(data + from, count)
 _element(::Type{Vector{UInt8}}, data, from, count) = copy(unsafe_wrap(Array, data + from, count))
 
 # The elements of the region; the first of Julia's dimensions runs fastest, as the last of C's.
-function _read(z::Variable{N}, parts, I, T) where {N}
+function _read_region(z::Variable{N}, I) where {N}
+    parts, T = _parts(z, I), eltype(z)
     out = Ref{Ptr{Cvoid}}(C_NULL)
     _with_region(region -> ozarr_array_read_varlen(z, region, out), parts, I, z)
     try
@@ -33,22 +31,32 @@ function _read(z::Variable{N}, parts, I, T) where {N}
     end
 end
 
-Base.getindex(z::ZArray{String,N}, I::Vararg{Integer,N}) where {N} = _read(z, _parts(z, I), I, String)[1]
-Base.getindex(z::ZArray{Vector{UInt8},N}, I::Vararg{Integer,N}) where {N} = _read(z, _parts(z, I), I, Vector{UInt8})[1]
-Base.getindex(z::ZArray{String,N}, I::Index...) where {N} = _shaped(z, I, String)
-Base.getindex(z::ZArray{Vector{UInt8},N}, I::Index...) where {N} = _shaped(z, I, Vector{UInt8})
+_read_one(z::Variable, I) = _read_region(z, I)[1]
+_read(z::Variable{N}, I::NTuple{N,Integer}) where {N} = _read_one(z, I)
+_read(z::Variable, ::Whole) = vec(Array(z))
+_read(z::Variable{N}, I::NTuple{N,Index}) where {N} = reshape(_read_region(z, I), _lengths(_parts(z, I), I))
+_read(z::Variable, points::Points) = [_read_one(z, Tuple(p)) for p in points.at]
 
-function _shaped(z, I, T)
-    parts = _parts(z, I)
-    return reshape(_read(z, parts, I, T), _lengths(parts, I))
+# Lists of indices: the box around them is read.
+function _read(z::Variable{N}, J::NTuple{N,Any}) where {N}
+    all(map(_inside, J, size(z))) || throw(BoundsError(z, J))
+    any(j -> !(j isa Union{Integer,Colon}) && isempty(j), J) && return Array{eltype(z)}(undef, _shape(map((j, n) -> j isa Colon ? (1:n) : j, J, size(z))))
+    box = map(j -> j isa Union{Integer,Colon} ? j : (minimum(j):maximum(j)), J)
+    inside = [b isa Colon ? b : j .- (first(b) - 1) for (j, b) in zip(J, box) if !(j isa Integer)]
+    return _read(z, box)[inside...]
 end
 
-Base.setindex!(z::ZArray{String,N}, x::AbstractArray, I::Index...) where {N} = _write(z, x, I)
-Base.setindex!(z::ZArray{Vector{UInt8},N}, x::AbstractArray{<:AbstractVector{UInt8}}, I::Index...) where {N} = _write(z, x, I)
-Base.setindex!(z::ZArray{String,N}, x::AbstractString, I::Index...) where {N} = (_write(z, fill(x, _lengths(_parts(z, I), I)), I); x)
-Base.setindex!(z::ZArray{Vector{UInt8},N}, x::AbstractVector{UInt8}, I::Integer...) where {N} = (_write(z, fill(x), I); x)
+_write(z::Variable{N}, x, I::NTuple{N,Integer}) where {N} = _write_region(z, fill(x), I)
+_write(z::Variable{N}, x::AbstractArray, I::NTuple{N,Index}) where {N} = eltype(z) === Vector{UInt8} && x isa AbstractVector{UInt8} ?
+    _write_region(z, fill(x, _lengths(_parts(z, I), I)), I) : _write_region(z, x, I)
+_write(z::Variable{N}, x::AbstractArray, I::NTuple{N,Integer}) where {N} = _write_region(z, fill(x), I)
+_write(z::Variable{N}, x, I::NTuple{N,Index}) where {N} = _write_region(z, fill(x, _lengths(_parts(z, I), I)), I)
+_write(z::Variable, x::AbstractArray, points::Points) = foreach((p, e) -> _write(z, e, Tuple(p)), points.at, x)
+_write(z::Variable, x, points::Points) = foreach(p -> _write(z, x, Tuple(p)), points.at)
+_write(z::Variable{N}, x, J::NTuple{N,Any}) where {N} =
+    throw(ArgumentError("texts and bytes are written to integers, ranges and colons; found $(map(typeof, J))"))
 
-function _write(z::Variable{N}, x, I) where {N}
+function _write_region(z::Variable{N}, x, I) where {N}
     parts = _parts(z, I)
     Base.setindex_shape_check(x, _lengths(parts, I)...)
     pieces = [codeunits_of(e) for e in x]
@@ -56,7 +64,6 @@ function _write(z::Variable{N}, x, I) where {N}
     data = reduce(vcat, vec(pieces); init = UInt8[])
     GC.@preserve offsets data _with_region(
         region -> ozarr_array_write_varlen(z, region, pointer(offsets), Ptr{Cvoid}(pointer(data)), length(data)), parts, I, z)
-    return x
 end
 
 codeunits_of(text::AbstractString) = Vector{UInt8}(codeunits(String(text)))

@@ -39,7 +39,9 @@ bare(json) = filter(c -> !isspace(c), json)
         @test y[8:-2:1, :] == x[:, :, 1] && all(iszero, y[1:2:7, :])
         @test copyto!(zeros(Int, 4, 3, 2), z) == x
         @test_throws DimensionMismatch copyto!(zeros(3), z, :, 1, 1)
-        @test_throws ArgumentError copyto!(reshape(view(zeros(8), 1:2:8), 2, 2), z, 1:2, 1:2, 1)
+        y = zeros(8)
+        copyto!(reshape(view(y, 1:2:8), 2, 2), z, 1:2, 1:2, 1)
+        @test y[1:2:8] == vec(x[1:2, 1:2, 1])
     end
 
     @testset "writing by assignment" begin
@@ -59,7 +61,7 @@ bare(json) = filter(c -> !isspace(c), json)
         z[1:2, 1] = Any[5, 6]
         @test z[1:2, 1] == [5, 6]
         @test_throws DimensionMismatch z[:, 1] = [1, 2, 3]
-        @test fails(() -> z[1, 1] = 3e9, OZarr.OZARR_ERR_RANGE)
+        @test_throws InexactError z[1, 1] = 3e9
         @test_throws InexactError z[1:1, 1] = Any[1.5]
     end
 
@@ -147,7 +149,7 @@ bare(json) = filter(c -> !isspace(c), json)
             delete!(a, "list")
             @test !haskey(a, "list")
             @test_throws KeyError a["list"]
-            @test_throws ArgumentError a["nan"] = NaN
+            @test fails(() -> a["nan"] = NaN, OZarr.OZARR_ERR_RANGE)
             @test_throws ArgumentError a["f"] = sin
             @test_throws ArgumentError a["n\0"] = 1
             OZarr.replace_attrs!(node, Dict("only" => 1))
@@ -180,7 +182,9 @@ bare(json) = filter(c -> !isspace(c), json)
         @test_throws BoundsError z[typemax(Int), typemin(Int), 1]
         @test_throws BoundsError z[1:5, 1, 1]
         @test_throws DimensionMismatch z[1, 1]
-        @test_throws ArgumentError z[[1, 2], 1, 1]
+        @test_throws ArgumentError z["a", 1, 1]
+        @test_throws ArgumentError z[true, 1, 1]
+        @test_throws ArgumentError z[1.5, 1, 1]
         @test fails(() -> z[1, 1, 1] = 5, OZarr.OZARR_ERR_READ_ONLY)
         @test fails(() -> OZarr.open("nowhere.zarr"), OZarr.OZARR_ERR_NOT_FOUND, "nowhere.zarr")
         @test fails(() -> OZarr.create("run.zarr/t", Int8, 1), OZarr.OZARR_ERR_EXISTS)
@@ -205,5 +209,9 @@ bare(json) = filter(c -> !isspace(c), json)
         @test OZarr.open(z -> z[1, 1, 1], "run.zarr/t") == 1
     end
 
-    @test OZarr.version() >= v"0.1"
+    @test OZarr.version() >= v"0.1" && OZarr.abi_version() >= 0 && !OZarr.has_feature("time travel")
+    include("abstract.jl")
+    include("library.jl")
+    include("datasets.jl")
+    # include("docs.jl")
 end end

@@ -179,6 +179,8 @@ struct ozarr_error_info
     key::Cstring
     field::Cstring
 end
+@inline ozarr_error_info(; struct_size = sizeof(ozarr_error_info), status = 0, os_errno = 0, http_status = 0, reserved = 0, message = Cstring(C_NULL), key = Cstring(C_NULL), field = Cstring(C_NULL)) =
+    ozarr_error_info(struct_size, status, os_errno, http_status, reserved, message, key, field)
 
 struct ozarr_region
     struct_size::Csize_t
@@ -186,6 +188,8 @@ struct ozarr_region
     shape::Ptr{Int64}
     step::Ptr{Int64}
 end
+@inline ozarr_region(; struct_size = sizeof(ozarr_region), start = C_NULL, shape = C_NULL, step = C_NULL) =
+    ozarr_region(struct_size, start, shape, step)
 
 struct ozarr_memory
     struct_size::Csize_t
@@ -200,6 +204,8 @@ struct ozarr_memory
     dtype::Ptr{Cvoid}
     field::Cstring
 end
+@inline ozarr_memory(; struct_size = sizeof(ozarr_memory), data = C_NULL, size = 0, offset = 0, strides = C_NULL, order = 0, type_ = 0, overflow = 0, reserved = 0, dtype = C_NULL, field = Cstring(C_NULL)) =
+    ozarr_memory(struct_size, data, size, offset, strides, order, type_, overflow, reserved, dtype, field)
 
 struct ozarr_layout
     struct_size::Csize_t
@@ -212,6 +218,8 @@ struct ozarr_layout
     keep_bits::Int32
     checksum::Int32
 end
+@inline ozarr_layout(; struct_size = sizeof(ozarr_layout), chunks = C_NULL, inner_chunks = C_NULL, dimension_names = C_NULL, compressor = Cstring(C_NULL), level = 0, shuffle = 0, keep_bits = 0, checksum = 0) =
+    ozarr_layout(struct_size, chunks, inner_chunks, dimension_names, compressor, level, shuffle, keep_bits, checksum)
 
 struct ozarr_variable
     struct_size::Csize_t
@@ -234,6 +242,8 @@ struct ozarr_variable
     keep_bits::Int32
     reserved::Int32
 end
+@inline ozarr_variable(; struct_size = sizeof(ozarr_variable), type_ = 0, rank = 0, dimensions = C_NULL, chunks = C_NULL, spec = C_NULL, units = Cstring(C_NULL), calendar = Cstring(C_NULL), long_name = Cstring(C_NULL), standard_name = Cstring(C_NULL), attributes = Cstring(C_NULL), missing = C_NULL, scale_factor = 0, add_offset = 0, compressor = Cstring(C_NULL), level = 0, shuffle = 0, keep_bits = 0, reserved = 0) =
+    ozarr_variable(struct_size, type_, rank, dimensions, chunks, spec, units, calendar, long_name, standard_name, attributes, missing, scale_factor, add_offset, compressor, level, shuffle, keep_bits, reserved)
 
 struct ozarr_request_options
     struct_size::Csize_t
@@ -243,6 +253,8 @@ struct ozarr_request_options
     done::Ptr{Cvoid}
     user::Ptr{Cvoid}
 end
+@inline ozarr_request_options(; struct_size = sizeof(ozarr_request_options), flags = 0, reserved = 0, seconds = 0, done = C_NULL, user = C_NULL) =
+    ozarr_request_options(struct_size, flags, reserved, seconds, done, user)
 
 struct ozarr_info
     struct_size::Csize_t
@@ -252,6 +264,8 @@ struct ozarr_info
     element_bytes::Int64
     ratio::Cdouble
 end
+@inline ozarr_info(; struct_size = sizeof(ozarr_info), chunks = 0, possible_chunks = 0, stored_bytes = 0, element_bytes = 0, ratio = 0) =
+    ozarr_info(struct_size, chunks, possible_chunks, stored_bytes, element_bytes, ratio)
 
 struct ozarr_batch_entry
     struct_size::Csize_t
@@ -259,6 +273,8 @@ struct ozarr_batch_entry
     region::Ptr{ozarr_region}
     memory::Ptr{ozarr_memory}
 end
+@inline ozarr_batch_entry(; struct_size = sizeof(ozarr_batch_entry), array = C_NULL, region = C_NULL, memory = C_NULL) =
+    ozarr_batch_entry(struct_size, array, region, memory)
 
 struct ozarr_explanation
     struct_size::Csize_t
@@ -278,6 +294,8 @@ struct ozarr_explanation
     threads::Int64
     thread_bytes::Int64
 end
+@inline ozarr_explanation(; struct_size = sizeof(ozarr_explanation), bytes = 0, chunks = 0, whole_chunks = 0, partial_chunks = 0, changed_chunks = 0, inner_chunks = 0, partial_inner_chunks = 0, reads = 0, whole_reads = 0, read_bytes = 0, writes = 0, decoded_bytes = 0, direct_chunks = 0, threads = 0, thread_bytes = 0) =
+    ozarr_explanation(struct_size, bytes, chunks, whole_chunks, partial_chunks, changed_chunks, inner_chunks, partial_inner_chunks, reads, whole_reads, read_bytes, writes, decoded_bytes, direct_chunks, threads, thread_bytes)
 
 struct ozarr_stats
     struct_size::Csize_t
@@ -299,6 +317,8 @@ struct ozarr_stats
     decode_ns::Int64
     encode_ns::Int64
 end
+@inline ozarr_stats(; struct_size = sizeof(ozarr_stats), reads = 0, bytes_read = 0, writes = 0, bytes_written = 0, erased = 0, decoded_chunks = 0, decoded_bytes = 0, encoded_chunks = 0, encoded_bytes = 0, fill_chunks = 0, copied_bytes = 0, index_hits = 0, index_reads = 0, chunk_hits = 0, retries = 0, decode_ns = 0, encode_ns = 0) =
+    ozarr_stats(struct_size, reads, bytes_read, writes, bytes_written, erased, decoded_chunks, decoded_bytes, encoded_chunks, encoded_bytes, fill_chunks, copied_bytes, index_hits, index_reads, chunk_hits, retries, decode_ns, encode_ns)
 
 struct ozarr_copy_options
     struct_size::Csize_t
@@ -312,6 +332,8 @@ struct ozarr_copy_options
     progress::Ptr{Cvoid}
     user::Ptr{Cvoid}
 end
+@inline ozarr_copy_options(; struct_size = sizeof(ozarr_copy_options), zarr_format = 0, mode = 0, overflow = 0, flags = 0, memory = 0, spec = C_NULL, change = C_NULL, progress = C_NULL, user = C_NULL) =
+    ozarr_copy_options(struct_size, zarr_format, mode, overflow, flags, memory, spec, change, progress, user)
 
 struct ozarr_byte_range
     kind::Int32
@@ -319,6 +341,8 @@ struct ozarr_byte_range
     offset::UInt64
     size::UInt64
 end
+@inline ozarr_byte_range(; kind = 0, reserved = 0, offset = 0, size = 0) =
+    ozarr_byte_range(kind, reserved, offset, size)
 
 struct ozarr_store_table
     struct_size::Csize_t
@@ -338,6 +362,8 @@ struct ozarr_store_table
     list_dir::Ptr{Cvoid}
     flush::Ptr{Cvoid}
 end
+@inline ozarr_store_table(; struct_size = sizeof(ozarr_store_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, get = C_NULL, get_ranges = C_NULL, start_get_ranges = C_NULL, put = C_NULL, put_if = C_NULL, erase = C_NULL, erase_prefix = C_NULL, list = C_NULL, list_dir = C_NULL, flush = C_NULL) =
+    ozarr_store_table(struct_size, flags, reserved, name, context, destroy, get, get_ranges, start_get_ranges, put, put_if, erase, erase_prefix, list, list_dir, flush)
 
 struct ozarr_transformer_table
     struct_size::Csize_t
@@ -348,6 +374,8 @@ struct ozarr_transformer_table
     destroy::Ptr{Cvoid}
     open::Ptr{Cvoid}
 end
+@inline ozarr_transformer_table(; struct_size = sizeof(ozarr_transformer_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, open = C_NULL) =
+    ozarr_transformer_table(struct_size, flags, reserved, name, context, destroy, open)
 
 struct ozarr_key_encoding_table
     struct_size::Csize_t
@@ -360,6 +388,8 @@ struct ozarr_key_encoding_table
     encode::Ptr{Cvoid}
     decode::Ptr{Cvoid}
 end
+@inline ozarr_key_encoding_table(; struct_size = sizeof(ozarr_key_encoding_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, check = C_NULL, encode = C_NULL, decode = C_NULL) =
+    ozarr_key_encoding_table(struct_size, flags, reserved, name, context, destroy, check, encode, decode)
 
 struct ozarr_codec_table
     struct_size::Csize_t
@@ -375,6 +405,8 @@ struct ozarr_codec_table
     encode::Ptr{Cvoid}
     decode::Ptr{Cvoid}
 end
+@inline ozarr_codec_table(; struct_size = sizeof(ozarr_codec_table), flags = 0, kind = 0, name = Cstring(C_NULL), id = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, open = C_NULL, close = C_NULL, encoded_size = C_NULL, encode = C_NULL, decode = C_NULL) =
+    ozarr_codec_table(struct_size, flags, kind, name, id, context, destroy, open, close, encoded_size, encode, decode)
 
 struct ozarr_dtype_table
     struct_size::Csize_t
@@ -390,6 +422,8 @@ struct ozarr_dtype_table
     fill_from_json::Ptr{Cvoid}
     fill_to_json::Ptr{Cvoid}
 end
+@inline ozarr_dtype_table(; struct_size = sizeof(ozarr_dtype_table), flags = 0, type_ = 0, item_size = 0, name = Cstring(C_NULL), name_v2 = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, encode = C_NULL, decode = C_NULL, fill_from_json = C_NULL, fill_to_json = C_NULL) =
+    ozarr_dtype_table(struct_size, flags, type_, item_size, name, name_v2, context, destroy, encode, decode, fill_from_json, fill_to_json)
 
 @c_function ozarr_status_name(status::Int32)::Cstring
 @c_function ozarr_last_error()::Cstring

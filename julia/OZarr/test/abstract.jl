@@ -1,0 +1,128 @@
+# A ZArray is an AbstractArray: what an Array does, it does, or throws.
+
+# Does the same to an Array and to a ZArray, whose elements have to be equal afterwards.
+function same(f, x::AbstractArray)
+    z = OZarr.create(OZarr.memory(), "z", copy(x); chunks = map(n -> max(1, n ÷ 2), size(x)))
+    y = copy(x)
+    f(y)
+    f(z)
+    return Array(z) == y
+end
+
+@testset "broadcasting writes" begin
+    x = reshape(collect(1.0:24), 4, 3, 2)
+    v = [7.0, 8, 9, 10]
+    @test same(z -> z[:, 1, 1] .= 3, x) && same(z -> z[:, 1, 2] .= v, x) && same(z -> z[:, 2:3, 1] .+= 1, x)
+    @test same(z -> (@views z[:, 1, 1] .= 2 .* z[:, 2, 1]), x) && same(z -> (@views z[2:3, :, 1] .-= z[1:2, :, 1]), x)
+    @test same(z -> z .= 5, x) && same(z -> z .= 5.0f0, x) && same(z -> z .*= 2, x) && same(z -> z .= z .^ 2 .+ v, x)
+    @test same(z -> z .= reshape(1:24, 4, 3, 2), x) && same(z -> fill!(z, 4), x) && same(z -> z[:, :, :] .= v, x)
+    @test same(z -> z[4:-2:1, [1, 3], 2] .= [1 2; 3 4], x) && same(z -> z[:, :, 1] .= 0, x) && same(z -> view(z, 1, 2, :) .= [1, 2], x)
+    @test same(z -> (w = view(z, :, 2, :); w[2, 1] = 100; w[3:4, 2] .= 7; w[1, :] = [5, 6]), x)
+    @test same(z -> copyto!(z, 2 .* x), x) && same(z -> fill!(view(z, 1, :, :), 0), x) && same(z -> z .= z .> 3, x)
+    z = OZarr.create(OZarr.memory(), "z", x)
+    @test_throws DimensionMismatch z[:, 1, 1] .= [1, 2]
+    @test_throws DimensionMismatch z .= [1, 2]
+    @test_throws DimensionMismatch copyto!(z, zeros(3))
+    @test_throws BoundsError z[:, 4, 1] .= 1
+    @test Array(z) == x
+    @test z .+ 1 == x .+ 1 && z .* [1, 2, 3, 4] == x .* [1, 2, 3, 4] && (z[:, 1, 1] .+ z[:, 2, 1]) isa Vector{Float64}
+    scalar = OZarr.create(OZarr.memory(), "s", Int32)
+    scalar .= 7
+    scalar .+= 1
+    @test scalar[] === Int32(8)
+end
+
+@testset "nothing is cut off silently" begin
+    i = OZarr.create(OZarr.memory(), "i", Int32[1, 2, 3])
+    @test_throws InexactError i[2] = 2.7
+    @test_throws InexactError i[1:2] = [1.5, 2]
+    @test_throws InexactError i .= 0.5
+    @test_throws InexactError i .+= 0.5
+    @test_throws InexactError i[[1, 3]] = [1, 2.5]
+    @test_throws InexactError append!(i, [1.5])
+    @test_throws InexactError i[1] = 2.0 + 1im
+    @test_throws InexactError OZarr.create(OZarr.memory(), "x", Int32, 3; fill = 1.5)
+    @test Array(i) == [1, 2, 3]
+    f = OZarr.create(OZarr.memory(), "f", [1.0, 2.7])
+    @test_throws InexactError copyto!(zeros(Int, 2), f)
+    b = OZarr.create(OZarr.memory(), "b", [true, false])
+    @test_throws InexactError b[1] = 2
+    @test_throws MethodError i[1] = "x"
+end
+
+@testset "lists, masks and single indices" begin
+    x = reshape(collect(1:60), 5, 4, 3)
+    z = OZarr.create(OZarr.memory(), "z", x; chunks = (2, 2, 2))
+    @test z[[5, 1, 1], 2:3, 1] == x[[5, 1, 1], 2:3, 1] && z[:, [4, 2], 3] == x[:, [4, 2], 3] && z[[2], [3], [1]] == x[[2], [3], [1]]
+    @test z[2, [1 2; 3 4], 1] == x[2, [1 2; 3 4], 1] && z[Int[], :, 1] == x[Int[], :, 1] && z[:, x[1, :, 1] .> 6, 2] == x[:, x[1, :, 1] .> 6, 2]
+    @test z[x .> 50] == x[x .> 50] && z[17] == x[17] && z[end] == 60 && z[[1, 60]] == [1, 60] && z[:] == x[:]
+    @test z[CartesianIndex(2, 3), 1] == x[2, 3, 1] && z[CartesianIndex(2, 3, 1)] == x[2, 3, 1] && z[[CartesianIndex(1, 1, 1), CartesianIndex(5, 4, 3)]] == [1, 60]
+    @test same(y -> y[[5, 1], :, 2] = fill(-1, 2, 4), x) && same(y -> y[y .> 30] .= 0, x) && same(y -> y[[1, 3], [2, 4], 1] .= 9, x)
+    @test same(y -> y[x .> 55] = [1, 2, 3, 4, 5], x) && same(y -> y[7] = -7, x) && same(y -> y[:] = 60:-1:1, x)
+    @test_throws BoundsError z[[1, 6], 1, 1]
+    @test_throws BoundsError z[61]
+    @test_throws BoundsError z[trues(2, 2)]
+    @test_throws BoundsError z[:, trues(5), 1]
+    @test_throws BoundsError z[[0], 1, 1]
+    @test_throws DimensionMismatch z[[1, 2], 1]
+    @test_throws DimensionMismatch z[[1, 2], 1, 1] = [1, 2, 3]
+    t = OZarr.create(OZarr.memory(), "t", ["a" "b"; "c" "d"])
+    @test t[[2, 1], 1] == ["c", "a"] && t[:] == ["a", "c", "b", "d"] && t[[true, false], :] == ["a" "b"] && [t...] == ["a", "c", "b", "d"]
+    t .= "e"
+    t[1, :] .= ["f", "g"]
+    @test Array(t) == ["f" "g"; "e" "e"]
+    @test_throws MethodError t[1, 1] = 5
+end
+
+@testset "iteration, reductions and views" begin
+    x = reshape(collect(1.0:30), 5, 6)
+    z = OZarr.create(OZarr.memory(), "z", x; chunks = (2, 4))
+    @test z == x && x == z && collect(z) == x && [e for e in z] == x && copy(z) isa Matrix{Float64} && vec(z) == vec(x)
+    @test sum(z) == sum(x) && maximum(z) == 30 && extrema(z) == (1, 30) && sum(z; dims = 1) == sum(x; dims = 1) && count(>(3), z) == 27
+    @test sum(abs2, z) == sum(abs2, x) && map(sqrt, z) == map(sqrt, x) && any(==(7), z) && mapreduce(-, +, z; init = 1.0) == 1 - sum(x)
+    @test sum(view(z, :, 2)) == sum(x[:, 2]) && view(z, 2:3, :)[1, 4:6] == x[2, 4:6] && view(z, :, 2)[3] == x[3, 2] && collect(view(z, 1, :)) == x[1, :]
+    @test eltype(z) == Float64 && axes(z) == axes(x) && z' == x' && Float32.(z) isa Matrix{Float32} && z isa AbstractMatrix
+    @test isempty(OZarr.create(OZarr.memory(), "e", Float64, 0, 3)) && sum(OZarr.create(OZarr.memory(), "e", Float64, 0)) == 0
+    @test findall(==(7), z) == [CartesianIndex(2, 2)] && eachindex(z) == CartesianIndices((5, 6)) && hcat(z, z) == hcat(x, x)
+    @test sprint(show, MIME("text/plain"), z) == "5×6 ZArray{Float64,2} \"z\""
+    @test_throws BoundsError view(z, :, 7)
+    @test_throws BoundsError view(z, :, 1)[6:7]
+end
+
+@testset "growing" begin
+    z = OZarr.create(OZarr.memory(), "g", Int64, 0; chunks = 4)
+    append!(z, 3)
+    push!(z, 4)
+    append!(z, 5:6)
+    @test Array(z) == [3, 4, 5, 6]
+    resize!(z, (2,))
+    resize!(z, 3)
+    @test Array(z) == [3, 4, 0]
+    resize!(z, 1; keep = true)
+    resize!(z, 3)
+    @test Array(z) == [3, 4, 0]
+    @test_throws MethodError resize!(z, "3")
+end
+
+struct Particle
+    x::Float64
+    id::Int16
+    v::NTuple{3,Float32}
+    name::NTuple{4,UInt8}
+end
+
+@testset "structs" begin
+    p = [Particle(1.5, 1, (1, 2, 3), Tuple(b"abc\0")), Particle(2.5, 2, (4, 5, 6), Tuple(b"d\0\0\0"))]
+    z = OZarr.create("particles.zarr", p; zarr_format = 2)
+    @test z isa ZArray{Particle,1} && z[:] == p && z[2] === p[2] && occursin("\"v\"", OZarr.dtype(z))
+    z[1] = p[2]
+    close(z)
+    raw = OZarr.open("particles.zarr")
+    @test eltype(raw) == NTuple{OZarr.item_size(raw),UInt8}
+    typed = OZarr.typed(Particle, raw)
+    @test typed[:] == [p[2], p[2]] && !isopen(raw)
+    @test_throws ArgumentError OZarr.typed(Float64, typed)
+    @test_throws ArgumentError OZarr.create(OZarr.memory(), "x", Rational{Int}, 3)
+    when = OZarr.create(OZarr.memory(), "t", "<M8[s]", 3)
+    @test OZarr.item_size(when) == 8 && occursin("numpy.datetime64", OZarr.metadata(when))
+end

@@ -1,0 +1,76 @@
+# Datasets, packing, times, time steps.
+using Dates
+
+@testset "datasets" begin
+    ds = OZarr.create_dataset("run_ds.zarr")
+    define_coordinate!(ds, "x", [0.5, 1.5, 2.5]; units = "m")
+    define_dimension!(ds, "y", 2)
+    time = define_time!(ds, "time", "hours since 2026-01-01")
+    t = define_variable!(ds, "t", Float32, ("x", "y", "time"); units = "K", long_name = "temperature", attributes = Dict("cell" => "mean"),
+        chunks = (3, 2, 4), compressor = "zstd", level = 7, shuffle = :byte)
+    @test size(t) == (3, 2, 0) && dimension_names(t) == ("x", "y", "time") && t.attrs["units"] == "K" && t.attrs["cell"] == "mean"
+    resize!(ds, "time", 2)
+    t = ds["t"]
+    @test size(t) == (3, 2, 2)
+    t .= reshape(1:12, 3, 2, 2)
+    write_times!(ds["time"], [DateTime(2026, 1, 1), DateTime(2026, 1, 2, 6)])
+    ds.attrs["title"] = "a run"
+    @test keys(ds) == ["x", "time", "t"] || Set(keys(ds)) == Set(["x", "time", "t"])
+    @test Dict(OZarr.dimensions(ds)) == Dict("x" => 3, "y" => 2, "time" => 2) && OZarr.dimension_length(ds, "time") == 2 == OZarr.dimension_length(ds, "time"; longest = true)
+    @test haskey(ds, "t") && !haskey(ds, "q") && "x" in OZarr.coordinates(ds) && !("t" in OZarr.coordinates(ds))
+    close(ds)
+    @test sprint(show, ds) == "closed Dataset"
+    ds = OZarr.dataset("run_ds.zarr")
+    @test read_times(ds["time"], "hours since 2026-01-01")[2] == 30
+    @test ds["t"][2, 1, 2] == 8 && ds["time"][:] == [0, 30] && ds.attrs["title"] == "a run"
+    @test read_times(DateTime, ds["time"]) == [DateTime(2026, 1, 1), DateTime(2026, 1, 2, 6)]
+    @test read_times(ds["time"], "minutes since 2026-01-01", 2) == 1800 && read_times(DateTime, ds["time"], 2) == DateTime(2026, 1, 2, 6)
+    @test OZarr.dataset(d -> length(d), OZarr.open("run_ds.zarr")) == 3
+    @test fails(() -> ds["q"], OZarr.OZARR_ERR_NOT_FOUND)
+    @test fails(() -> define_dimension!(ds, "z", 3), OZarr.OZARR_ERR_READ_ONLY)
+    @test_throws ArgumentError define_variable!(ds, "v", Int8, ("x",); unit = "m")
+    @test_throws ArgumentError OZarr.create_dataset("x.zarr"; format = 2)
+end
+
+@testset "packing, missing values and calendars" begin
+    ds = OZarr.create_dataset("packed.zarr")
+    define_dimension!(ds, "x", 4)
+    p = define_variable!(ds, "p", Int16, "x"; scale_factor = 0.5, add_offset = 100, missing_value = -1)
+    write_packed!(p, [100, 101.5, NaN, 90])
+    @test p[:] == [0, 3, -1, -20] && isequal(read_unpacked(p), [100, 101.5, NaN, 90]) && read_unpacked(Float32, p, 2) === 101.5f0
+    write_packed!(p, [missing, 110.0], 1:2)
+    @test isequal(read_missing(p), [missing, 20, missing, -20]) && OZarr.missing_value(p) === Int16(-1) && ismissing(read_missing(p, 1))
+    @test fails(() -> write_packed!(p, [1e9], 1:1), OZarr.OZARR_ERR_RANGE)
+    @test_throws DimensionMismatch write_packed!(p, [1.0, 2.0], 1:3)
+    t = define_time!(ds, "time", "days since 2000-01-01"; length = 2, calendar = "noleap")
+    write_times!(t, [1, typemin(Int64)], "days since 2000-01-01")
+    @test read_times(t, "hours since 2000-01-01") == [24, typemin(Int64)]
+    @test_throws ArgumentError read_times(DateTime, t)
+    u = define_time!(ds, "u", "days since 2000-01-01"; length = 2)
+    write_times!(u, [DateTime(2000, 2, 1), missing])
+    @test isequal(read_times(DateTime, u), [DateTime(2000, 2, 1), missing])
+    @test fails(() -> write_times!(u, DateTime(2000, 1, 1, 5), 1), OZarr.OZARR_ERR_RANGE)
+    @test OZarr.time_to_text("days since 2000-02-28", 1; calendar = "noleap") == OZarr.time_to_text("days since 2000-01-01", 60 - 1; calendar = "noleap")
+    @test OZarr.time_from_text("days since 2000-01-01", OZarr.time_to_text("days since 2000-01-01", 45)) == 45
+    close(ds)
+end
+
+@testset "time steps" begin
+    z = OZarr.create("steps.zarr", Float64, 3, 0; chunks = (3, 2))
+    reader = OZarr.open("steps.zarr")
+    a = OZarr.appender(z)
+    push!(a, [1, 2, 3])
+    @test position(a) == 1 && OZarr.published(a) == 0
+    @test fails(() -> OZarr.wait_growth(reader, 0; seconds = 0.001), OZarr.OZARR_ERR_TIMEOUT)
+    append!(a, [4 7; 5 8; 6 9])
+    @test OZarr.published(a) == 2 && OZarr.wait_growth(reader, 0; seconds = 5) == 2
+    @test_throws DimensionMismatch push!(a, [1])
+    close(a)
+    @test Array(OZarr.refresh!(reader)) == [1 4 7; 2 5 8; 3 6 9]
+    OZarr.appender(z; publish_every = 1) do b
+        push!(b, Float32[0, 0, 0])
+        flush(b)
+        @test OZarr.published(b) == 4
+    end
+    @test_throws ArgumentError OZarr.appender(z; dim = 3)
+end
