@@ -26,6 +26,7 @@ static ozarr_shard_writer *out_writer;
 static ozarr_dataset *out_dataset;
 static ozarr_request *out_request;
 static ozarr_appender *out_appender;
+static ozarr_series *out_series;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -117,6 +118,7 @@ static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
     ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, 0, &real, sizeof real, "m", &out_array));
+    ERR(want, ozarr_series_open(ds, "t", 0, 0, &out_series));
     ERR(want, ozarr_dataset_define_time(ds, "t", 1, 0, "days since 2026-01-01", NULL, &out_array));
     ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
     ERR(want, ozarr_dataset_variable_count(ds, &len));
@@ -280,6 +282,18 @@ static void every_appender_call(ozarr_appender *o, ozarr_status want) {
     ERR(want, ozarr_appender_close(o));
 }
 
+static void every_series_call(ozarr_series *n, ozarr_status want) {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    double data[4] = {0};
+    memory.data = data, memory.size = sizeof data;
+    ERR(want, ozarr_series_put(n, "a", OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_series_put_ex(n, "a", &memory));
+    ERR(want, ozarr_series_step(n, 1));
+    ERR(want, ozarr_series_position(n, &i64, &i64));
+    ERR(want, ozarr_series_flush(n));
+    ERR(want, ozarr_series_close(n));
+}
+
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ozarr_stats stats = OZARR_STATS_INIT;
     if (c == NULL) return; /* The default context. */
@@ -341,8 +355,9 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'D') every_dataset_call((ozarr_dataset *)p, want);
     if (but != 'r') every_request_call((ozarr_request *)p, want);
     if (but != 'p') every_appender_call((ozarr_appender *)p, want);
+    if (but != 'n') every_series_call((ozarr_series *)p, want);
     CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
-          out_writer == NULL && out_dataset == NULL && out_request == NULL && out_appender == NULL);
+          out_writer == NULL && out_dataset == NULL && out_request == NULL && out_appender == NULL && out_series == NULL);
     EQUAL(i32, 77);
 }
 
@@ -358,6 +373,7 @@ static void every_free(void *p, char but) {
     if (but != 'D') ozarr_dataset_free((ozarr_dataset *)p);
     if (but != 'r') ozarr_request_free((ozarr_request *)p);
     if (but != 'p') ozarr_appender_free((ozarr_appender *)p);
+    if (but != 'n') ozarr_series_free((ozarr_series *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
     ozarr_buffer_free(p);
@@ -377,6 +393,8 @@ int main(void) {
     ozarr_dataset *ds = NULL;
     ozarr_request *r = NULL;
     ozarr_appender *o = NULL;
+    ozarr_dataset *run = NULL;
+    ozarr_series *n = NULL;
     double on_stack = 0, read[4];
     int32_t rank = 0;
 
@@ -405,6 +423,10 @@ int main(void) {
     OK(ozarr_shard_writer_new(a, first, &w));
     OK(ozarr_array_iread_region(a, first, extents, OZARR_FLOAT64, read, sizeof read, &r));
     OK(ozarr_appender_open(a, 0, 0, 0, &o));
+    OK(ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_OVERWRITE, &run));
+    OK(ozarr_dataset_define_time(run, "time", 0, 0, "days since 2026-01-01", NULL, NULL));
+    OK(ozarr_series_open(run, "time", 0, 0, &n));
+    OK(ozarr_dataset_close(run));
     OK(ozarr_shutdown());
 
     OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_CREATE_OVERWRITE, &texts));
@@ -419,10 +441,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds, r, o};
-    for (int i = 0; i < 13; i++) {
-        every_call(live[i], "agstivcdkwDrp"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivcdkwDrp"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds, r, o, n};
+    for (int i = 0; i < 14; i++) {
+        every_call(live[i], "agstivcdkwDrpn"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkwDrpn"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -444,6 +466,7 @@ int main(void) {
     OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     ozarr_appender_free(o);
+    ozarr_series_free(n);
     for (int i = 0; i < 12; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
     for (int i = 0; i < 12; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));

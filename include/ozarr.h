@@ -275,6 +275,9 @@ typedef struct ozarr_shard_writer ozarr_shard_writer;
 /** An appender: makes an array longer along one dimension, step by step. */
 typedef struct ozarr_appender ozarr_appender;
 
+/** The steps of a run: the variables of a dataset grow together along one dimension. */
+typedef struct ozarr_series ozarr_series;
+
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
@@ -1685,6 +1688,105 @@ OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *cal
  */
 OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *calendar, const char *moment,
     int64_t *count);
+
+/* ========================================================================================================
+ * Series: the steps of a run
+ * ========================================================================================================
+ *
+ * A series writes the steps of all variables of a dataset that have one dimension, such as time.
+ * Readers see a step when all variables have it: the chunks are stored first, then the lengths of all
+ * variables, that of the coordinate last, and the consolidated metadata, by which xarray and other
+ * programs open the run, change at once. A run that was killed goes on behind the last step that all
+ * variables have. See docs/timesteps.md.
+ *
+ *     ozarr_series *steps = NULL;
+ *     if (ozarr_series_open(ds, "time", 0, 0, &steps)) goto fail;
+ *     if (ozarr_series_position(steps, &step, NULL)) goto fail;
+ *     for (; step < STEPS; step++) {
+ *         compute(t, p);
+ *         if (ozarr_series_put(steps, "t", OZARR_FLOAT32, t, sizeof t)) goto fail;
+ *         if (ozarr_series_put(steps, "p", OZARR_FLOAT32, p, sizeof p)) goto fail;
+ *         if (ozarr_series_step(steps, 60.0 * step)) goto fail;
+ *     }
+ *     if (ozarr_series_close(steps)) goto fail; */
+
+/**
+ * Opens the steps of a dataset along a dimension, behind the last step that all its variables have.
+ * What some of them have beyond that, after a kill, is cut off. All variables are to be defined
+ * before, with a length of 0 in a new run. The dataset may be closed after or before the series.
+ *
+ * `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
+ * the chunks, the largest of the variables that have further dimensions. Numbers that are not
+ * multiples of a variable's depth store its chunks in part, which are read and encoded again later.
+ *
+ * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension
+ * across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
+ * `OZARR_ERR_READ_ONLY`; `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
+ * at a time may have a series of a dimension: another one that writes is found before anything of it
+ * is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension,
+    int64_t publish_every, size_t memory, ozarr_series **out);
+
+/**
+ * Gives variable `name` its values of the step that comes next, from `data`: contiguous, the last
+ * index fastest, of the variable's shape without the series' dimension. They are copied: `data` may be
+ * changed when this returns. A variable may be left out of steps: it has the fill value there.
+ *
+ * After an error the variable does not have its values of this step; the call may be repeated, also
+ * when a full disk has room again. Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` if the variable
+ * has its values of this step already.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_put(ozarr_series *series, const char *name, ozarr_type type,
+    const void *data, size_t size);
+
+/**
+ * Gives a variable its values from any memory: with a halo (ghost cells), of another type,
+ * column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
+ * one step.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char *name,
+    const ozarr_memory *memory);
+
+/**
+ * Ends the step: `value` is that of the coordinate, unless the coordinate was given by
+ * `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
+ * the fill value. Publishes when it is time.
+ *
+ * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
+ * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
+ * After these the step is not taken. After an error in publishing (a full disk) it is, as
+ * `ozarr_series_position` says, and the next step, flush or close publishes it.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value);
+
+/**
+ * Gets the number of steps that were taken (`*position`), which is also the index of the next one, and
+ * the number that readers see (`*published`); either may be NULL. A restart asks for the position
+ * after opening.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_position(ozarr_series *series, int64_t *position, int64_t *published);
+
+/**
+ * Stores and publishes all steps that were taken, and makes them durable as far as the store's
+ * `"file.sync"` promises it. What could not be stored stays in memory; each further flush tries again.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_flush(ozarr_series *series);
+
+/**
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+ * lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
+ * (`OZARR_ERR_FORKED`).
+ */
+OZARR_CHECKED ozarr_status ozarr_series_close(ozarr_series *series);
+
+/**
+ * Frees the series; NULL is allowed. Steps that wait are stored and published, but errors are not
+ * reported: use `ozarr_series_close` to see them.
+ */
+void ozarr_series_free(ozarr_series *series);
 
 /* ========================================================================================================
  * Time steps

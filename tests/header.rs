@@ -25,7 +25,7 @@ const HEADERS: &[Header] = &[
         about: "",
         sections: &[
             "status", "library", "types", "context", "array", "region", "attr", "group", "iter", "node", "spec", "layout", "dtype",
-            "dataset", "packing", "appender", "parallel", "request", "store",
+            "dataset", "packing", "series", "appender", "parallel", "request", "store",
         ],
     },
     Header {
@@ -100,7 +100,7 @@ fn every_place_that_names_the_version_names_the_same() {
 }
 
 /// The most functions that the front header may have, and all headers together.
-const MOST: (usize, usize) = (184, 290);
+const MOST: (usize, usize) = (200, 306);
 
 #[test]
 fn the_interface_stays_small() {

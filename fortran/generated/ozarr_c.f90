@@ -1267,6 +1267,59 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_time_from_text
+    function ozarr_series_open(dataset, dimension, publish_every, memory, out) bind(c, &
+      name="ozarr_series_open") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: dimension(*)
+      integer(c_int64_t), value :: publish_every
+      integer(c_size_t), value :: memory
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_series_open
+    function ozarr_series_put(series, name, type_, data, bytes) bind(c, name="ozarr_series_put") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: series
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_series_put
+    function ozarr_series_put_ex(series, name, memory) bind(c, name="ozarr_series_put_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: series
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_series_put_ex
+    function ozarr_series_step(series, value) bind(c, name="ozarr_series_step") result(r)
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: series
+      real(c_double), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_series_step
+    function ozarr_series_position(series, position, published) bind(c, name="ozarr_series_position") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: series
+      integer(c_int64_t), intent(inout), optional :: position
+      integer(c_int64_t), intent(inout), optional :: published
+      integer(c_int32_t) :: r
+    end function ozarr_series_position
+    function ozarr_series_flush(series) bind(c, name="ozarr_series_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: series
+      integer(c_int32_t) :: r
+    end function ozarr_series_flush
+    function ozarr_series_close(series) bind(c, name="ozarr_series_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: series
+      integer(c_int32_t) :: r
+    end function ozarr_series_close
+    subroutine ozarr_series_free(series) bind(c, name="ozarr_series_free")
+      import :: c_ptr
+      type(c_ptr), value :: series
+    end subroutine ozarr_series_free
     function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
       name="ozarr_appender_open") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t

@@ -21,9 +21,8 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{dimension, not_null, put};
+use super::strings::{at_least_0, dimension, not_null, put};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
-use crate::error::{Result, bail};
 use crate::node::Appender;
 use std::ffi::c_void;
 use std::time::Duration;
@@ -166,11 +165,4 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
         // SAFETY: `length` points to room for a number, or is NULL.
         unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
     })
-}
-
-fn at_least_0(value: i64, argument: &str) -> Result<u64> {
-    match u64::try_from(value) {
-        Ok(value) => Ok(value),
-        Err(_) => bail!(Argument, "the argument `{argument}` is {value}, expected at least 0"),
-    }
 }

@@ -25,7 +25,7 @@ use super::entry;
 use super::handle::Handle;
 use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
+use super::strings::{at_least_0, lengths, not_null, optional_texts, put, put_text, rank, text};
 use super::structs::read_struct;
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::counting;
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_data
     entry!("ozarr_dataset_define_dimension", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        dataset.define_dimension(unsafe { text(name, "name") }?, length_of(length)?)
+        dataset.define_dimension(unsafe { text(name, "name") }?, at_least_0(length, "length")?)
     })
 }
 
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
     entry!("ozarr_dataset_resize_dimension", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        dataset.resize_dimension(unsafe { text(name, "name") }?, length_of(length)?)
+        dataset.resize_dimension(unsafe { text(name, "name") }?, at_least_0(length, "length")?)
     })
 }
 
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, units) = unsafe { (text(name, "name")?, optional(units, "units")?) };
-        let (number, length) = (data_type(r#type, None)?, length_of(length)?);
+        let (number, length) = (data_type(r#type, None)?, at_least_0(length, "length")?);
         if data.is_null() && size > 0 {
             bail!(Null, "the argument `data` is NULL and `size` is {size}");
         }
@@ -338,7 +338,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
         // SAFETY: texts, by the function's contract.
         let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
         let calendar = calendar.unwrap_or("standard");
-        let array = dataset.define_time(name, length_of(length)?, chunk_of(chunk)?, units, calendar, Create::New)?;
+        let array = dataset.define_time(name, at_least_0(length, "length")?, chunk_of(chunk)?, units, calendar, Create::New)?;
         // SAFETY: NULL or room for a handle.
         if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
     })
@@ -524,16 +524,9 @@ unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Resul
     names.into_iter().enumerate().map(name).collect()
 }
 
-fn length_of(length: i64) -> Result<u64> {
-    u64::try_from(length).map_err(|_| err!(Argument, "the argument `length` is {length}, expected at least 0"))
-}
-
+/// The length of a chunk; `None` to have it suggested.
 fn chunk_of(chunk: i64) -> Result<Option<u64>> {
-    match u64::try_from(chunk) {
-        Ok(0) => Ok(None),
-        Ok(chunk) => Ok(Some(chunk)),
-        Err(_) => bail!(Argument, "the argument `chunk` is {chunk}, expected at least 0"),
-    }
+    Ok(Some(at_least_0(chunk, "chunk")?).filter(|&n| n > 0))
 }
 
 fn out_of(index: usize, count: usize, what: &str) -> crate::error::Error {

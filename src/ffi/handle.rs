@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     Dataset = 14,
     /// `ozarr_request`
     Request = 15,
+    /// `ozarr_series`
+    Series = 16,
     /// `ozarr_answer`
     Answer = 32,
     /// `ozarr_keys`
@@ -69,7 +71,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Context,
         Kind::Store,
         Kind::Group,
@@ -83,6 +85,7 @@ impl Kind {
         Kind::Appender,
         Kind::Dataset,
         Kind::Request,
+        Kind::Series,
         Kind::Answer,
         Kind::Keys,
     ];
@@ -102,6 +105,7 @@ impl Kind {
             Kind::Appender => "ozarr_appender",
             Kind::Dataset => "ozarr_dataset",
             Kind::Request => "ozarr_request",
+            Kind::Series => "ozarr_series",
             Kind::Answer => "ozarr_answer",
             Kind::Keys => "ozarr_keys",
         }

@@ -39,6 +39,7 @@ pub mod parallel;
 pub mod region;
 pub mod request;
 pub mod select;
+pub mod series;
 pub mod spec;
 pub mod status;
 pub mod store;

@@ -156,6 +156,14 @@ pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mu
     Ok(())
 }
 
+/// A number that counts something.
+pub(super) fn at_least_0(value: i64, argument: &str) -> Result<u64> {
+    match u64::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => bail!(Argument, "the argument `{argument}` is {value}, expected at least 0"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

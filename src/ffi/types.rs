@@ -68,6 +68,11 @@ pub struct ozarr_appender {
     _bits: [u8; 0],
 }
 
+/// The steps of a run: the variables of a dataset grow together along one dimension.
+pub struct ozarr_series {
+    _bits: [u8; 0],
+}
+
 /// A dataset: a group whose arrays share named dimensions.
 pub struct ozarr_dataset {
     _bits: [u8; 0],
@@ -352,6 +357,7 @@ handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
 handle!(ozarr_appender, Appender, Turn<node::Appender>);
+handle!(ozarr_series, Series, Turn<node::Series>);
 handle!(ozarr_dataset, Dataset, node::Dataset);
 handle!(ozarr_request, Request, super::request::Flight);
 handle!(ozarr_answer, Answer, Turn<super::ext_store::Pending>);

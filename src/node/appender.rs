@@ -2,7 +2,7 @@
 //! so that readers see whole steps only.
 
 use super::document;
-use super::resize::{slab, undo};
+use super::resize::{repeated, slab, undo};
 use super::state::State;
 use super::{Array, path};
 use crate::counting;
@@ -27,6 +27,10 @@ pub struct Appender {
     kept: Arc<WriteBack>,
     /// How many steps a chunk has.
     depth: u64,
+    /// The bytes of a chunk along the dimension, across the array.
+    needed: usize,
+    /// A series publishes this array with others: nothing is published for it alone.
+    silent: bool,
     /// The shape is published when the length passes a multiple of this; 0: with each whole chunk.
     every: u64,
     /// The length with all steps that were taken.
@@ -118,12 +122,30 @@ impl Appender {
         shape[dim] = i64::MAX as u64;
         let endless = Arc::new(BoundArray { shape, write_back: Some(kept.clone()), ..(*bound).clone() });
         let array = array.clone();
-        Ok(Appender { array, dim, endless, kept, depth, every, position, published: position, doubtful: None, known: None })
+        let (published, doubtful, known) = (position, None, None);
+        Ok(Appender { array, dim, endless, kept, depth, needed, silent: false, every, position, published, doubtful, known })
+    }
+
+    /// An appender for a series, which decides when something is published.
+    pub(super) fn silent(array: &Array, dim: usize) -> Result<Appender> {
+        let mut appender = Appender::open(array, dim, 0, 0)?;
+        appender.silent = true;
+        Ok(appender)
     }
 
     /// The array.
     pub fn array(&self) -> &Array {
         &self.array
+    }
+
+    /// How many steps a chunk has.
+    pub(super) fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// How many bytes waiting steps take, at most.
+    pub(super) fn needed(&self) -> usize {
+        self.needed
     }
 
     /// The length along the dimension with all steps that were taken, and the length that is published.
@@ -144,15 +166,49 @@ impl Appender {
     /// # Safety
     /// As for [`engine::write`].
     pub unsafe fn append(&mut self, count: u64, memory: &Memory) -> Result<()> {
-        let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
-        let Some(end) = long else {
-            bail!(Limit, "{} of length {} cannot grow by {count}", counting::dimension(self.dim, self.array.rank()), self.position)
-        };
+        let end = self.end_after(count)?;
         let due = match self.every {
             0 => end - end % self.depth,
             every if end / every > self.published / every => end,
             _ => self.published,
         };
+        let before = self.published;
+        // SAFETY: forwarded from the caller.
+        unsafe { self.take_until(count, memory, due) }?;
+        self.tell(before)
+    }
+
+    /// Takes `count` steps like [`Appender::append`], and publishes nothing.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub(super) unsafe fn put(&mut self, count: u64, memory: &Memory) -> Result<()> {
+        // SAFETY: forwarded from the caller.
+        unsafe { self.take_until(count, memory, self.published) }
+    }
+
+    /// Takes `count` steps of nothing but the fill value, and publishes nothing.
+    pub(super) fn skip(&mut self, count: u64) -> Result<()> {
+        let mut fill = self.endless.fill.clone();
+        let memory = repeated(&self.endless, &mut fill);
+        // SAFETY: the element lives as long as the call; all strides are 0.
+        unsafe { self.put(count, &memory) }
+    }
+
+    fn end_after(&self, count: u64) -> Result<u64> {
+        let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
+        long.ok_or_else(|| {
+            let dimension = counting::dimension(self.dim, self.array.rank());
+            err!(Limit, "{dimension} of length {} cannot grow by {count}", self.position)
+        })
+    }
+
+    /// Takes `count` steps, then publishes those before `due`.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
+        let end = self.end_after(count)?;
         // Steps that only wait need not be looked after.
         if end / self.depth == self.position / self.depth && due <= self.published {
             // SAFETY: forwarded from the caller.
@@ -185,26 +241,40 @@ impl Appender {
         if self.position == self.published {
             return Ok(());
         }
-        self.alone(|this, fresh| this.publish(this.position, fresh))
+        let before = self.published;
+        self.alone(|this, fresh| this.publish(this.position, fresh))?;
+        self.tell(before)
+    }
+
+    /// Brings consolidated metadata up to date if more is published than before.
+    fn tell(&self, before: u64) -> Result<()> {
+        if self.published > before { self.array.refresh_above() } else { Ok(()) }
+    }
+
+    /// Stores the chunks of the steps before `end`, whole or in part. The length is not published, and nothing made durable.
+    pub(super) fn store(&mut self, end: u64) -> Result<()> {
+        if end <= self.published { Ok(()) } else { self.alone(|this, _| this.store_chunks(end)) }
+    }
+
+    /// Publishes the length `end`, whose steps are stored and durable, in the array's own document.
+    pub(super) fn declare(&mut self, end: u64) -> Result<()> {
+        if end <= self.published { Ok(()) } else { self.alone(|this, fresh| this.publish_length(end, fresh)) }
     }
 
     /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
     /// another one has appended is not overwritten.
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<State>) -> Result<()>) -> Result<()> {
-        let (array, before) = (self.array.clone(), self.published);
-        {
-            let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
-            let fresh = self.look()?;
-            let found = fresh.meta.shape.clone();
-            let expected = |length: u64| found == self.shape_of(length);
-            if !expected(self.published) && !self.doubtful.is_some_and(expected) {
-                let known = self.shape_of(self.published);
-                let (found, known) = (counting::shape(&found), counting::shape(&known));
-                return Err(err!(State, "the array has shape {found} by now, this appender expected {known}: another one is at work"));
-            }
-            work(self, fresh)?;
+        let array = self.array.clone();
+        let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
+        let fresh = self.look()?;
+        let found = fresh.meta.shape.clone();
+        let expected = |length: u64| found == self.shape_of(length);
+        if !expected(self.published) && !self.doubtful.is_some_and(expected) {
+            let known = self.shape_of(self.published);
+            let (found, known) = (counting::shape(&found), counting::shape(&known));
+            return Err(err!(State, "the array has shape {found} by now, this appender expected {known}: another one is at work"));
         }
-        if self.published > before { array.refresh_above() } else { Ok(()) }
+        work(self, fresh)
     }
 
     /// The array as its document says now.
@@ -232,12 +302,23 @@ impl Appender {
         if end <= self.published {
             return Ok(());
         }
-        let shape = self.shape_of(end);
-        if self.kept.bytes() > 0 {
-            let until = Arc::new(BoundArray { shape: shape.clone(), write_back: None, ..(*self.endless).clone() });
-            engine::flush(&until, &self.kept, Some(&slab(&shape, self.dim, self.published, end - self.published)?))?;
-        }
+        self.store_chunks(end)?;
         self.array.flush_store()?;
+        self.publish_length(end, fresh)
+    }
+
+    fn store_chunks(&self, end: u64) -> Result<()> {
+        if self.kept.bytes() == 0 {
+            return Ok(());
+        }
+        let shape = self.shape_of(end);
+        let steps = slab(&shape, self.dim, self.published, end - self.published)?;
+        let until = Arc::new(BoundArray { shape, write_back: None, ..(*self.endless).clone() });
+        engine::flush(&until, &self.kept, Some(&steps))
+    }
+
+    fn publish_length(&mut self, end: u64, fresh: Arc<State>) -> Result<()> {
+        let shape = self.shape_of(end);
         // What fails is tried again with all of the document.
         match self.known.take() {
             Some(mut known) => {
@@ -270,7 +351,9 @@ impl Appender {
 impl Drop for Appender {
     fn drop(&mut self) {
         // Errors are ignored in `drop`; close the appender to see them.
-        let _ = self.publish_all();
+        if !self.silent {
+            let _ = self.publish_all();
+        }
     }
 }
 

@@ -35,6 +35,7 @@ mod rechunk;
 mod rename;
 pub mod requests;
 mod resize;
+mod series;
 pub mod spec;
 mod state;
 pub mod store;
@@ -64,6 +65,7 @@ pub use group::{Child, Group};
 pub use kinds::{Create, Mode, NodeKind};
 pub use migrate::Migrated;
 pub use rechunk::{Reshaped, Reshaping};
+pub use series::Series;
 pub use spec::Spec;
 pub use store::{Repaired, Store, repair_zip};
 pub use store_options::{Consolidate, Nczarr, Options};
@@ -92,3 +94,5 @@ mod tests_hier;
 mod tests_lint;
 #[cfg(test)]
 mod tests_picks;
+#[cfg(test)]
+mod tests_series;

@@ -156,18 +156,23 @@ pub(super) fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<
     Selection::new(shape, &starts, &counts, None)
 }
 
-/// Writes the fill value to all elements of `selection`. Chunks of nothing else are erased.
-fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Result<()> {
-    let mut fill = array.fill.clone();
-    let memory = Memory {
-        data: fill.as_mut_ptr(),
+/// One element of the array's type as the memory of any region.
+pub(super) fn repeated(array: &BoundArray, element: &mut [u8]) -> Memory {
+    Memory {
+        data: element.as_mut_ptr(),
         size: array.data_type.size(),
         offset: 0,
         strides: Strides::from_elem(0, array.shape.len()),
         data_type: array.data_type,
         overflow: Overflow::Error,
         arena: None,
-    };
+    }
+}
+
+/// Writes the fill value to all elements of `selection`. Chunks of nothing else are erased.
+fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Result<()> {
+    let mut fill = array.fill.clone();
+    let memory = repeated(array, &mut fill);
     // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
     unsafe { engine::write(array, selection, &memory) }
 }

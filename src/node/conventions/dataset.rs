@@ -9,6 +9,7 @@ use crate::fork::ForkPreserved;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
+use crate::node::store_options::Consolidate;
 use crate::node::{Array, Create, Group, Spec, Store, path, spec, upkeep};
 use std::sync::Arc;
 
@@ -176,8 +177,20 @@ impl Dataset {
         Ok(())
     }
 
+    /// Makes consolidated metadata that are right, where the store's options do not forbid it: readers then see the lengths of all variables
+    /// change at once.
+    pub(in crate::node) fn consolidate_for_growth(&self) -> Result<()> {
+        let (group, store) = (self.group(), self.group().store());
+        let there = if store.capabilities().listable { group.consolidated_differences()? } else { return Ok(()) };
+        match there {
+            Some(differences) if differences.is_empty() => Ok(()),
+            None if store.options().consolidate == Consolidate::Never => Ok(()),
+            _ => self.consolidate(),
+        }
+    }
+
     /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
-    pub(in crate::node) fn consolidate(&self) -> Result<()> {
+    fn consolidate(&self) -> Result<()> {
         self.group().consolidate()?;
         let paths = self.0.state.read(|state| state.variables.iter().map(|v| v.array.path().to_string()).collect::<Vec<_>>());
         upkeep::after_change(self.group().store(), &paths, None)

@@ -1,0 +1,163 @@
+//! Series: the steps of a run
+//!
+//! A series writes the steps of all variables of a dataset that have one dimension, such as time.
+//! Readers see a step when all variables have it: the chunks are stored first, then the lengths of all
+//! variables, that of the coordinate last, and the consolidated metadata, by which xarray and other
+//! programs open the run, change at once. A run that was killed goes on behind the last step that all
+//! variables have. See docs/timesteps.md.
+//!
+//! ```c
+//! ozarr_series *steps = NULL;
+//! if (ozarr_series_open(ds, "time", 0, 0, &steps)) goto fail;
+//! if (ozarr_series_position(steps, &step, NULL)) goto fail;
+//! for (; step < STEPS; step++) {
+//!     compute(t, p);
+//!     if (ozarr_series_put(steps, "t", OZARR_FLOAT32, t, sizeof t)) goto fail;
+//!     if (ozarr_series_put(steps, "p", OZARR_FLOAT32, p, sizeof p)) goto fail;
+//!     if (ozarr_series_step(steps, 60.0 * step)) goto fail;
+//! }
+//! if (ozarr_series_close(steps)) goto fail;
+//! ```
+
+use super::array::contiguous;
+use super::entry;
+use super::handle::Handle;
+use super::region::{memory_of, ozarr_memory};
+use super::status::ozarr_status;
+use super::strings::{at_least_0, not_null, put, text};
+use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
+use crate::node::Series;
+use std::ffi::{c_char, c_void};
+
+/// Opens the steps of a dataset along a dimension, behind the last step that all its variables have.
+/// What some of them have beyond that, after a kill, is cut off. All variables are to be defined
+/// before, with a length of 0 in a new run. The dataset may be closed after or before the series.
+///
+/// `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
+/// the chunks, the largest of the variables that have further dimensions. Numbers that are not
+/// multiples of a variable's depth store its chunks in part, which are read and encoded again later.
+///
+/// `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension
+/// across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
+/// `OZARR_ERR_READ_ONLY`; `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
+/// at a time may have a series of a dimension: another one that writes is found before anything of it
+/// is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_open(
+    dataset: *mut ozarr_dataset,
+    dimension: *const c_char,
+    publish_every: i64,
+    memory: usize,
+    out: *mut *mut ozarr_series,
+) -> ozarr_status {
+    entry!("ozarr_series_open", {
+        not_null(out, "out")?;
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let dimension = unsafe { text(dimension, "dimension") }?;
+        let series = Series::open(&dataset, dimension, at_least_0(publish_every, "publish_every")?, memory)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_series::insert(Turn::new(series))?, out, "out") }
+    })
+}
+
+/// Gives variable `name` its values of the step that comes next, from `data`: contiguous, the last
+/// index fastest, of the variable's shape without the series' dimension. They are copied: `data` may be
+/// changed when this returns. A variable may be left out of steps: it has the fill value there.
+///
+/// After an error the variable does not have its values of this step; the call may be repeated, also
+/// when a full disk has room again. Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` if the variable
+/// has its values of this step already.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_put(
+    series: *mut ozarr_series,
+    name: *const c_char,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_series_put", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        ozarr_series::get(series, "series")?.with(|series| {
+            // SAFETY: `data` has `size` bytes, by the function's contract.
+            unsafe { series.put(name, |array, shape| contiguous(array, shape, r#type, data.cast_mut(), size)) }
+        })
+    })
+}
+
+/// Gives a variable its values from any memory: with a halo (ghost cells), of another type,
+/// column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
+/// one step.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *const c_char, memory: *const ozarr_memory) -> ozarr_status {
+    entry!("ozarr_series_put_ex", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        ozarr_series::get(series, "series")?.with(|series| {
+            // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+            unsafe { series.put(name, |array, shape| memory_of(array, shape, memory)) }
+        })
+    })
+}
+
+/// Ends the step: `value` is that of the coordinate, unless the coordinate was given by
+/// `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
+/// the fill value. Publishes when it is time.
+///
+/// The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
+/// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
+/// After these the step is not taken. After an error in publishing (a full disk) it is, as
+/// `ozarr_series_position` says, and the next step, flush or close publishes it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_step(series: *mut ozarr_series, value: f64) -> ozarr_status {
+    entry!("ozarr_series_step", { ozarr_series::get(series, "series")?.with(|series| series.step(value)) })
+}
+
+/// Gets the number of steps that were taken (`*position`), which is also the index of the next one, and
+/// the number that readers see (`*published`); either may be NULL. A restart asks for the position
+/// after opening.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, position: *mut i64, published: *mut i64) -> ozarr_status {
+    entry!("ozarr_series_position", {
+        let found = ozarr_series::get(series, "series")?.with(|series| Ok(series.position()))?;
+        // SAFETY: each points to room for a number, or is NULL.
+        unsafe {
+            if !position.is_null() {
+                put(found.0 as i64, position, "position")?;
+            }
+            if published.is_null() { Ok(()) } else { put(found.1 as i64, published, "published") }
+        }
+    })
+}
+
+/// Stores and publishes all steps that were taken, and makes them durable as far as the store's
+/// `"file.sync"` promises it. What could not be stored stays in memory; each further flush tries again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_status {
+    entry!("ozarr_series_flush", { ozarr_series::get(series, "series")?.with(Series::flush) })
+}
+
+/// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+/// lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
+/// (`OZARR_ERR_FORKED`).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_close(series: *mut ozarr_series) -> ozarr_status {
+    entry!("ozarr_series_close", { ozarr_series::close(series, "series")?.with(Series::flush) })
+}
+
+/// Frees the series; NULL is allowed. Steps that wait are stored and published, but errors are not
+/// reported: use `ozarr_series_close` to see them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_series_free(series: *mut ozarr_series) {
+    entry!("ozarr_series_free", else (), { ozarr_series::free(series, "series") })
+}

@@ -1,0 +1,224 @@
+//! The steps of a run: all variables along one dimension of a dataset grow together, and readers see the steps that all of them have.
+//!
+//! What is published has an order that a kill may cut anywhere: first the chunks of all variables, made durable; then their documents, that
+//! of the coordinate last; then the consolidated metadata, in which the lengths of all change at once.
+
+use super::appender::Appender;
+use super::conventions::Dataset;
+use super::resize::slab;
+use super::{Array, upkeep};
+use crate::dtype::{DataType, Kind};
+use crate::engine::{Memory, Overflow};
+use crate::error::{Result, bail, err};
+use crate::limits::c_strides;
+
+/// A dataset that grows step by step along one dimension. Used by one thread at a time, and the only one that changes this length.
+pub struct Series {
+    dataset: Dataset,
+    dimension: String,
+    /// The variables along the dimension; its coordinate, if there is one, is the last.
+    parts: Vec<Part>,
+    has_coordinate: bool,
+    /// Steps are published when the position passes a multiple of this.
+    every: u64,
+    /// The number of steps that were taken.
+    position: u64,
+    /// The number of steps that all documents and the consolidated metadata have.
+    published: u64,
+    /// The last values of the coordinate, as far as they are known; the newest is the last.
+    values: [Option<f64>; 2],
+}
+
+struct Part {
+    name: String,
+    appender: Appender,
+}
+
+impl Part {
+    /// Fills the steps before `end` that were left out.
+    fn fill_to(&mut self, end: u64) -> Result<()> {
+        match end.checked_sub(self.appender.position().0) {
+            None | Some(0) => Ok(()),
+            Some(missing) => self.appender.skip(missing),
+        }
+    }
+}
+
+impl Series {
+    /// Opens the steps of a dataset along a dimension behind the last one that all variables have; what some have beyond is cut off. The
+    /// steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
+    /// dimensions, the largest one. At most `memory` bytes are used for steps that wait (0: as many as are needed).
+    ///
+    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension.
+    pub fn open(dataset: &Dataset, dimension: &str, every: u64, memory: usize) -> Result<Series> {
+        dataset.group().store().check_writable()?;
+        dataset.dimension(dimension)?;
+        let mut along = dataset.along(dimension);
+        if along.is_empty() {
+            bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
+        }
+        along.sort_by_key(|(name, array, _)| name == dimension && array.rank() == 1);
+        along.iter().try_for_each(|(_, array, _)| array.refresh())?;
+        let position = dataset.dimension(dimension)?.length;
+        let mut parts = Vec::with_capacity(along.len());
+        for (name, array, d) in along {
+            let mut shape = array.shape();
+            if shape[d] > position {
+                shape[d] = position;
+                array.resize(&shape, false)?;
+            }
+            let appender = Appender::silent(&array, d).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+            parts.push(Part { name, appender });
+        }
+        check_memory(&parts, memory)?;
+        let has_coordinate = parts.last().is_some_and(|part| part.name == dimension && part.appender.array().rank() == 1);
+        let every = if every == 0 { depth_of(&parts) } else { every };
+        let (dataset, dimension) = (dataset.clone(), dimension.to_string());
+        let mut series = Series { dataset, dimension, parts, has_coordinate, every, position, published: position, values: [None; 2] };
+        series.dataset.consolidate_for_growth()?;
+        series.read_values();
+        Ok(series)
+    }
+
+    /// The number of steps that were taken, and how many of them readers see.
+    pub fn position(&self) -> (u64, u64) {
+        (self.position, self.published)
+    }
+
+    /// Takes a variable's values of the step that comes next, of which `memory` says where they are: the strides are those of the
+    /// array's shape with one step. Steps before it that the variable lacks get the fill value. After an error nothing is taken.
+    ///
+    /// Errors: `NotFound`; `State` if it has its values of this step already.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::write`].
+    pub unsafe fn put(&mut self, name: &str, memory: impl FnOnce(&Array, &[u64]) -> Result<Memory>) -> Result<()> {
+        let (position, dimension) = (self.position, &self.dimension);
+        let Some(part) = self.parts.iter_mut().find(|part| part.name == name) else {
+            self.dataset.variable(name)?;
+            bail!(Argument, "the variable {name:?} does not have the dimension {dimension:?}");
+        };
+        if part.appender.position().0 > position {
+            bail!(State, "the variable {name:?} has its values of step {position} already; end the step first");
+        }
+        let memory = memory(part.appender.array(), &part.appender.shape_of(1))?;
+        part.fill_to(position)?;
+        // SAFETY: forwarded from the caller.
+        unsafe { part.appender.put(1, &memory) }
+    }
+
+    /// Ends a step: gives the coordinate its value, unless that was put, and publishes if it is time. After an error the position says
+    /// whether the step was taken; if it was, publishing is tried again with the next one.
+    ///
+    /// Errors: `Argument` for a value that is not beyond those before; `Range` for one that the coordinate cannot hold.
+    pub fn step(&mut self, value: f64) -> Result<()> {
+        let Some(next) = self.position.checked_add(1) else { bail!(Limit, "2^64 steps") };
+        if self.has_coordinate
+            && let Some(part) = self.parts.last_mut()
+            && part.appender.position().0 <= self.position
+        {
+            check_value(part.appender.array().data_type(), value, self.values, &self.dimension, self.position)?;
+            part.fill_to(self.position)?;
+            let mut value_of = value;
+            // SAFETY: the number lives as long as the call.
+            unsafe { part.appender.put(1, &numbers(std::slice::from_mut(&mut value_of))) }?;
+            self.values = [self.values[1], Some(value)];
+        }
+        self.position = next;
+        if next / self.every > self.published / self.every { self.publish() } else { Ok(()) }
+    }
+
+    /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.
+    pub fn flush(&mut self) -> Result<()> {
+        self.publish()?;
+        self.dataset.group().flush()
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        let end = self.position;
+        if end == self.published {
+            return Ok(());
+        }
+        for part in &mut self.parts {
+            part.fill_to(end)?;
+            part.appender.store(end)?;
+        }
+        self.parts.iter().try_for_each(|part| part.appender.array().flush_store())?;
+        self.parts.iter_mut().try_for_each(|part| part.appender.declare(end))?;
+        let paths: Vec<String> = self.parts.iter().map(|part| part.appender.array().path().to_string()).collect();
+        upkeep::after_change(self.dataset.group().store(), &paths, None)?;
+        self.published = end;
+        Ok(())
+    }
+
+    /// Reads the coordinate's last values, where they are numbers.
+    fn read_values(&mut self) {
+        let Some(part) = self.parts.last().filter(|_| self.has_coordinate) else { return };
+        let count = self.position.min(2);
+        let mut found = [0.0; 2];
+        let Ok(selection) = slab(&[self.position], 0, self.position - count, count) else { return };
+        // SAFETY: the memory lives as long as the call.
+        if unsafe { part.appender.array().read(&selection, &numbers(&mut found[..count as usize])) }.is_ok() {
+            let value = |i: usize| found.get(i).copied().filter(|_| (i as u64) < count);
+            self.values = if count == 1 { [None, value(0)] } else { [value(0), value(1)] };
+        }
+    }
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        // Errors are ignored in `drop`; close the series to see them.
+        let _ = self.publish();
+    }
+}
+
+/// The depth of the chunks: the largest of variables that have further dimensions, else of all.
+fn depth_of(parts: &[Part]) -> u64 {
+    let deepest = |least: usize| parts.iter().filter(|p| p.appender.array().rank() >= least).map(|p| p.appender.depth()).max();
+    deepest(2).or(deepest(1)).unwrap_or(1)
+}
+
+/// Errors: `Limit` if the steps that wait may need more.
+fn check_memory(parts: &[Part], memory: usize) -> Result<()> {
+    let needed = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.appender.needed()));
+    if memory > 0 && needed > memory {
+        bail!(Limit, "found a limit of {memory} bytes, expected at least {needed}: one chunk along the dimension across each variable");
+    }
+    Ok(())
+}
+
+/// Numbers as the memory of a region of rank 1.
+fn numbers(values: &mut [f64]) -> Memory {
+    let strides = c_strides(&[values.len() as u64], size_of::<f64>());
+    let size = size_of_val(values);
+    Memory {
+        data: values.as_mut_ptr().cast(),
+        size,
+        offset: 0,
+        strides,
+        data_type: DataType::Float64,
+        overflow: Overflow::Error,
+        arena: None,
+    }
+}
+
+/// Checks that a coordinate goes on in the direction that it has.
+fn check_value(data_type: DataType, value: f64, before: [Option<f64>; 2], dimension: &str, step: u64) -> Result<()> {
+    if value.is_nan() {
+        bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
+    }
+    if matches!(data_type.kind(), Kind::Int | Kind::UInt) && value.fract() != 0.0 {
+        return Err(err!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name()));
+    }
+    let falls = matches!(before, [Some(first), Some(second)] if second < first);
+    match before[1] {
+        Some(last) if value == last || (before[0].is_some() && (value < last) != falls) => {
+            let expected = if falls { "less" } else { "more" };
+            bail!(
+                Argument,
+                "found {value} as the value of {dimension:?} for step {step}, expected {expected} than {last}, that of the step before"
+            )
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,232 @@
+//! Tests of series: what readers see at each moment, whatever write fails.
+
+use super::tests::view;
+use super::*;
+use crate::dtype::DataType;
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::{ErrorKind, Result};
+use crate::limits::c_strides;
+use crate::store::local::{LocalStore, SyncMode};
+use crate::store::os::Call;
+use crate::store::os::fault::{self, Effect, Fault};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const STEPS: u64 = 11;
+
+fn anew(store: &Store) -> Store {
+    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
+}
+
+fn dataset(store: &Store) -> Dataset {
+    Dataset::open(Group::open(store, "").unwrap()).unwrap()
+}
+
+/// A run with a field in chunks of 4 steps, one whose time is the second dimension, in chunks of 3, and a series of numbers.
+fn define(store: &Store, format: Format) {
+    let ds = Dataset::create(store, "", Some(format), Create::New).unwrap();
+    ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+    ds.define_dimension("x", 3).unwrap();
+    let define = |name: &str, dimensions: &[&str], chunks: &[u64]| {
+        let variable = Variable { chunks: Some(chunks.to_vec()), ..Variable::new(DataType::Int32, dimensions) };
+        ds.define_variable(name, &variable, Create::New).unwrap();
+    };
+    define("t", &["time", "x"], &[4, 2]);
+    define("p", &["x", "time"], &[3, 3]);
+    define("mean", &["time"], &[5]);
+    ds.close().unwrap();
+}
+
+fn value(step: u64, x: u64) -> i32 {
+    (10 * step + x + 1) as i32
+}
+
+fn put(series: &mut Series, name: &str, values: &mut [i32]) -> Result<()> {
+    // SAFETY: the memory lives as long as the call.
+    unsafe { series.put(name, |array, shape| Ok(view(&mut values[..], shape)).inspect(|_| assert_eq!(array.rank(), shape.len()))) }
+}
+
+/// Steps from where the series is; the numbers are left out of odd ones.
+fn run(series: &mut Series, to: u64) -> Result<()> {
+    for step in series.position().0..to {
+        put(series, "t", &mut [0, 1, 2].map(|x| value(step, x)))?;
+        put(series, "p", &mut [0, 1, 2].map(|x| -value(step, x)))?;
+        if step.is_multiple_of(2) {
+            put(series, "mean", &mut [value(step, 9)])?;
+        }
+        series.step(step as f64)?;
+    }
+    Ok(())
+}
+
+fn numbers(array: &Array) -> Vec<i32> {
+    let shape = array.shape();
+    let mut found = vec![0; shape.iter().product::<u64>() as usize];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&Selection::all(&shape), &view(&mut found, &shape)) }.unwrap();
+    found
+}
+
+/// What a reader that goes by consolidated metadata finds: all variables have the same steps, whole ones.
+fn check(store: &Store) -> u64 {
+    let group = Group::open(&anew(store), "").unwrap();
+    assert!(group.catalog().unwrap().is_some());
+    let of = |name: &str| numbers(&group.open_array(name).unwrap());
+    let time = of("time");
+    let steps = time.len() as u64;
+    assert_eq!(time, (0..steps as i32).collect::<Vec<_>>());
+    assert_eq!(of("t"), (0..steps).flat_map(|s| (0..3).map(move |x| value(s, x))).collect::<Vec<_>>());
+    assert_eq!(of("p"), (0..3).flat_map(|x| (0..steps).map(move |s| -value(s, x))).collect::<Vec<_>>());
+    assert_eq!(of("mean"), (0..steps).map(|s| if s.is_multiple_of(2) { value(s, 9) } else { 0 }).collect::<Vec<_>>());
+    steps
+}
+
+#[test]
+fn all_variables_of_a_step_are_published_at_once() {
+    for format in [Format::V2, Format::V3] {
+        for (every, published) in [(0, 8), (1, 11), (3, 9)] {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let ds = dataset(&store);
+            let mut series = Series::open(&ds, "time", every, 0).unwrap();
+            run(&mut series, STEPS).unwrap();
+            assert_eq!((series.position(), check(&store)), ((STEPS, published), published), "{format:?} {every}");
+            assert_eq!(ds.dimension("time").unwrap().length, published);
+            series.flush().unwrap();
+            assert_eq!((series.position(), check(&store)), ((STEPS, STEPS), STEPS));
+            drop(series);
+            ds.close().unwrap();
+            assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+        }
+    }
+}
+
+/// The write that fails is each one in turn, and so are all that follow, as in a full disk or after a kill.
+#[test]
+fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
+    for (call, every, by) in [(Call::Rename, 1, 3), (Call::Write, 2, 7), (Call::Open, 3, 23), (Call::Rename, 0, 1)] {
+        let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{call:?}-{every}-{}", std::process::id()));
+        let mut lengths = std::collections::BTreeSet::new();
+        for after in (0..).step_by(by) {
+            let _ = std::fs::remove_dir_all(&root);
+            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            define(&store, Format::V3);
+            let ds = dataset(&store);
+            let mut series = Series::open(&ds, "time", every, 0).unwrap();
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+            let (done, _) = fault::with(&[hit], || {
+                let done = run(&mut series, STEPS).and_then(|()| series.flush());
+                if usize::is_multiple_of(after, 2) {
+                    drop(series);
+                    return done;
+                }
+                fault::with(&[], || {
+                    // There is room again: what failed is done again by the same series.
+                    if series.position().0 < STEPS {
+                        for name in ["t", "p", "mean"] {
+                            let step = series.position().0;
+                            let n = if name == "t" { 1 } else { -1 };
+                            let _ = match name {
+                                "mean" if step.is_multiple_of(2) => put(&mut series, name, &mut [value(step, 9)]),
+                                "mean" => Ok(()),
+                                _ => put(&mut series, name, &mut [0, 1, 2].map(|x| n * value(step, x))),
+                            };
+                        }
+                        let at = series.position().0 as f64;
+                        series.step(at).unwrap();
+                        run(&mut series, STEPS).unwrap();
+                    }
+                    series.flush().unwrap();
+                });
+                done
+            });
+            lengths.insert(check(&store));
+            let again = anew(&store);
+            let mut series = Series::open(&dataset(&again), "time", every, 0).unwrap();
+            run(&mut series, STEPS).unwrap();
+            series.flush().unwrap();
+            assert_eq!(check(&store), STEPS, "{call:?} {after}");
+            assert_eq!(Group::open(&again, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{call:?} {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(lengths.len() > 2, "{lengths:?}");
+    }
+}
+
+#[test]
+fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", 1, 0).unwrap();
+    run(&mut series, 6).unwrap();
+    drop(series);
+    let t = Array::open(&store, "t").unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { t.append(0, 2, &view(&mut [9; 6], &[2, 3])) }.unwrap();
+    let mut series = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    assert_eq!((series.position(), check(&store)), ((6, 6), 6));
+    run(&mut series, STEPS).unwrap();
+    assert_eq!(check(&store), STEPS);
+}
+
+#[test]
+fn steps_out_of_order_and_second_writers_are_told() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    let ds = dataset(&store);
+    let mut series = Series::open(&ds, "time", 1, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    let kind = |result: Result<()>| result.unwrap_err().kind();
+    put(&mut series, "t", &mut [1, 2, 3]).unwrap();
+    assert_eq!(kind(put(&mut series, "t", &mut [1, 2, 3])), ErrorKind::State);
+    assert_eq!(kind(put(&mut series, "u", &mut [1])), ErrorKind::NotFound);
+    for (value, wanted) in
+        [(2.0, ErrorKind::Argument), (1.0, ErrorKind::Argument), (f64::NAN, ErrorKind::Argument), (3.5, ErrorKind::Range)]
+    {
+        assert_eq!((kind(series.step(value)), series.position().0), (wanted, 3));
+    }
+    let e = series.step(2.0).unwrap_err();
+    assert!(["found 2", "step 3", "more than 2"].iter().all(|w| e.message().contains(w)), "{e}");
+    series.step(3.0).unwrap();
+    // A restart at the wrong step.
+    let mut second = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    assert_eq!(kind(second.step(2.0)), ErrorKind::Argument);
+    second.step(4.0).unwrap();
+    let e = series.step(4.0).unwrap_err();
+    assert!(e.kind() == ErrorKind::State && e.message().contains("another one is at work"), "{e}");
+    let e = Series::open(&ds, "time", 0, 100).err().unwrap();
+    assert!(e.kind() == ErrorKind::Limit && e.message().contains("100"), "{e}");
+    assert_eq!(Series::open(&ds, "tim", 0, 0).err().unwrap().kind(), ErrorKind::NotFound);
+    ds.define_dimension("empty", 0).unwrap();
+    assert_eq!(Series::open(&ds, "empty", 0, 0).err().unwrap().kind(), ErrorKind::Argument);
+}
+
+#[test]
+fn a_coordinate_may_be_given_as_integers_and_may_fall() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", 1, 0).unwrap();
+    for step in 0..3i64 {
+        let mut big = (1i64 << 60) - (step << 40);
+        let memory = Memory {
+            data: (&raw mut big).cast(),
+            size: 8,
+            offset: 0,
+            strides: c_strides(&[1], 8),
+            data_type: DataType::Int64,
+            overflow: Overflow::Error,
+            arena: None,
+        };
+        // SAFETY: the number lives as long as the call.
+        unsafe { series.put("time", |_, _| Ok(memory)) }.unwrap();
+        series.step(0.0).unwrap();
+    }
+    assert_eq!(series.position(), (3, 3));
+    let mut falling = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    assert_eq!(falling.step(2e18).unwrap_err().kind(), ErrorKind::Argument);
+    falling.step(7.0).unwrap();
+}
