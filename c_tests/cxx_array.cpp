@@ -293,7 +293,9 @@ static void requests_go_on_by_themselves() {
     CHECK(out == in);
     {
         std::vector<int> gone(1000, 7);
-        write = t.iwrite(gone.data(), gone.size(), {{3, 0}, {1, 1000}}, true);
+        ozarr::request_options options;
+        options.copy = true;
+        write = t.iwrite(gone, {{3, 0}, {1, 1000}}, options);
     }
     write.wait_for(60);
     CHECK((t.read<int>({{3, 999}, {1, 1}}) == std::vector<int>{7}));

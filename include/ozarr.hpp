@@ -23,7 +23,10 @@
 #define OZARR_HPP
 
 #include <ozarr/array.hpp>
+#include <ozarr/array_base.hpp>
 #include <ozarr/base.hpp>
+#include <ozarr/context.hpp>
+#include <ozarr/copy.hpp>
 #include <ozarr/dataset.hpp>
 #include <ozarr/group.hpp>
 #include <ozarr/node.hpp>

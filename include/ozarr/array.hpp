@@ -2,8 +2,7 @@
 #ifndef OZARR_ARRAY_HPP
 #define OZARR_ARRAY_HPP
 
-#include <ozarr_advanced.h>
-#include <ozarr/node.hpp>
+#include <ozarr/array_base.hpp>
 #include <ozarr/request.hpp>
 #include <ozarr/spec.hpp>
 
@@ -17,8 +16,7 @@
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 
-class array : public detail::node<ozarr_array> {
-    using node = detail::node<ozarr_array>;
+class array : public detail::array_base {
 
 public:
     array() = default;
@@ -91,14 +89,17 @@ public:
             }));
         return names;
     }
+    /// Changes the names of the dimensions, one for each; an empty one is none.
+    returned<void> set_dimension_names(const std::vector<std::string> &names) {
+        OZARR_HPP_CHECK(detail::same_rank("list of names", names.size(), rank_));
+        std::vector<const char *> pointers;
+        for (const std::string &name : names) pointers.push_back(name.empty() ? nullptr : name.c_str());
+        return detail::checked(ozarr_array_set_dimension_names(h_, pointers.data()));
+    }
     /// What parts that were never written read as. T has to be the array's type.
     template <class T>
     returned<T> fill_value() const {
-        ozarr_type t = 0;
-        OZARR_HPP_TRY(ozarr_array_type(h_, &t));
-        if (t != static_cast<ozarr_type>(type_of<T>::value))
-            OZARR_HPP_FAIL(error(OZARR_ERR_TYPE, "the fill value is asked for as type " + std::to_string(static_cast<ozarr_type>(type_of<T>::value)) +
-                                                     ", expected the array's, " + std::to_string(t)));
+        OZARR_HPP_CHECK((same_type<T>("fill value")));
         T value{};
         OZARR_HPP_TRY(ozarr_array_fill_value(h_, &value, sizeof value, nullptr));
         return value;
@@ -123,13 +124,13 @@ public:
     template <class T>
     returned<void> read(T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, nullptr, 0, r));
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, r));
         return returned<void>();
     }
     template <class T>
     returned<void> read(const strided<T> &m, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, m.data, m.size, &m.strides, m.offset, r));
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, detail::view_of(m), r));
         return returned<void>();
     }
 
@@ -138,14 +139,14 @@ public:
     returned<void> read(const dtype &what, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
         OZARR_HPP_CHECK(what.problem());
-        OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, nullptr, 0, r, what.get()));
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, r, what.get()));
         return returned<void>();
     }
     /// One field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a.
     template <class T>
     returned<void> read_field(const std::string &field, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, r, nullptr, field.c_str()));
         return returned<void>();
     }
     /// The type of the elements.
@@ -161,13 +162,13 @@ public:
     template <class T>
     returned<void> write(const dtype &what, const T *data, std::size_t size, const region &r = {}) const {
         OZARR_HPP_CHECK(what.problem());
-        OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, nullptr, 0, r, what.get()));
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, r, what.get()));
         return returned<void>();
     }
     /// One field; the others stay as they are.
     template <class T>
     returned<void> write_field(const std::string &field, const T *data, std::size_t size, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, r, nullptr, field.c_str()));
         return returned<void>();
     }
     template <class T>
@@ -183,41 +184,47 @@ public:
     /// From `size` elements at `data`.
     template <class T>
     returned<void> write(const T *data, std::size_t size, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, nullptr, 0, r));
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, r));
         return returned<void>();
     }
     template <class T>
     returned<void> write(const strided<T> &m, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, m.data, m.size, &m.strides, m.offset, r));
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, detail::view_of(m), r));
         return returned<void>();
     }
 
     // Reading and writing that go on by themselves.
 
-    /// Begins to read to `size` elements at `data`, which mean nothing until the request is done.
-    template <class T>
-    returned<request> iread(T *data, std::size_t size, const region &r = {}) const {
-        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        ozarr_request *begun = nullptr;
-        auto call = [&begun](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *memory) {
-            return ozarr_array_iread_ex(a, where, memory, nullptr, &begun);
-        };
-        OZARR_HPP_CHECK(transfer(call, data, size, nullptr, 0, r));
-        return request(begun);
+    /// Begins to read to memory (a vector, ozarr::strided, a span, an mdspan) that means nothing until the request is done.
+    template <class M, class = detail::if_memory<M>>
+    returned<request> iread(M &&memory, const region &r = {}, const request_options &options = {}) const {
+        request begun;
+        OZARR_HPP_CHECK(request::begin(begun, options, [&](const ozarr_request_options *o, ozarr_request **out) {
+            return transfer([=](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) { return ozarr_array_iread_ex(a, where, m, o, out); },
+                            writable(detail::view_of(memory)), r);
+        }));
+        return begun;
     }
-    /// Begins to write from `size` elements at `data`, which must not change until the request is done; or, with `copy`, until this
-    /// returns.
     template <class T>
-    returned<request> iwrite(const T *data, std::size_t size, const region &r = {}, bool copy = false) const {
-        ozarr_request *begun = nullptr;
-        ozarr_request_options options = OZARR_REQUEST_OPTIONS_INIT;
-        if (copy) options.flags = OZARR_REQUEST_COPY;
-        auto call = [&begun, &options](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *memory) {
-            return ozarr_array_iwrite_ex(a, where, memory, &options, &begun);
-        };
-        OZARR_HPP_CHECK(transfer(call, data, size, nullptr, 0, r));
-        return request(begun);
+    returned<request> iread(T *data, std::size_t size, const region &r = {}, const request_options &options = {}) const {
+        return iread(detail::view<T>{data, size}, r, options);
     }
+    /// Begins to write from memory that must not change until the request is done; or, with `copy`, until this returns.
+    template <class M, class = detail::if_memory<M>>
+    returned<request> iwrite(const M &memory, const region &r = {}, const request_options &options = {}) const {
+        request begun;
+        OZARR_HPP_CHECK(request::begin(begun, options, [&](const ozarr_request_options *o, ozarr_request **out) {
+            return transfer([=](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) { return ozarr_array_iwrite_ex(a, where, m, o, out); },
+                            detail::view_of(memory), r);
+        }));
+        return begun;
+    }
+    template <class T>
+    returned<request> iwrite(const T *data, std::size_t size, const region &r = {}, const request_options &options = {}) const {
+        return iwrite(detail::view<const T>{data, size}, r, options);
+    }
+
+    // Spans and mdspans. An mdspan has the region's shape; where a region is 1 long, it may lack the dimension.
 
 #ifdef __cpp_lib_span
     template <class T, std::size_t N>
@@ -227,11 +234,94 @@ public:
         return write(static_cast<const T *>(data.data()), data.size(), r);
     }
 #endif
+    template <class M, class = detail::if_mdspan<M>>
+    returned<void> read(const M &data, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, writable(detail::view_of(data)), r));
+        return returned<void>();
+    }
+    template <class M, class = detail::if_mdspan<M>, class = void>
+    returned<void> write(const M &data, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, detail::view_of(data), r));
+        return returned<void>();
+    }
+
+    // What numbers mean by the CF conventions: packing, missing values, times.
+
+    /// The numbers that the stored ones stand for: times scale_factor plus add_offset, NaN where they are missing.
+    template <class T = double>
+    returned<std::vector<T>> read_unpacked(const region &r = {}) const {
+        std::vector<T> out;
+        OZARR_HPP_CHECK(read_resized(out, r, ozarr_array_read_unpacked));
+        return out;
+    }
+    template <class M, class = detail::if_memory<M>>
+    returned<void> read_unpacked(M &&memory, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_unpacked, writable(detail::view_of(memory)), r));
+        return returned<void>();
+    }
+    /// Packs numbers and writes them: rounded where the array is of integers, NaN as the missing value.
+    template <class M, class = detail::if_memory<M>>
+    returned<void> write_packed(const M &memory, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_packed, detail::view_of(memory), r));
+        return returned<void>();
+    }
+    /// Times as counts of units such as "seconds since 1970-01-01"; INT64_MIN where they are missing.
+    returned<std::vector<std::int64_t>> read_times(const std::string &units, const region &r = {}) const {
+        std::vector<std::int64_t> out;
+        OZARR_HPP_CHECK(read_resized(out, r, [&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
+            return ozarr_array_read_times(a, where, units.c_str(), static_cast<std::int64_t *>(m->data), m->size);
+        }));
+        return out;
+    }
+    returned<void> write_times(const std::string &units, const std::vector<std::int64_t> &counts, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer([&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
+            return ozarr_array_write_times(a, where, units.c_str(), static_cast<const std::int64_t *>(m->data), m->size);
+        }, counts.data(), counts.size(), r));
+        return returned<void>();
+    }
+    /// The stored value that means "missing", if there is one. T has to be the array's type.
+    template <class T>
+    returned<std::optional<T>> missing_value() const {
+        OZARR_HPP_CHECK((same_type<T>("missing value")));
+        T found{};
+        bool defined = false;
+        OZARR_HPP_TRY(ozarr_array_missing_value(h_, &found, sizeof found, &defined));
+        return defined ? std::optional<T>(found) : std::nullopt;
+    }
+
+    // Parallel programs, and what a call does.
+
+    /// The part of a region (without steps) for worker `index`, from 0, of `workers`: it ends only where chunks end, so that workers write without
+    /// waiting for each other; with `inner` where inner chunks end, for reading.
+    returned<region> partition(std::int64_t workers, std::int64_t index_, const region &r = {}, bool inner = false) const {
+        OZARR_HPP_CHECK(misfit(r));
+        const c_region where(r);
+        index start = index::zeros(static_cast<std::size_t>(rank_)), shape = start;
+        OZARR_HPP_TRY(ozarr_array_partition(h_, where.pointer, workers, index_, inner ? static_cast<std::uint32_t>(OZARR_PARTITION_INNER) : 0U, start.data(), shape.data()));
+        return region(start, shape);
+    }
+    /// What reading (or writing) a region would do: chunks, reads, bytes, threads. Its members are those of C's struct.
+    returned<ozarr_explanation> explain(const region &r = {}, bool write = false) const {
+        OZARR_HPP_CHECK(misfit(r));
+        const c_region where(r);
+        ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+        OZARR_HPP_TRY(ozarr_array_explain(h_, where.pointer, nullptr, write, &plan));
+        return plan;
+    }
+    /// The counters of this handle.
+    returned<ozarr_stats> stats() const {
+        ozarr_stats counters = OZARR_STATS_INIT;
+        OZARR_HPP_TRY(ozarr_array_stats(h_, &counters));
+        return counters;
+    }
+    /// What is stored: chunks, bytes, the ratio of compression.
+    returned<ozarr_info> info() const {
+        ozarr_info found = OZARR_INFO_INIT;
+        OZARR_HPP_TRY(ozarr_array_info(h_, &found));
+        return found;
+    }
 
     // Lists of elements, as new vectors, and from vectors of exactly as many elements.
-
-    /// A list of indices for each dimension; none: all of it.
-    using lists = std::vector<std::optional<std::vector<std::int64_t>>>;
 
     /// The product of index lists, the last one fastest.
     template <class T>
@@ -252,8 +342,7 @@ public:
         std::size_t n = 0;
         OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
         const ozarr_memory memory = dense(data.data(), data.size());
-        OZARR_HPP_TRY(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));
-        return returned<void>();
+        return detail::checked(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));
     }
     /// Points: their coordinates one after the other, as many for each as the array has dimensions (at least 1).
     template <class T>
@@ -269,34 +358,31 @@ public:
         OZARR_HPP_CHECK(whole_points(points));
         const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(rank_));
         const ozarr_memory memory = dense(data.data(), data.size());
-        OZARR_HPP_TRY(ozarr_array_write_points(h_, points.data(), n, &memory));
-        return returned<void>();
+        return detail::checked(ozarr_array_write_points(h_, points.data(), n, &memory));
     }
     /// The elements of a region without steps whose byte in the mask is not 0, the last index fastest.
     template <class T>
     returned<std::vector<T>> read_mask(const std::vector<std::uint8_t> &mask, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
         std::vector<T> out(mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0))));
-        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
+        const c_region where(r);
         const ozarr_memory memory = dense(out.data(), out.size());
-        OZARR_HPP_TRY(ozarr_array_read_mask(h_, r.whole ? nullptr : &c, mask.data(), &memory));
+        OZARR_HPP_TRY(ozarr_array_read_mask(h_, where.pointer, mask.data(), &memory));
         return out;
     }
     template <class T>
     returned<void> write_mask(const std::vector<std::uint8_t> &mask, const std::vector<T> &data, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
-        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
+        const c_region where(r);
         const ozarr_memory memory = dense(data.data(), data.size());
-        OZARR_HPP_TRY(ozarr_array_write_mask(h_, r.whole ? nullptr : &c, mask.data(), &memory));
-        return returned<void>();
+        return detail::checked(ozarr_array_write_mask(h_, where.pointer, mask.data(), &memory));
     }
     /// One value to all elements of a region.
     template <class T>
     returned<void> fill(const T &value, const region &r = {}) const {
         OZARR_HPP_CHECK(misfit(r));
-        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
-        OZARR_HPP_TRY(ozarr_array_fill(h_, r.whole ? nullptr : &c, code_of<T>(), &value));
-        return returned<void>();
+        const c_region where(r);
+        return detail::checked(ozarr_array_fill(h_, where.pointer, code_of<T>(), &value));
     }
 
     // Growing.
@@ -304,15 +390,13 @@ public:
     /// Changes the shape; `flags`: 0 or OZARR_RESIZE_KEEP.
     returned<void> resize(const index &shape, std::uint32_t flags = 0) {
         OZARR_HPP_CHECK(detail::same_rank("shape", shape.size(), rank_));
-        OZARR_HPP_TRY(ozarr_array_resize(h_, shape.data(), flags));
-        return returned<void>();
+        return detail::checked(ozarr_array_resize(h_, shape.data(), flags));
     }
     /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`.
     template <class T>
     returned<void> append(const T *data, std::size_t size, int dim, std::int64_t count) {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
-        OZARR_HPP_TRY(ozarr_array_append(h_, dim, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
-        return returned<void>();
+        return detail::checked(ozarr_array_append(h_, dim, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
     /// The same; how many follows from the vector's size, which has to be a multiple of a slab.
     template <class T>
@@ -328,11 +412,6 @@ public:
         return append(data.data(), data.size(), dim, static_cast<std::int64_t>(data.size() / slab));
     }
 
-    /// Reads the document again: the shape may have been changed elsewhere.
-    returned<void> refresh() {
-        OZARR_HPP_TRY(ozarr_node_refresh(ozarr_array_node(h_)));
-        return returned<void>();
-    }
     /// Waits until dimension `dim` is longer than `beyond`, and gives its length; OZARR_ERR_TIMEOUT after so many milliseconds.
     returned<std::int64_t> wait_growth(int dim, std::int64_t beyond, std::int64_t timeout_ms) {
         std::int64_t length = 0;
@@ -341,171 +420,23 @@ public:
     }
 
 private:
-    explicit array(ozarr_array *h) noexcept : node(h) {}
-
-    returned<index> numbers(ozarr_status (*call)(const ozarr_array *, std::int64_t *)) const {
-        index out = index::zeros(static_cast<std::size_t>(rank_));
-        OZARR_HPP_TRY(call(h_, out.data()));
-        return out;
-    }
-
-    /// Contiguous memory of `n` elements; writes only read from it.
-    template <class T>
-    static ozarr_memory dense(const T *data, std::size_t n) {
-        ozarr_memory memory = OZARR_MEMORY_INIT;
-        memory.data = const_cast<T *>(data);
-        memory.size = n * sizeof(T);
-        memory.type = code_of<T>();
-        return memory;
-    }
-    template <class T>
-    static constexpr ozarr_type code_of() {
-        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: take std::vector<std::uint8_t>");
-        return static_cast<ozarr_type>(type_of<T>::value);
-    }
-
-    /// What the C functions take for lists of indices, and how many elements they select.
-    detail::problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts,
-                               std::size_t &n) const {
-        static const std::int64_t none = 0;
-        if (detail::problem p = detail::same_rank("lists", indices.size(), rank_)) return p;
-        index shape = index::zeros(static_cast<std::size_t>(rank_));
-        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        n = 1;
-        for (std::size_t d = 0; d < indices.size(); d++) {
-            const auto &list = indices[d];
-            // The memory of an empty vector is nowhere, which would be all.
-            given.push_back(!list ? nullptr : list->empty() ? &none : list->data());
-            counts.push_back(list ? static_cast<std::int64_t>(list->size()) : shape[d]);
-            n *= static_cast<std::size_t>(counts.back());
-        }
-        return detail::problem();
-    }
-    detail::problem whole_points(const std::vector<std::int64_t> &points) const {
-        if (rank_ > 0 && points.size() % static_cast<std::size_t>(rank_) == 0) return detail::problem();
-        return detail::problem(error(OZARR_ERR_ARGUMENT, "found " + std::to_string(points.size()) + " coordinates, expected a multiple of the array's rank " +
-                                                             std::to_string(rank_)));
-    }
-    detail::problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
-        if (auto wrong = misfit(r)) return wrong;
-        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
-        if (r.whole && ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        std::uint64_t n = 1;
-        for (std::size_t d = 0; d < shape.size(); d++) n *= static_cast<std::uint64_t>(shape[d]);
-        if (n == mask.size() && r.step.empty()) return detail::problem();
-        return detail::problem(error(OZARR_ERR_ARGUMENT, "found a mask of " + std::to_string(mask.size()) + " bytes, expected " + std::to_string(n) +
-                                                             ", one for each element of a region without steps"));
-    }
-
-    template <bool Typed = true, class Call, class T>
-    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r,
-                             const ozarr_dtype *what = nullptr, const char *field = nullptr) const {
-        using element = std::remove_const_t<T>;
-        constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
-        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
-        ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               OZARR_BY_DTYPE, OZARR_OVERFLOW_ERROR, 0, what, field};
-        if constexpr (Typed) memory.type = static_cast<ozarr_type>(type_of<element>::value);
-        // The memory of an empty vector is nowhere.
-        unsigned char nothing;
-        if (data == nullptr && size == 0) memory.data = &nothing;
-        if (!r.whole && (r.start.size() != static_cast<std::size_t>(rank_) || r.shape.size() != static_cast<std::size_t>(rank_) ||
-                         (!r.step.empty() && r.step.size() != static_cast<std::size_t>(rank_)))) {
-            if (auto wrong = detail::same_rank("region's start", r.start.size(), rank_)) return wrong;
-            if (auto wrong = detail::same_rank("region's shape", r.shape.size(), rank_)) return wrong;
-            return detail::same_rank("region's step", r.step.size(), rank_);
-        }
-        index bytes;
-        if (strides != nullptr) {
-            if (auto wrong = detail::same_rank("list of strides", strides->size(), rank_)) return wrong;
-            if (offset > most) return error(OZARR_ERR_BOUNDS, "the offset is " + std::to_string(offset) + ", beyond all memory");
-            bytes = *strides;
-            constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(T));
-            for (std::size_t d = 0; d < bytes.size(); d++) {
-                if (bytes[d] > far || bytes[d] < -far) return error(OZARR_ERR_BOUNDS, "the stride " + std::to_string(bytes[d]) + " is beyond all memory");
-                bytes[d] *= static_cast<std::int64_t>(sizeof(T));
-            }
-            memory.strides = bytes.data();
-            memory.offset = offset * sizeof(T);
-        }
-        if (call(h_, r.whole ? nullptr : &c_region, &memory) != OZARR_OK) return error::last();
-        return {};
-    }
-
-    // The wrong rank of a region's list, if one is.
-    detail::problem misfit(const region &r) const {
-        if (r.whole) return {};
-        if (auto wrong = detail::same_rank("region's start", r.start.size(), rank_)) return wrong;
-        if (auto wrong = detail::same_rank("region's shape", r.shape.size(), rank_)) return wrong;
-        return r.step.empty() ? detail::problem{} : detail::same_rank("region's step", r.step.size(), rank_);
-    }
-
-    detail::problem write_texts(const std::vector<std::string> &texts, const region &r) const {
-        if (auto wrong = misfit(r)) return wrong;
-        index shape = r.shape;
-        if (r.whole) {
-            shape = index::zeros(static_cast<std::size_t>(rank_));
-            if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        }
-        std::size_t count = 1, bytes = 0;
-        for (std::size_t d = 0; d < shape.size(); d++) count *= static_cast<std::size_t>(shape[d]);
-        if (count != texts.size())
-            return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(texts.size()) + " texts, expected " + std::to_string(count));
-        for (const std::string &text : texts) bytes += text.size();
-        std::vector<std::int64_t> offsets(1, 0);
-        std::string all;
-        offsets.reserve(texts.size() + 1);
-        all.reserve(bytes);
-        for (const std::string &text : texts) {
-            all += text;
-            offsets.push_back(static_cast<std::int64_t>(all.size()));
-        }
-        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
-        if (ozarr_array_write_varlen(h_, r.whole ? nullptr : &c_region, offsets.data(), all.data(), all.size()) != OZARR_OK) return error::last();
-        return {};
-    }
-
-    detail::problem read_resized(std::vector<std::string> &out, const region &r) const {
-        if (auto wrong = misfit(r)) return wrong;
-        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
-        ozarr_varlen *read = nullptr;
-        if (ozarr_array_read_varlen(h_, r.whole ? nullptr : &c_region, &read) != OZARR_OK) return error::last();
-        detail::handle<ozarr_varlen, ozarr_varlen_free> v(read);
-        const std::int64_t *offsets = nullptr;
-        const char *data = nullptr;
-        std::size_t size = 0;
-        std::int64_t count = 0;
-        if (ozarr_varlen_count(v.get(), &count) != OZARR_OK || ozarr_varlen_all(v.get(), &offsets, &data, &size) != OZARR_OK) return error::last();
-        out.clear();
-        out.reserve(static_cast<std::size_t>(count));
-        for (std::int64_t i = 0; i < count; i++) out.emplace_back(data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
-        return {};
-    }
+    explicit array(ozarr_array *h) noexcept : array_base(h) {}
 
     template <class T>
-    detail::problem read_resized(std::vector<T> &out, const region &r) const {
-        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: read to a pointer to bool, or std::vector<std::uint8_t>");
-        index shape = index::zeros(static_cast<std::size_t>(rank_));
-        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        bool inside = true;
-        if (!r.whole && r.shape.size() == shape.size())
-            for (std::size_t d = 0; d < shape.size(); d++) {
-                inside = inside && r.shape[d] >= 0 && r.shape[d] <= shape[d];
-                shape[d] = r.shape[d];
-            }
-        // What leaves the array gets no memory; the call below says what is wrong with it.
-        std::size_t count = inside ? 1 : 0;
-        for (std::size_t d = 0; inside && d < shape.size(); d++) {
-            std::size_t n = static_cast<std::size_t>(shape[d]);
-            if (n != 0 && count > std::numeric_limits<std::size_t>::max() / sizeof(T) / n)
-                return error(OZARR_ERR_NO_MEMORY, "the region has more elements than fit into memory");
-            count *= n;
-        }
-        out.resize(count);
-        return transfer(ozarr_array_read_ex, out.data(), out.size(), nullptr, 0, r);
+    static detail::view<T> writable(const detail::view<T> &v) noexcept {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        return v;
     }
 
-    std::int32_t rank_ = 0;
+    /// A value is asked for as T: that is to be the array's type.
+    template <class T>
+    detail::problem same_type(const char *what) const {
+        ozarr_type t = 0;
+        if (ozarr_array_type(h_, &t) != OZARR_OK) return error::last();
+        constexpr auto wanted = static_cast<ozarr_type>(type_of<T>::value);
+        if (t == wanted) return {};
+        return error(OZARR_ERR_TYPE, std::string("the ") + what + " is asked for as type " + std::to_string(wanted) + ", expected the array's, " + std::to_string(t));
+    }
 };
 
 } // namespace OZARR_HPP_MODE

@@ -134,6 +134,28 @@ ozarr_status text(std::string &out, F get) {
     return status;
 }
 
+/// What a call gives that only fails or not.
+inline returned<void> checked(ozarr_status status) {
+    OZARR_HPP_TRY(status);
+    return returned<void>();
+}
+
+/// The value that `get(&value)` writes.
+template <class T, class F>
+returned<T> value(F get) {
+    T out{};
+    OZARR_HPP_TRY(get(&out));
+    return out;
+}
+
+/// The text that `get(buf, cap, &len)` writes, as a result.
+template <class F>
+returned<std::string> text_of(F get) {
+    std::string out;
+    OZARR_HPP_TRY(text(out, get));
+    return out;
+}
+
 inline problem same_rank(const char *what, std::size_t found, std::int32_t rank) {
     if (found == static_cast<std::size_t>(rank)) return {};
     return error(OZARR_ERR_RANK, std::string("the ") + what + " has " + std::to_string(found) + " numbers, expected " + std::to_string(rank) +
@@ -168,6 +190,13 @@ protected:
 };
 
 } // namespace detail
+
+/// The version of the library that runs, such as "0.1.0".
+inline std::string version() { return ozarr_version(); }
+/// The number of its binary interface.
+inline int abi_version() { return ozarr_abi_version(); }
+/// Whether it has a feature, such as "cloud" or a codec's name.
+inline bool has_feature(const std::string &name) { return ozarr_has_feature(name.c_str()); }
 
 } // namespace OZARR_HPP_MODE
 } // namespace ozarr

@@ -29,14 +29,19 @@ public:
         return d;
     }
 
+    /// The dataset that a group is.
+    static returned<dataset> of(const group &g) {
+        dataset d;
+        OZARR_HPP_TRY(ozarr_group_open_dataset(g.get(), &d.h_));
+        return d;
+    }
+
     returned<void> define_dimension(const std::string &name, std::int64_t length) {
-        OZARR_HPP_TRY(ozarr_dataset_define_dimension(h_, name.c_str(), length));
-        return returned<void>();
+        return detail::checked(ozarr_dataset_define_dimension(h_, name.c_str(), length));
     }
     /// Resizes all variables that have the dimension.
     returned<void> resize_dimension(const std::string &name, std::int64_t length) {
-        OZARR_HPP_TRY(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
-        return returned<void>();
+        return detail::checked(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
     }
     returned<std::vector<dimension>> dimensions() const {
         std::size_t n = 0;
@@ -46,6 +51,16 @@ public:
             OZARR_HPP_TRY(detail::text(all[i].name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_dimension(h_, i, b, c, l, &all[i].length); }));
         }
         return all;
+    }
+
+    /// The length of a dimension: what all its variables have.
+    returned<std::int64_t> dimension_length(const std::string &name) const {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, name.c_str(), n, nullptr); });
+    }
+    /// The length of its longest variable: steps of a run that ended early may be in some of them only.
+    returned<std::int64_t> longest(const std::string &name) const {
+        std::int64_t shared = 0;
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, name.c_str(), &shared, n); });
     }
 
     /// A variable of elements of type T along dimensions that are defined.
@@ -79,8 +94,7 @@ public:
         return array::adopt(h);
     }
     returned<void> set_coordinate(const std::string &name) {
-        OZARR_HPP_TRY(ozarr_dataset_set_coordinate(h_, name.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_dataset_set_coordinate(h_, name.c_str()));
     }
 
     /// The names of all variables; with `coordinates` only of those.
@@ -109,8 +123,7 @@ public:
     }
     /// Writes what closing writes, and frees; the handle is empty afterwards.
     returned<void> close() {
-        OZARR_HPP_TRY(ozarr_dataset_close(release()));
-        return returned<void>();
+        return detail::checked(ozarr_dataset_close(release()));
     }
 };
 

@@ -4,6 +4,10 @@
 
 #include <ozarr/array.hpp>
 
+#include <string>
+#include <variant>
+#include <vector>
+
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 
@@ -57,13 +61,12 @@ public:
     }
 
     /// The children as they are now, sorted by name: `for (const ozarr::child &c : g.children()) …`
-    returned<std::vector<child>> children() const {
-        struct iter : detail::handle<ozarr_node_iter, ozarr_node_iter_free> {
-            using handle::handle;
-        };
+    returned<std::vector<child>> children() const { return nodes(nullptr, 1); }
+    /// The nodes below, down to so many levels (negative: all) that fit a pattern such as "*/t" (nullptr: all), sorted by path.
+    returned<std::vector<child>> nodes(const char *pattern, int depth = -1) const {
         ozarr_node_iter *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_list_nodes(h_, nullptr, 1, &h));
-        iter it(h);
+        OZARR_HPP_TRY(ozarr_group_list_nodes(h_, pattern, depth, &h));
+        const detail::handle<ozarr_node_iter, ozarr_node_iter_free> owned(h);
         std::vector<child> all;
         for (bool more = false;;) {
             OZARR_HPP_TRY(ozarr_node_iter_next(h, &more));
@@ -77,12 +80,45 @@ public:
             all.push_back(std::move(c));
         }
     }
+    /// Moves the node at a path to another path below this group.
+    returned<void> rename(const std::string &path, const std::string &to) { return detail::checked(ozarr_group_rename(h_, path.c_str(), to.c_str())); }
+    /// Erases the node at a path, with everything below it.
+    returned<void> erase(const std::string &path) { return detail::checked(ozarr_group_erase(h_, path.c_str())); }
     /// Collects the metadata of everything below into one document.
     returned<void> consolidate() {
-        OZARR_HPP_TRY(ozarr_group_consolidate(h_));
-        return returned<void>();
+        return detail::checked(ozarr_group_consolidate(h_));
     }
 };
+
+/// An array or a group.
+using any_node = std::variant<array, group>;
+
+namespace detail {
+/// The node whose handle `open(&array, &group)` puts to the one or the other.
+template <class F>
+returned<any_node> either(F open) {
+    ozarr_array *a = nullptr;
+    ozarr_group *g = nullptr;
+    OZARR_HPP_TRY(open(&a, &g));
+    if (a == nullptr) return any_node(group(g));
+    auto made = array::adopt(a);
+#ifdef OZARR_NO_EXCEPTIONS
+    if (!made) return made.error();
+    return any_node(*std::move(made));
+#else
+    return any_node(std::move(made));
+#endif
+}
+} // namespace detail
+
+/// Opens what a location holds: `std::get_if<ozarr::array>(&node)`.
+inline returned<any_node> open_node(const std::string &location, const char *mode = "r") {
+    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_open(location.c_str(), mode, a, g); });
+}
+/// Opens what exported() gave, in the store at a location, without reading metadata.
+inline returned<any_node> import_node(const std::string &location, const std::vector<unsigned char> &bytes, const char *mode = "r") {
+    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_import(location.c_str(), mode, bytes.data(), bytes.size(), a, g); });
+}
 
 } // namespace OZARR_HPP_MODE
 } // namespace ozarr

@@ -50,18 +50,15 @@ public:
 
     /// Makes durable what was written.
     returned<void> flush() {
-        OZARR_HPP_TRY(ozarr_node_flush(as_node(h_)));
-        return returned<void>();
+        return detail::checked(ozarr_node_flush(as_node(h_)));
     }
     /// Flushes and frees; the handle is empty afterwards, whatever comes. The destructor frees only.
     returned<void> close() {
-        OZARR_HPP_TRY(close_node(this->release()));
-        return returned<void>();
+        return detail::checked(close_node(this->release()));
     }
     /// Reads the documents again: shape, attributes and all else may have been changed by others.
     returned<void> refresh() {
-        OZARR_HPP_TRY(ozarr_node_refresh(as_node(h_)));
-        return returned<void>();
+        return detail::checked(ozarr_node_refresh(as_node(h_)));
     }
     /// The path in the store; empty for the root.
     returned<std::string> path() const {
@@ -75,16 +72,22 @@ public:
     returned<int> zarr_format() const {
         std::int32_t format = 0;
         OZARR_HPP_TRY(ozarr_node_zarr_format(as_node(h_), &format));
-        return static_cast<int>(format);
+        return format;
     }
     /// Changes a rarely used setting of this handle, such as "write_fill_chunks", "chunk_cache" or "write_back".
     returned<void> set(const std::string &key, const std::string &value) {
-        OZARR_HPP_TRY(ozarr_node_set(as_node(h_), key.c_str(), value.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_node_set(as_node(h_), key.c_str(), value.c_str()));
     }
     /// The value of a setting of this handle; see ozarr_node_get.
     returned<std::string> setting(const std::string &key) const {
         return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_get(as_node(h_), key.c_str(), b, n, l); });
+    }
+
+    /// The metadata, a group's with those of all below it, for import_node in other processes: one reads and sends them to the others.
+    returned<std::vector<unsigned char>> exported() const {
+        std::string bytes;
+        OZARR_HPP_TRY(text(bytes, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_export(as_node(h_), b, n, l); }));
+        return std::vector<unsigned char>(bytes.begin(), bytes.end());
     }
 
     /// The names of all attributes, in the order of the document.
@@ -142,18 +145,15 @@ public:
     }
     returned<void> set_attr(const std::string &name, const std::string &value) {
         OZARR_HPP_CHECK(no_nul(value));
-        OZARR_HPP_TRY(ozarr_attr_set_string(as_node(h_), name.c_str(), value.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_attr_set_string(as_node(h_), name.c_str(), value.c_str()));
     }
     returned<void> set_attr(const std::string &name, const char *value) {
-        OZARR_HPP_TRY(ozarr_attr_set_string(as_node(h_), name.c_str(), value));
-        return returned<void>();
+        return detail::checked(ozarr_attr_set_string(as_node(h_), name.c_str(), value));
     }
     /// Sets an attribute to a list of numbers.
     template <class T, class = std::enable_if_t<attr_list<std::vector<T>>::value && std::is_arithmetic_v<T>>>
     returned<void> set_attr(const std::string &name, const std::vector<T> &values) {
-        OZARR_HPP_TRY(ozarr_attr_set_numbers(as_node(h_), name.c_str(), number_type<T>(), values.data(), static_cast<std::int64_t>(values.size())));
-        return returned<void>();
+        return detail::checked(ozarr_attr_set_numbers(as_node(h_), name.c_str(), number_type<T>(), values.data(), static_cast<std::int64_t>(values.size())));
     }
     /// Sets an attribute to a list of strings.
     returned<void> set_attr(const std::string &name, const std::vector<std::string> &values) {
@@ -162,31 +162,25 @@ public:
             OZARR_HPP_CHECK(no_nul(value));
             pointers.push_back(value.c_str());
         }
-        OZARR_HPP_TRY(ozarr_attr_set_strings(as_node(h_), name.c_str(), pointers.data(), static_cast<std::int64_t>(pointers.size())));
-        return returned<void>();
+        return detail::checked(ozarr_attr_set_strings(as_node(h_), name.c_str(), pointers.data(), static_cast<std::int64_t>(pointers.size())));
     }
     /// Sets an attribute to any value, given as JSON.
     returned<void> set_attr_json(const std::string &name, const std::string &json) {
-        OZARR_HPP_TRY(ozarr_attr_set_json(as_node(h_), name.c_str(), json.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_attr_set_json(as_node(h_), name.c_str(), json.c_str()));
     }
     /// Replaces all attributes by those of a JSON object.
     returned<void> set_attrs_json(const std::string &json) {
-        OZARR_HPP_TRY(ozarr_attrs_set(as_node(h_), json.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_attrs_set(as_node(h_), json.c_str()));
     }
     returned<void> erase_attr(const std::string &name) {
-        OZARR_HPP_TRY(ozarr_attr_erase(as_node(h_), name.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_attr_erase(as_node(h_), name.c_str()));
     }
     /// From here on setters are collected; commit_attrs() stores them in one write.
     returned<void> begin_attrs() {
-        OZARR_HPP_TRY(ozarr_attrs_begin(as_node(h_)));
-        return returned<void>();
+        return detail::checked(ozarr_attrs_begin(as_node(h_)));
     }
     returned<void> commit_attrs() {
-        OZARR_HPP_TRY(ozarr_attrs_commit(as_node(h_)));
-        return returned<void>();
+        return detail::checked(ozarr_attrs_commit(as_node(h_)));
     }
 
 private:
@@ -233,14 +227,6 @@ private:
             at = end + 1;
         }
         return status;
-    }
-
-protected:
-    template <class F>
-    static returned<std::string> text_of(F get) {
-        std::string out;
-        OZARR_HPP_TRY(text(out, get));
-        return out;
     }
 
 private:

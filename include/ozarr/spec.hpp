@@ -150,6 +150,18 @@ public:
     spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, name.c_str(), json.c_str())); }
     spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_attributes_json(h_, json.c_str())); }
 
+    /// Chunks are no shards any more.
+    spec &no_inner_chunks() { return set(ozarr_spec_set_inner_chunks(h_, nullptr)); }
+    /// Changes the type of the elements; the fill value is converted.
+    spec &element_type(type t) { return set(ozarr_spec_set_type(h_, static_cast<ozarr_type>(t))); }
+    /// The fill value as `size` bytes that are as `what` says.
+    spec &fill_value(const dtype &what, const void *value, std::size_t size) { return set(ozarr_spec_set_fill_dtype(h_, what.get(), value, size)); }
+    /// Sets chunks of a suggested shape, and gives a text that explains the choice.
+    returned<std::string> suggest() {
+        OZARR_HPP_CHECK(problem());
+        return detail::text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_spec_suggest(h_, b, n, l); });
+    }
+
     /// The metadata document that an array created now would have.
     returned<std::string> to_json() const {
         OZARR_HPP_CHECK(problem());

@@ -1,8 +1,9 @@
-// ozarr.hpp: contexts and stores. Part of ozarr.hpp, which includes it.
+// ozarr.hpp: stores. Part of ozarr.hpp, which includes it.
 #ifndef OZARR_STORE_HPP
 #define OZARR_STORE_HPP
 
 #include <ozarr_extend.h>
+#include <ozarr/context.hpp>
 #include <ozarr/group.hpp>
 
 #include <memory>
@@ -10,20 +11,6 @@
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
-
-/// Settings for stores.
-class context : public detail::handle<ozarr_context, ozarr_context_free> {
-public:
-    static returned<context> create() {
-        context c;
-        OZARR_HPP_TRY(ozarr_context_new(&c.h_));
-        return c;
-    }
-    returned<void> set(const std::string &key, const std::string &value) {
-        OZARR_HPP_TRY(ozarr_context_set(h_, key.c_str(), value.c_str()));
-        return returned<void>();
-    }
-};
 
 #ifndef OZARR_NO_EXCEPTIONS
 /// A store of a program's own: derive from it, and give an object to `store::own`. Keys and prefixes come as in ozarr.h, "Stores of
@@ -174,6 +161,10 @@ public:
         OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
+    /// Opens what exported() of a node gave, without reading metadata.
+    returned<any_node> import_node(const std::vector<unsigned char> &bytes) const {
+        return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_import_at(h_, bytes.data(), bytes.size(), a, g); });
+    }
     /// What stands at a path; nothing is no error.
     returned<node_kind> kind(const std::string &path) const {
         ozarr_node_kind k = 0;
@@ -182,24 +173,20 @@ public:
     }
     /// Erases a node with everything below it.
     returned<void> erase(const std::string &path) {
-        OZARR_HPP_TRY(ozarr_store_node_erase(h_, path.c_str()));
-        return returned<void>();
+        return detail::checked(ozarr_store_node_erase(h_, path.c_str()));
     }
     returned<void> flush() {
-        OZARR_HPP_TRY(ozarr_store_flush(h_));
-        return returned<void>();
+        return detail::checked(ozarr_store_flush(h_));
     }
     /// Flushes and frees; the handle is empty afterwards.
     returned<void> close() {
-        OZARR_HPP_TRY(ozarr_store_close(release()));
-        return returned<void>();
+        return detail::checked(ozarr_store_close(release()));
     }
 };
 
 /// Erases what stands at a location, with everything below it.
 inline returned<void> erase(const std::string &location) {
-    OZARR_HPP_TRY(ozarr_node_erase(location.c_str()));
-    return returned<void>();
+    return detail::checked(ozarr_node_erase(location.c_str()));
 }
 
 } // namespace OZARR_HPP_MODE

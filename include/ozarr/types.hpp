@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 // MSVC says so of its standard where __cplusplus does not.
 #if (__cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)) && defined(__has_include)
@@ -194,6 +196,74 @@ struct strided {
 
 template <class T>
 strided(T *, std::size_t, const index &, std::size_t = 0) -> strided<T>;
+
+namespace detail {
+
+/// Whether T is an mdspan of the standard, or of another library that looks like it: Kokkos' for C++17.
+template <class T, class = void>
+struct is_mdspan : std::false_type {};
+template <class T>
+struct is_mdspan<T, std::void_t<typename T::element_type, typename T::extents_type, decltype(std::declval<const T &>().data_handle()),
+                                decltype(std::declval<const T &>().mapping().required_span_size()), decltype(std::declval<const T &>().stride(0))>>
+    : std::true_type {};
+
+/// The memory of a call: elements from `data` on; contiguous, or with strides that count elements, and then with extents if these are known.
+template <class T>
+struct view {
+    T *data;
+    std::size_t size;
+    std::size_t offset = 0;
+    bool contiguous = true;
+    index strides = {}, extents = {};
+};
+
+template <class T>
+view<T> view_of(const view<T> &v) {
+    return v;
+}
+template <class T>
+view<T> view_of(const strided<T> &m) {
+    return {m.data, m.size, m.offset, false, m.strides, {}};
+}
+template <class T>
+view<T> view_of(std::vector<T> &v) {
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: take std::vector<std::uint8_t>");
+    return {v.data(), v.size()};
+}
+template <class T>
+view<const T> view_of(const std::vector<T> &v) {
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: take std::vector<std::uint8_t>");
+    return {v.data(), v.size()};
+}
+#ifdef __cpp_lib_span
+template <class T, std::size_t N>
+view<T> view_of(std::span<T, N> s) {
+    return {s.data(), s.size()};
+}
+#endif
+template <class M, class = std::enable_if_t<is_mdspan<M>::value>>
+view<typename M::element_type> view_of(const M &m) {
+    view<typename M::element_type> v{m.data_handle(), static_cast<std::size_t>(m.mapping().required_span_size())};
+    v.contiguous = false;
+    v.strides = v.extents = index::zeros(M::extents_type::rank());
+    for (std::size_t d = 0; d < v.strides.size(); d++) {
+        v.strides[d] = static_cast<std::int64_t>(m.stride(d));
+        v.extents[d] = static_cast<std::int64_t>(m.extents().extent(d));
+    }
+    return v;
+}
+
+/// Whether T is memory that view_of takes.
+template <class T, class = void>
+struct is_memory : std::false_type {};
+template <class T>
+struct is_memory<T, std::void_t<decltype(view_of(std::declval<T &>()))>> : std::true_type {};
+template <class M>
+using if_memory = std::enable_if_t<is_memory<std::remove_reference_t<M>>::value>;
+template <class M>
+using if_mdspan = std::enable_if_t<is_mdspan<std::decay_t<M>>::value>;
+
+} // namespace detail
 
 } // namespace OZARR_HPP_MODE
 } // namespace ozarr

@@ -1,0 +1,249 @@
+// ozarr.hpp: datasets, what numbers mean, requests, mdspans, parallel programs, copies, contexts and logs.
+#include <ozarr.hpp>
+
+#include "table.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+template <class F>
+static void throws(int line, ozarr_status status, const char *says, F call) {
+    try {
+        call();
+        failures++;
+        std::fprintf(stderr, "line %d: nothing was thrown, expected %s\n", line, ozarr_status_name(status));
+    } catch (const ozarr::error &e) {
+        check_equal(line, e.what(), e.status(), status);
+        if (std::string(e.what()).find(says) == std::string::npos) FAIL("%s lacks %s", e.what(), says);
+    }
+}
+#define THROWS(status, says, ...) throws(__LINE__, status, says, [&] { __VA_ARGS__; })
+
+static std::vector<double> counted(std::size_t n) {
+    std::vector<double> v(n);
+    std::iota(v.begin(), v.end(), 0.0);
+    return v;
+}
+
+// What std::mdspan is, as far as ozarr.hpp looks at it; and a two-dimensional one with any strides.
+template <class T, std::size_t Rank>
+class plain_mdspan {
+public:
+    struct extents_type {
+        static constexpr std::size_t rank() { return Rank; }
+        std::array<std::size_t, Rank> all;
+        std::size_t extent(std::size_t d) const { return all[d]; }
+    };
+    struct mapping_type {
+        std::size_t size;
+        std::size_t required_span_size() const { return size; }
+    };
+    using element_type = T;
+    plain_mdspan(T *data, std::array<std::size_t, Rank> extents, std::array<std::size_t, Rank> strides) : data_(data), extents_{extents}, strides_(strides) {}
+    T *data_handle() const { return data_; }
+    const extents_type &extents() const { return extents_; }
+    std::size_t stride(std::size_t d) const { return strides_[d]; }
+    mapping_type mapping() const {
+        std::size_t size = 1;
+        for (std::size_t d = 0; d < Rank; d++) size += (extents_.all[d] - 1) * strides_[d];
+        return {size};
+    }
+
+private:
+    T *data_;
+    extents_type extents_;
+    std::array<std::size_t, Rank> strides_;
+};
+
+static void mdspans_are_memory() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<double>({3, 4, 5}).chunks({1, 4, 5}));
+    t.write(counted(60));
+    std::vector<double> halo(6 * 7, -1);
+    const plain_mdspan<double, 2> inside(&halo[8], {4, 5}, {7, 1}), turned(&halo[8], {5, 4}, {1, 7});
+    t.read(inside, {{1, 0, 0}, {1, 4, 5}});
+    CHECK(halo[8] == 20 && halo[12] == 24 && halo[15] == 25 && halo[33] == 39 && halo[7] == -1 && halo[13] == -1);
+    halo[8] = 100;
+    t.write(inside, {{2, 0, 0}, {1, 4, 5}});
+    CHECK((t.read<double>({{2, 0, 0}, {1, 1, 2}}) == std::vector<double>{100, 21}));
+    std::vector<float> all(60);
+    const plain_mdspan<float, 3> columns(all.data(), {3, 4, 5}, {1, 3, 12});
+    t.read(columns);
+    CHECK(all[1] == 20 && all[3] == 5 && all[12] == 1);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "the memory has the shape [5, 4], expected [1, 4, 5]", t.read(turned, {{1, 0, 0}, {1, 4, 5}}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "expected [3, 4, 5]", t.read(inside));
+    THROWS(OZARR_ERR_RANK, "start", t.read(inside, {{0}, {4}}));
+    const plain_mdspan<const double, 2> constant(halo.data(), {4, 5}, {7, 1});
+    t.write(constant, {{0, 0, 0}, {1, 4, 5}});
+    CHECK((t.read<double>({{0, 1, 1}, {1, 1, 1}}) == std::vector<double>{100}));
+}
+
+static void requests_take_what_reads_take() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8, 6}).chunks({4, 6}));
+    std::vector<int> in(48);
+    std::iota(in.begin(), in.end(), 0);
+    int called = 0;
+    ozarr::request_options options;
+    options.seconds = 60;
+    options.done = [&](ozarr_status status, const char *) { called += status == OZARR_OK ? 1 : 100; };
+    std::vector<ozarr::request> all;
+    all.push_back(t.iwrite(in, {}, options));
+    ozarr::wait_all(all, 60);
+    CHECK(called == 1 && all[0].state() == ozarr::request_state::done && !all[0].problem());
+    int halo[10][8] = {};
+    all.push_back(t.iread(ozarr::strided(&halo[0][0], 80, {8, 1}, 9)));
+    const plain_mdspan<int, 2> part(&halo[9][0], {1, 6}, {8, 1});
+    all.push_back(t.iread(part, {{7, 0}, {1, 6}}));
+    CHECK(ozarr::wait_any(all) == 0);
+    ozarr::wait_all(all);
+    CHECK(halo[1][1] == 0 && halo[8][6] == 47 && halo[0][1] == 0 && halo[9][5] == 47);
+    auto late = t.iread(in.data(), in.size());
+    options.done = [](ozarr_status, const char *) { throw 1; };
+    all.clear();
+    all.push_back(t.iwrite(in, {}, options));
+    ozarr::wait_all(all);
+    late.wait();
+    options.done = nullptr;
+    options.seconds = -1;
+    THROWS(OZARR_ERR_ARGUMENT, "seconds", t.iwrite(in, {}, options));
+    THROWS(OZARR_ERR_RANK, "strides", t.iread(ozarr::strided(&halo[0][0], 80, {8})));
+    THROWS(OZARR_ERR_NULL, "", ozarr::request().wait());
+    ozarr::shutdown();
+}
+
+static void datasets_hold_what_numbers_mean() {
+    auto ds = ozarr::dataset::create("run.zarr");
+    ds.define_coordinate("x", std::vector<double>{0.5, 1.5, 2.5}, "m");
+    auto time = ds.define_time("time", 2, "hours since 2026-01-01");
+    time.write_times("minutes since 2026-01-01", {0, 90 * 60});
+    CHECK((time.read_times("hours since 2026-01-01") == std::vector<std::int64_t>{0, 90}));
+    THROWS(OZARR_ERR_RANGE, "", time.write_times("seconds since 2026-01-01", {1}, {{0}, {1}}));
+    TEXT(ozarr::time_to_text("hours since 2026-01-01", 90).c_str(), "2026-01-04 18:00:00");
+    EQUAL(ozarr::time_from_text("hours since 2026-01-01", "2026-01-04 18:00:00"), 90);
+    const char *along[] = {"time", "x"};
+    ozarr_variable v = OZARR_VARIABLE_INIT;
+    const std::int16_t missing = -1;
+    v.type = OZARR_INT16;
+    v.rank = 2;
+    v.dimensions = along;
+    v.scale_factor = 0.5;
+    v.add_offset = 100;
+    v.missing = &missing;
+    auto p = ds.define_variable("p", v);
+    p.write_packed(std::vector<double>{100, 101.5, NAN, 90, 91, 92});
+    CHECK((p.read<int>() == std::vector<int>{0, 3, -1, -20, -18, -16}) && p.missing_value<std::int16_t>() == missing);
+    const auto values = p.read_unpacked<float>({{0, 0}, {1, 3}});
+    CHECK(values[0] == 100 && values[1] == 101.5F && std::isnan(values[2]));
+    double wide[2][4] = {};
+    p.read_unpacked(ozarr::strided(&wide[0][0], 8, {4, 1}));
+    CHECK(wide[1][2] == 92 && wide[0][3] == 0);
+    p.write_packed(ozarr::strided<const double>(&wide[1][0], 4, {0, 1}), {{0, 0}, {2, 3}});
+    CHECK((p.read<int>({{0, 0}, {1, 3}}) == std::vector<int>{-20, -18, -16}));
+    THROWS(OZARR_ERR_TYPE, "missing value", p.missing_value<double>());
+    THROWS(OZARR_ERR_RANGE, "", p.write_packed(std::vector<double>(6, 1e9)));
+    CHECK(!time.missing_value<std::int64_t>().has_value() || time.type() != ozarr::type::int64);
+    EQUAL(ds.dimension_length("x"), 3);
+    EQUAL(ds.longest("time"), 2);
+    auto g = ds.as_group();
+    CHECK(ozarr::dataset::of(g).dimensions().size() == 2);
+    ds.close();
+    CHECK(ozarr::dataset::open("run.zarr").variables(true).size() == 2);
+}
+
+static void processes_share_metadata_and_parts() {
+    auto a = ozarr::array::create<double>("parts.zarr/a", {10, 12}, {5, 3});
+    std::int64_t elements = 0;
+    for (int worker = 0; worker < 3; worker++) {
+        const ozarr::region part = a.partition(3, worker);
+        elements += part.shape[0] * part.shape[1];
+        a.fill(worker + 1, part);
+    }
+    CHECK(elements == 120 && a.read_points<int>({0, 0})[0] > 0);
+    CHECK((a.partition(1, 0, {{0, 3}, {10, 3}}).start == ozarr::index{0, 3}));
+    THROWS(OZARR_ERR_BOUNDS, "worker 3 of 3", a.partition(3, 3));
+    const auto bytes = a.exported();
+    auto node = ozarr::import_node("parts.zarr", bytes);
+    CHECK(std::get<ozarr::array>(node).read<double>() == a.read<double>());
+    auto group = ozarr::open_node("parts.zarr");
+    auto again = ozarr::store::open("parts.zarr").import_node(std::get<ozarr::group>(group).exported());
+    CHECK(std::get<ozarr::group>(again).nodes("**")[0].name == "a");
+    THROWS(OZARR_ERR_METADATA, "", ozarr::import_node("parts.zarr", {1, 2}));
+    CHECK(a.explain({{0, 0}, {1, 1}}, true).changed_chunks == 1 && a.info().chunks == 8 && a.stats().writes > 0);
+    a.set_dimension_names({"y", ""});
+    CHECK((a.dimension_names() == std::vector<std::string>{"y", ""}));
+    THROWS(OZARR_ERR_RANK, "names", a.set_dimension_names({"y"}));
+}
+
+static void copies_tell_their_progress() {
+    auto s = ozarr::store::memory();
+    std::int64_t seen = 0;
+    ozarr::copy_options options;
+    options.progress = [&](std::int64_t, std::int64_t total) { return (seen = total) >= 0; };
+    ozarr::copy("parts.zarr", "copied.zarr", options);
+    CHECK(seen > 0 && ozarr::array::open("copied.zarr/a").shape()[1] == 12);
+    THROWS(OZARR_ERR_EXISTS, "copied.zarr", ozarr::copy("parts.zarr", "copied.zarr"));
+    options = {};
+    options.flags = OZARR_COPY_RAW | OZARR_COPY_VERIFY;
+    ozarr::copy(ozarr::store::open("parts.zarr"), "a", s, "b", options);
+    CHECK(s.open_array("b").rank() == 2);
+    options = {};
+    options.progress = [](std::int64_t, std::int64_t) { return false; };
+    THROWS(OZARR_ERR_CANCELLED, "", ozarr::copy("parts.zarr", "never.zarr", options));
+    options.progress = [](std::int64_t, std::int64_t) -> bool { throw 1; };
+    THROWS(OZARR_ERR_CALLBACK, "", ozarr::copy("parts.zarr", "never2.zarr", options));
+    auto g = ozarr::group::open("copied.zarr", "r+");
+    g.rename("a", "b");
+    g.erase("b");
+    CHECK(g.children().empty());
+}
+
+static void contexts_have_settings_and_logs() {
+    auto c = ozarr::context::create();
+    c.set("threads", "3");
+    CHECK(c.setting("threads") == "3" && ozarr::defaults::setting("strict") == "0");
+    ozarr::defaults::set("strict", "true");
+    CHECK(ozarr::defaults::setting("strict") == "1");
+    ozarr::defaults::set("strict", "0");
+    int said = 0;
+    auto log = [&](ozarr::log_level, const char *message) { said += *message != '\0'; };
+    c.set_log(ozarr::log_level::info, log);
+    ozarr::defaults::set_log(ozarr::log_level::off, log);
+    CHECK(c.stats().reads == 0 && said == 0);
+    THROWS(OZARR_ERR_ARGUMENT, "colour", c.set("colour", "red"));
+    auto moved = std::move(c);
+    THROWS(OZARR_ERR_NULL, "the context is empty", c.set("threads", "1")); // NOLINT(bugprone-use-after-move)
+    THROWS(OZARR_ERR_NULL, "the context is empty", c.setting("threads"));
+    CHECK(!ozarr::version().empty() && ozarr::abi_version() >= 0 && !ozarr::has_feature("time travel"));
+}
+
+static void appenders_take_any_memory() {
+    auto a = ozarr::array::create<double>("steps.zarr", {0, 2, 3}, {2, 2, 3});
+    double halo[4][5] = {};
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i < 3; i++) halo[j + 1][i + 1] = 10 * j + i;
+    auto out = ozarr::appender::open(a);
+    out.append(ozarr::strided<const double>(&halo[0][0], 20, {0, 5, 1}, 6));
+    out.append(std::vector<float>(6, 1));
+    out.close();
+    CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 2);
+}
+
+static void specifications_in_detail() {
+    auto s = ozarr::spec::of<float>({64, 64});
+    s.chunks({32, 32}).inner_chunks({8, 8}).shuffle(OZARR_SHUFFLE_BYTE).keep_bits(10).checksum().no_inner_chunks();
+    CHECK(s.to_json().find("sharding") == std::string::npos && s.to_json().find("crc32c") != std::string::npos);
+    CHECK(!s.element_type(ozarr::type::float64).suggest().empty());
+    CHECK(s.to_json().find("float64") != std::string::npos);
+}
+
+int main() {
+    mdspans_are_memory();
+    requests_take_what_reads_take();
+    datasets_hold_what_numbers_mean();
+    processes_share_metadata_and_parts();
+    copies_tell_their_progress();
+    contexts_have_settings_and_logs();
+    appenders_take_any_memory();
+    specifications_in_detail();
+    return finish();
+}
