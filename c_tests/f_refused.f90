@@ -6,6 +6,10 @@ program f_refused
     real :: x, y
   end type point
   type(ozarr_array) :: a
+  type(ozarr_request) :: r
+  type(ozarr_dataset) :: d
+  type(ozarr_appender) :: p
+  logical :: wide(2) = .true.
   type(point) :: points(2)
   character(1) :: letter = "x"
   character(30) :: words(2) = "x"
@@ -27,4 +31,14 @@ program f_refused
   call a%create("x", OZARR_INT32, 2)             ! refused
   call a%create("x", OZARR_INT32, [2], fill=[1]) ! refused
   call a%create("x", OZARR_INT32, [2], fill=1)
+  call a%iwrite([1, 2], r)
+  call a%iwrite(wide, r)                         ! refused
+  call a%iread(words, r)                         ! refused
+  call a%write_packed([1, 2])                    ! refused
+  call a%write_points("x", reshape([1], [1, 1])) ! refused
+  call a%read_text(points)                       ! refused
+  call a%write_times([1, 2], "hours")            ! refused
+  call a%set_attr("x", (1.0, 2.0))               ! refused
+  call d%define_coordinate("x", ["a"])           ! refused
+  call p%append("x")                             ! refused
 end program f_refused

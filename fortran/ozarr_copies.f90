@@ -2,8 +2,8 @@
 module ozarr_copies
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
-  use ozarr_base
-  use ozarr_c
+  use ozarr_base, copy_call => ozarr_copy
+  use ozarr_c, copy_call => ozarr_copy
   use ozarr_specs
   use ozarr_stores
   implicit none
@@ -13,16 +13,6 @@ module ozarr_copies
   interface ozarr_copy
     procedure copy_location, copy_store
   end interface ozarr_copy
-
-  ! The library's function is hidden by the name of the interface.
-  interface
-    function copy_call(source, dest, options) bind(c, name="ozarr_copy") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      character(kind=c_char), intent(in) :: source(*), dest(*)
-      type(c_ptr), value :: options
-      integer(c_int32_t) :: r
-    end function copy_call
-  end interface
 
 contains
 

@@ -238,32 +238,40 @@ static ozarr_status run(const operation *o, const ozarr_region *region, const oz
     }
 }
 
+/* The memory of a region's elements, the first of which is at `first`. `strides` and `nothing` are to live as long as it. */
+static ozarr_memory describe(const region *r, char *first, const int64_t *distance, size_t item, ozarr_type type, int64_t strides[MAX_RANK], char nothing[16]) {
+    int64_t below = 0, above = 0;
+    int empty = 0;
+    for (int f = 0; f < r->rank; f++) {
+        strides[r->rank - 1 - f] = distance[f];
+        if (r->count[f] == 0) empty = 1;
+        else if (distance[f] < 0) below -= (r->count[f] - 1) * distance[f];
+        else above += (r->count[f] - 1) * distance[f];
+    }
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    memory.data = empty ? nothing : first - below;
+    memory.size = empty ? 16 : (size_t)(below + above) + item;
+    memory.offset = empty ? 0 : (size_t)below;
+    memory.strides = empty ? NULL : strides;
+    memory.type = type;
+    return memory;
+}
+
 /* One call of the library with memory of these strides. */
 static ozarr_status transfer(const operation *o, const region *r, char *first, const int64_t *distance, size_t item, ozarr_type type) {
     int64_t start[MAX_RANK], shape[MAX_RANK], step[MAX_RANK], strides[MAX_RANK];
-    int64_t below = 0, above = 0;
-    int empty = 0;
+    char nothing[16];
     for (int f = 0; f < r->rank; f++) {
         int c = r->rank - 1 - f;
         start[c] = r->start[f] - 1;
         shape[c] = r->count[f];
         step[c] = r->stride[f];
-        strides[c] = distance[f];
-        if (r->count[f] == 0) empty = 1;
-        else if (distance[f] < 0) below -= (r->count[f] - 1) * distance[f];
-        else above += (r->count[f] - 1) * distance[f];
     }
-    char nothing[16];
     ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start;
     region.shape = shape;
     region.step = step;
-    memory.data = empty ? nothing : first - below;
-    memory.size = empty ? sizeof nothing : (size_t)(below + above) + item;
-    memory.offset = empty ? 0 : (size_t)below;
-    memory.strides = empty ? NULL : strides;
-    memory.type = type;
+    ozarr_memory memory = describe(r, first, distance, item, type, strides, nothing);
     memory.overflow = o->more->overflow;
     memory.dtype = o->more->dtype;
     memory.field = o->more->field;
@@ -484,23 +492,39 @@ ozarr_status ozf_append(ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, 
     return status;
 }
 
-/* An appender copies steps from any memory; `rank` and `dim` are those of its array. */
-ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
+/* Gives a call the memory of a slab of `count` steps. */
+typedef ozarr_status (*slab_call)(const void *target, int64_t count, const ozarr_memory *memory);
+
+static ozarr_status with_slab(slab_call call, const void *target, const ozarr_array *array, int rank, const CFI_cdesc_t *u, int dim) {
     region r;
     ozarr_type type;
-    size_t item;
-    int64_t total;
-    const char *data;
-    char *copy, nothing[16];
-    if (appender == NULL) return fail(OZARR_ERR_NULL, "the appender is not open");
+    int64_t distance[MAX_RANK], strides[MAX_RANK];
+    char nothing[16], *bytes = NULL;
     ozarr_status status = check_memory(u);
     if (status == OZARR_OK) status = element_type(u, &type);
     if (status == OZARR_OK) status = slab_of(array, rank, u, dim, &r);
-    if (status == OZARR_OK) status = gather(u, &r, &item, &data, &total, &copy);
     if (status != OZARR_OK) return status;
-    status = ozarr_appender_append(appender, r.count[dim - 1], type, total > 0 ? data : nothing, (size_t)total * item);
-    free(copy);
+    if (type == OZARR_BOOL && u->elem_len != 1) {
+        int64_t total = count_elements(&r, distance, 1);
+        status = contiguous(total, 1, &bytes);
+        if (status != OZARR_OK) return status;
+        copy_logicals(1, &r, (char *)u->base_addr, u->elem_len, bytes, total);
+    }
+    ozarr_memory memory = bytes != NULL ? describe(&r, bytes, distance, 1, type, strides, nothing)
+                                        : describe(&r, (char *)u->base_addr, r.distance, u->elem_len, type, strides, nothing);
+    status = call(target, r.count[dim - 1], &memory);
+    free(bytes);
     return status;
+}
+
+static ozarr_status append_steps(const void *appender, int64_t count, const ozarr_memory *memory) {
+    return ozarr_appender_append_ex((ozarr_appender *)appender, count, memory);
+}
+
+/* An appender copies steps from any memory; `rank` and `dim` are those of its array. */
+ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
+    if (appender == NULL) return fail(OZARR_ERR_NULL, "the appender is not open");
+    return with_slab(append_steps, appender, array, rank, u, dim);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------
