@@ -8,6 +8,7 @@ program f_refused
   type(ozarr_array) :: a
   type(ozarr_request) :: r
   type(ozarr_dataset) :: d
+  type(ozarr_series) :: s
   type(ozarr_appender) :: p
   logical :: wide(2) = .true.
   type(point) :: points(2)
@@ -40,5 +41,7 @@ program f_refused
   call a%write_times([1, 2], "hours")            ! refused
   call a%set_attr("x", (1.0, 2.0))               ! refused
   call d%define_coordinate("x", ["a"])           ! refused
+  call s%put("t", "x")                           ! refused
+  call s%put("t", [1.0])
   call p%append("x")                             ! refused
 end program f_refused

@@ -37,6 +37,7 @@ module ozarr
   use ozarr_nodes, only: ozarr_node
   use ozarr_requests, only: ozarr_end_threads, ozarr_request, ozarr_wait_all, ozarr_wait_any
   use ozarr_specs, only: ozarr_spec
+  use ozarr_steps, only: ozarr_series
   use ozarr_stores, only: ozarr_store
   implicit none
   public

@@ -527,6 +527,24 @@ ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *ar
     return with_slab(append_steps, appender, array, rank, u, dim);
 }
 
+/* A variable of a series. */
+typedef struct variable {
+    ozarr_series *series;
+    const char *name;
+} variable;
+
+static ozarr_status put_step(const void *target, int64_t count, const ozarr_memory *memory) {
+    const variable *v = (const variable *)target;
+    if (count != 1) return fail(OZARR_ERR_RANK, "found %lld steps, expected one", (long long)count);
+    return ozarr_series_put_ex(v->series, v->name, memory);
+}
+
+/* The values of a variable, whose array has this rank and grows along dimension `dim`. */
+ozarr_status ozf_series_put(ozarr_series *series, const char *name, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
+    const variable target = {series, name};
+    return with_slab(put_step, &target, array, rank, u, dim);
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------
  * Derived types
  * --------------------------------------------------------------------------------------------------------------------- */

@@ -25,10 +25,11 @@ ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "cl
              "overflow": "integer, intent(in), optional :: overflow", "field": "character(*), intent(in), optional :: field",
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
              "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
-             "lists": "type(ozarr_indices), intent(in) :: lists(:)"}
+             "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name"}
 REGION = ["start", "count", "stride"]
 
-# File: (type of self, [(procedure, intent of self, attributes of the variable, further arguments, kinds)]).
+# File: (type of self, [(procedure, intent of self, attributes of the variable u, further arguments, kinds)]). u is the first one, unless it
+# is in the list.
 FILES = {
     "array": ("ozarr_array", [
         ("read", "in", "intent(inout)", [*REGION, "overflow", "field"], None),
@@ -43,15 +44,16 @@ FILES = {
         ("read_lists", "in", "intent(inout)", ["lists"], None),
         ("write_lists", "in", "intent(in)", ["lists"], None),
     ]),
+    "series": ("ozarr_series", [("put", "inout", "intent(in)", ["name", "u"], None)]),
     "appender": ("ozarr_appender", [("append", "inout", "intent(in)", [], None)]),
 }
 
 
 def specific(self_type, name, self_intent, attributes, others, suffix, declared):
-    arguments = ", ".join(["self", "u", *others, "stat", "errmsg"])
+    arguments = ", ".join(["self", *(others if "u" in others else ["u", *others]), "stat", "errmsg"])
     lines = [f"  subroutine {name}_{suffix}({arguments})", f"    class({self_type}), intent({self_intent}) :: self",
              f"    {declared}, dimension(..), {attributes} :: u"]
-    lines += [f"    {ARGUMENTS[other]}" for other in others]
+    lines += [f"    {ARGUMENTS[other]}" for other in others if other != "u"]
     lines += ["    integer, intent(out), optional :: stat", "    character(*), intent(inout), optional :: errmsg",
               f"    call {name}_any({arguments})", f"  end subroutine {name}_{suffix}", ""]
     return lines

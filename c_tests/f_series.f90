@@ -1,0 +1,118 @@
+! Series: the steps of all variables of a dataset, restarts, what is refused.
+program f_series
+  use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+  use ozarr
+  use f_check
+  implicit none
+
+  call steps()
+  call restart()
+  call refusals()
+  call finish()
+
+contains
+
+  subroutine define(ds, location)
+    type(ozarr_dataset), intent(inout) :: ds
+    character(*), intent(in) :: location
+    call ds%create(location)
+    call ds%define_coordinate("x", [1d0, 2d0, 3d0])
+    call ds%define_dimension("y", 2)
+    call ds%define_time("time", 0, "hours since 2026-01-01")
+    call ds%define_variable("t", OZARR_FLOAT32, [character(4) :: "x", "y", "time"], chunks=[3, 2, 4])
+    call ds%define_variable("p", OZARR_FLOAT64, ["x   ", "time"], chunks=[3, 4])
+  end subroutine define
+
+  ! Halos, other types, variables that are left out, reading while it is written.
+  subroutine steps()
+    type(ozarr_dataset) :: ds, reader
+    type(ozarr_series) :: s
+    type(ozarr_array) :: a
+    real(real64) :: halo(0:4, 0:3), back(3, 2, 6), p(3, 6)
+    integer(int64) :: hours(6)
+    integer :: k
+    call define(ds, "run.zarr")
+    call s%open(ds, "time", publish_every=2)
+    do k = 1, 5
+      halo = -1
+      halo(1:3, 1:2) = k
+      call s%put("t", halo(1:3, 1:2))
+      if (k /= 3) call s%put("p", real([k, 2 * k, 3 * k]))
+      call s%step(6 * k)
+    end do
+    call check(s%position() == 5 .and. s%published() == 4, "published in pairs")
+    call reader%open("run.zarr")
+    call check(reader%length("time") == 4, "readers see whole steps")
+    call s%put("time", 36_int64)
+    call s%put("t", reshape([(6, k=1, 6)], [3, 2]))
+    call s%step()
+    call s%close()
+    call check(.not. s%is_open(), "closed")
+    call ds%close()
+    call a%open("run.zarr/t")
+    call a%read(back)
+    call check(all([(all(back(:, :, k) == k), k=1, 6)]), "the steps of one variable")
+    call a%open("run.zarr/p")
+    call a%read(p)
+    call check(all(p(:, 2) == [2, 4, 6]) .and. all(p(:, 3) /= p(:, 3)), "NaN where a variable was left out")
+    call a%open("run.zarr/time")
+    call a%read(hours)
+    call check(all(hours == [(6 * k, k=1, 6)]), "the coordinate")
+  end subroutine steps
+
+  subroutine restart()
+    type(ozarr_dataset) :: ds
+    type(ozarr_series) :: s
+    call ds%open("run.zarr", mode="r+")
+    call s%open(ds, "time")
+    call check(s%position() == 6, "a restart goes on behind the last step")
+    call s%put("p", [1, 2, 3])
+    call s%step(42.0)
+    call s%flush()
+    call check(s%published() == 7, "flush publishes")
+    call s%close()
+    call ds%close()
+  end subroutine restart
+
+  subroutine refusals()
+    type(ozarr_dataset) :: ds
+    type(ozarr_series) :: s, closed
+    integer :: stat
+    character(300) :: message
+    message = ""
+    call define(ds, "refused.zarr")
+    call s%open(ds, "z", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "z", "no such dimension")
+    call check(.not. s%is_open(), "a failed open leaves nothing")
+    call s%open(ds, "time", memory=-1_int64, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "memory is -1", "negative memory")
+    call closed%put("t", [1.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "not open", "a series that is not open")
+    call closed%step(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "a step of no series")
+    call closed%close(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "close no series")
+    call s%open(ds, "time")
+    call s%put("q", [1.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "q", "no such variable")
+    call s%put("x", 1.0, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "x", "a variable that does not grow")
+    call s%put("t", [1.0, 2.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "", "a variable of another rank")
+    call s%put("p", [1.0, 2.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "shape [2]", "a variable of another shape")
+    call s%put("p", reshape([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [3, 2]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "found 2 steps", "two steps")
+    call s%put("p", [1.0, 2.0, 3.0])
+    call s%put("p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_STATE, message, "p", "twice in a step")
+    call s%step("x", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "value", "a coordinate that is no number")
+    call s%step(1)
+    call s%step(2)
+    call s%step(0, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "", "a coordinate that goes back")
+    call check(s%position() == 2, "a refused step is not taken")
+  end subroutine refusals
+
+end program f_series

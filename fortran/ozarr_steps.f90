@@ -1,0 +1,241 @@
+! Series: the steps of all variables of a dataset together.                                      SPDX-License-Identifier: MIT OR Apache-2.0
+module ozarr_steps
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use ozarr_arrays
+  use ozarr_base
+  use ozarr_c
+  use ozarr_datasets
+  implicit none
+  private
+  public :: ozarr_series
+
+  ! A variable that grows: its array, and the dimension that does.
+  type :: growing
+    type(ozarr_array) :: array
+    character(:), allocatable :: name
+    integer(c_int32_t) :: dim = 0
+  end type growing
+
+  ! Readers see a step when all variables have it; a run that was killed goes on behind the last such step.
+  type :: ozarr_series
+    type(c_ptr) :: handle = c_null_ptr
+    type(growing), allocatable, private :: variables(:)
+  contains
+    procedure :: open => series_open
+    procedure :: is_open => series_is_open
+    procedure, private :: put_int8, put_int16, put_int32, put_int64, &
+      put_real32, put_real64, put_complex32, put_complex64, &
+      put_logical8, put_logical16, put_logical32, put_logical64
+    generic :: put => put_int8, put_int16, put_int32, put_int64, &
+      put_real32, put_real64, put_complex32, put_complex64, &
+      put_logical8, put_logical16, put_logical32, put_logical64
+    procedure :: step => series_step
+    procedure :: position => series_position
+    procedure :: published => series_published
+    procedure :: flush => series_flush
+    procedure :: close => series_close
+    final :: series_final
+  end type ozarr_series
+
+  ! Of fortran/ozarr_shim.c.
+  interface
+    function ozf_series_put(series, name, array, rank, u, dim) bind(c, name="ozf_series_put") result(r)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: series, array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: rank, dim
+      type(*), dimension(..), intent(in) :: u
+      integer(c_int32_t) :: r
+    end function ozf_series_put
+  end interface
+
+contains
+
+  ! Frees the series; steps that wait are stored, but errors are not reported.
+  impure elemental subroutine series_final(self)
+    type(ozarr_series), intent(inout) :: self
+    call ozarr_series_free(self%handle)
+    self%handle = c_null_ptr
+  end subroutine series_final
+
+  ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have: they are to be defined before.
+  ! `publish_every`: readers see steps at multiples of it; without it when chunks are whole. `memory`: the most bytes that waiting steps
+  ! may take.
+  subroutine series_open(self, dataset, dimension, publish_every, memory, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    class(ozarr_dataset), intent(in) :: dataset
+    character(*), intent(in) :: dimension
+    integer, intent(in), optional :: publish_every
+    integer(int64), intent(in), optional :: memory
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    integer(c_int64_t) :: every
+    integer(c_size_t) :: bytes
+    call ozarr_series_free(self%handle)
+    self%handle = c_null_ptr
+    every = 0
+    if (present(publish_every)) every = publish_every
+    bytes = 0
+    if (present(memory)) bytes = memory
+    handle = c_null_ptr
+    status = OZARR_OK
+    if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is " // decimal(int(bytes, c_int64_t)) // ", expected at least 0")
+    if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), every, bytes, handle)
+    if (status == OZARR_OK) call find_variables(self, dataset, dimension, status)
+    if (status == OZARR_OK) then
+      self%handle = handle
+    else
+      call ozarr_series_free(handle)
+    end if
+    call done(status, stat, errmsg)
+  end subroutine series_open
+
+  ! Opens the arrays that have the dimension.
+  subroutine find_variables(self, dataset, dimension, status)
+    class(ozarr_series), intent(inout) :: self
+    class(ozarr_dataset), intent(in) :: dataset
+    character(*), intent(in) :: dimension
+    integer(c_int32_t), intent(out) :: status
+    character(:), allocatable :: names(:)
+    type(growing), allocatable :: found(:)
+    integer :: i, n, d, stat
+    call dataset%variables(names, stat=stat)
+    allocate (found(size(names)))
+    n = 0
+    do i = 1, size(names)
+      if (stat /= OZARR_OK) exit
+      call dataset%open_variable(trim(names(i)), found(n + 1)%array, stat=stat)
+      if (stat /= OZARR_OK) exit
+      d = dimension_of(found(n + 1)%array, dimension)
+      if (d == 0) cycle
+      n = n + 1
+      found(n)%dim = int(d, c_int32_t)
+      found(n)%name = trim(names(i))
+    end do
+    if (allocated(self%variables)) deallocate (self%variables)
+    call move_alloc(found, self%variables)
+    status = int(stat, c_int32_t)
+  end subroutine find_variables
+
+  ! The number of the dimension of that name, or 0.
+  function dimension_of(array, name) result(dim)
+    type(ozarr_array), intent(in) :: array
+    character(*), intent(in) :: name
+    character(:), allocatable :: found
+    integer :: dim
+    do dim = 1, array%rank()
+      call array%dimension_name(dim, found)
+      if (found == name) return
+    end do
+    dim = 0
+  end function dimension_of
+
+  pure function series_is_open(self) result(is_open)
+    class(ozarr_series), intent(in) :: self
+    logical :: is_open
+    is_open = c_associated(self%handle)
+  end function series_is_open
+
+  ! One procedure for each type of variable: put_int8 and so on.
+  include "series_kinds.inc"
+
+  ! Gives a variable its values of the step that comes next, with one dimension less than it has. They are copied.
+  subroutine put_any(self, name, u, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    character(*), intent(in) :: name
+    type(*), dimension(..), intent(in) :: u
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    integer :: i
+    status = OZARR_ERR_NOT_FOUND
+    if (.not. c_associated(self%handle)) then
+      status = refused(OZARR_ERR_NULL, "the series is not open")
+    else
+      do i = 1, size(self%variables)
+        if (.not. allocated(self%variables(i)%name)) exit
+        if (self%variables(i)%name /= name) cycle
+        status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array%handle, &
+          int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
+        call done(status, stat, errmsg)
+        return
+      end do
+      status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable " // trim(name))
+    end if
+    call done(status, stat, errmsg)
+  end subroutine put_any
+
+  ! Ends the step: `value`, a number, is that of the coordinate; none where the coordinate was given by put, or there is none. Variables
+  ! that were left out have the fill value.
+  subroutine series_step(self, value, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    class(*), intent(in), optional :: value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(c_double) :: number
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    number = 0
+    if (present(value)) call real_of(value, number, status)
+    if (status == OZARR_OK) status = ozarr_series_step(self%handle, number)
+    call done(status, stat, errmsg)
+  end subroutine series_step
+
+  ! An integer or a real as real(8).
+  subroutine real_of(value, number, status)
+    class(*), intent(in) :: value
+    real(c_double), intent(out) :: number
+    integer(c_int32_t), intent(out) :: status
+    integer(c_int64_t) :: count
+    status = OZARR_OK
+    select type (value)
+    type is (real(real32))
+      number = value
+    type is (real(real64))
+      number = value
+    class default
+      call integer_of(value, "value", count, status)
+      number = real(count, c_double)
+    end select
+  end subroutine real_of
+
+  ! The number of steps that were taken: a restart goes on with step position() + 1. A failure stops.
+  function series_position(self) result(position)
+    class(ozarr_series), intent(in) :: self
+    integer(int64) :: position
+    position = 0
+    call done(ozarr_series_position(self%handle, position=position))
+  end function series_position
+
+  ! The number of steps that readers see. A failure stops.
+  function series_published(self) result(published)
+    class(ozarr_series), intent(in) :: self
+    integer(int64) :: published
+    published = 0
+    call done(ozarr_series_position(self%handle, published=published))
+  end function series_published
+
+  ! Stores and publishes all steps, as at a checkpoint.
+  subroutine series_flush(self, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_series_flush(self%handle), stat, errmsg)
+  end subroutine series_flush
+
+  ! Flushes and frees; the handle is gone, whatever the status says.
+  subroutine series_close(self, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    handle = self%handle
+    self%handle = c_null_ptr
+    if (allocated(self%variables)) deallocate (self%variables)
+    call done(ozarr_series_close(handle), stat, errmsg)
+  end subroutine series_close
+
+end module ozarr_steps
