@@ -9,16 +9,17 @@ static size_t len;
 /* The dimensions as "x=4 time=3", then the variables, coordinates with a star: "t time* x*". */
 static const char *listing(const ozarr_dataset *ds) {
     static char all[1024];
-    size_t n = 0, used = 0;
+    int64_t n = 0;
+    size_t used = 0;
     all[0] = 0;
     OK(ozarr_dataset_dimension_count(ds, &n));
-    for (size_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         int64_t length = -1;
         OK(ozarr_dataset_dimension(ds, i, buf, sizeof buf, &len, &length));
         used += (size_t)snprintf(all + used, sizeof all - used, "%s=%d ", buf, (int)length);
     }
     OK(ozarr_dataset_variable_count(ds, &n));
-    for (size_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         bool coordinate = false;
         OK(ozarr_dataset_variable(ds, i, buf, sizeof buf, &len, &coordinate));
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s ", buf, coordinate ? "*" : "");
@@ -118,7 +119,7 @@ static void consolidation(void) {
     OK(ozarr_array_create("plain.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     OK(ozarr_group_open("plain.zarr", "r", &g));
-    OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
+    OK(ozarr_group_consolidated_check(g, buf, sizeof buf, &len, &current));
     CHECK(!current && strstr(buf, "no consolidated") != NULL);
     ozarr_group_free(g);
 
@@ -128,7 +129,7 @@ static void consolidation(void) {
     OK(ozarr_array_close(a));
     for (int i = 0; i < 2; i++) {
         OK(ozarr_group_open(i ? "named.zarr/g" : "named.zarr", "r", &g));
-        OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
+        OK(ozarr_group_consolidated_check(g, buf, sizeof buf, &len, &current));
         CHECK(current && len == 0);
         ozarr_group_free(g);
     }
@@ -158,7 +159,7 @@ static void consolidation(void) {
     CHECK(named && strcmp(found, "x") == 0);
     OK(ozarr_array_close(a));
     OK(ozarr_group_open("plain.zarr", "r", &g));
-    OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
+    OK(ozarr_group_consolidated_check(g, buf, sizeof buf, &len, &current));
     CHECK(current);
     ozarr_group_free(g);
     ozarr_spec_free(s);

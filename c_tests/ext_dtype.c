@@ -5,9 +5,9 @@
 static int lie;
 
 /* int2, packed by no one: a byte in the file, as ml_dtypes has it, with all bits of the sign. */
-static ozarr_status int2_encode(void *context, const void *src, void *dst, size_t count) {
+static ozarr_status int2_encode(void *context, const void *src, void *dst, int64_t count) {
     (void)context;
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         signed char x = ((const signed char *)src)[i];
         if (x < -2 || x > 1) return ozarr_set_error(OZARR_ERR_RANGE, "an int2 is -2 to 1");
         ((unsigned char *)dst)[i] = (unsigned char)(x & 3);
@@ -15,9 +15,9 @@ static ozarr_status int2_encode(void *context, const void *src, void *dst, size_
     return lie == 1 ? 5 : OZARR_OK;
 }
 
-static ozarr_status int2_decode(void *context, const void *src, void *dst, size_t count) {
+static ozarr_status int2_decode(void *context, const void *src, void *dst, int64_t count) {
     (void)context;
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         unsigned char x = ((const unsigned char *)src)[i] & 3;
         ((signed char *)dst)[i] = (signed char)(x < 2 ? x : x - 4);
     }
@@ -153,9 +153,9 @@ static void int2_in_both_formats(void) {
 }
 
 /* Steps of 1/256 in three bytes, the least first: what nobody else has. */
-static ozarr_status steps_encode(void *context, const void *src, void *dst, size_t count) {
+static ozarr_status steps_encode(void *context, const void *src, void *dst, int64_t count) {
     (void)context;
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         double x;
         memcpy(&x, (const char *)src + 8 * i, 8);
         int32_t n = (int32_t)lrint(x * 256);
@@ -164,9 +164,9 @@ static ozarr_status steps_encode(void *context, const void *src, void *dst, size
     return OZARR_OK;
 }
 
-static ozarr_status steps_decode(void *context, const void *src, void *dst, size_t count) {
+static ozarr_status steps_decode(void *context, const void *src, void *dst, int64_t count) {
     (void)context;
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const unsigned char *s = (const unsigned char *)src + 3 * i;
         int32_t n = (int32_t)((uint32_t)s[0] << 8 | (uint32_t)s[1] << 16 | (uint32_t)s[2] << 24) / 256;
         double x = n / 256.0;

@@ -68,7 +68,7 @@ static ozarr_status flip_open(void *context, const char *configuration, ozarr_st
     f->inner = inner;
     f->with = (unsigned char)atoi(with + 7);
     snprintf(f->name, sizeof f->name, "%s", (const char *)context);
-    table->context = f;
+    table->user = f;
     table->destroy = flip_destroy;
     table->get = flip_get;
     table->put = flip_put;
@@ -80,7 +80,7 @@ static ozarr_status flip_open(void *context, const char *configuration, ozarr_st
 static void register_flip(const char *name, const char *mark) {
     ozarr_transformer_table t = OZARR_TRANSFORMER_TABLE_INIT;
     t.name = name;
-    t.context = (void *)(uintptr_t)mark;
+    t.user = (void *)(uintptr_t)mark;
     t.destroy = count_gone;
     t.open = flip_open;
     OK(ozarr_register_transformer(&t));
@@ -174,7 +174,7 @@ static void transformers_may_fail(void) {
     ERR_SAYS(OZARR_ERR_EXISTS, "test.flip", "REPLACE", ozarr_register_transformer(&t));
     EQUAL(gone, 0);
     t.flags = OZARR_REGISTER_REPLACE;
-    t.context = (void *)(uintptr_t)"r";
+    t.user = (void *)(uintptr_t)"r";
     OK(ozarr_register_transformer(&t));
     EQUAL(gone, 1);
     ERR_SAYS(OZARR_ERR_ARGUMENT, "extension", "7", ozarr_unregister(7, "test.flip"));

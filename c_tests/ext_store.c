@@ -224,10 +224,10 @@ static ozarr_status lying_get(void *context, const char *key, ozarr_answer *answ
     }
 }
 
-static ozarr_status lying_ranges(void *context, const char *key, const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer) {
+static ozarr_status lying_ranges(void *context, const char *key, const ozarr_byte_range *ranges, int64_t count, ozarr_answer *answer) {
     (void)context, (void)key;
     OK(ozarr_answer_version(answer, "v", 1));
-    for (size_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         size_t size = (size_t)ranges[i].size;
         void *room = NULL;
         if (lie == 0) ERR(OZARR_ERR_ARGUMENT, ozarr_answer_room(answer, size + 1, &room));

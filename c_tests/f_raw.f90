@@ -16,7 +16,7 @@ program f_raw
 
   ! An array of extents, and a corner whose length nobody asks for.
   call check(ozarr_spec_new(OZARR_INT8, 1, [10_c_int64_t], spec) == OZARR_OK, "spec")
-  call check(ozarr_spec_set_chunk_extents(spec, 0, 3_c_size_t, [3_c_int64_t, 3_c_int64_t, 4_c_int64_t]) == OZARR_OK, "extents")
+  call check(ozarr_spec_set_chunk_extents(spec, 0, [3_c_int64_t, 3_c_int64_t, 4_c_int64_t], 3_c_int64_t) == OZARR_OK, "extents")
   call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_CREATE_NEW, array) == OZARR_OK, "create")
   call check(ozarr_array_chunk_extent(array, 0, 2_c_int64_t, low) == OZARR_OK, "extent")
   call check(low == 6, "the last chunk begins at 6")
@@ -25,7 +25,7 @@ program f_raw
   call check(ozarr_array_iwrite_region(array, [0_c_int64_t], [10_c_int64_t], OZARR_INT8, c_loc(data), 10_c_size_t, &
     0_c_int32_t, request(1)) == OZARR_OK, "iwrite")
   where = -1
-  call check(ozarr_requests_wait_any(1_c_size_t, request, -1.0_c_double, where) == OZARR_OK, "wait_any")
+  call check(ozarr_requests_wait_any(request, 1_c_int64_t, -1.0_c_double, where) == OZARR_OK, "wait_any")
   call check(where == 0, "the request ended")
   call ozarr_request_free(request(1))
   call check(ozarr_array_read(array, OZARR_INT8, c_loc(back), 10_c_size_t) == OZARR_OK, "read")
@@ -71,7 +71,7 @@ contains
   subroutine images()
     real(c_double) :: scale(2)
     call check(ozarr_group_create_at(store, "g" // c_null_char, 3, OZARR_CREATE_NEW, group) == OZARR_OK, "group")
-    call check(ozarr_group_image_scale(group, 0_c_size_t, 0_c_size_t, 2_c_size_t, scale) /= OZARR_OK, "it has no image")
+    call check(ozarr_group_image_scale(group, 0_c_int64_t, 0_c_int64_t, scale, cap=2_c_int64_t) /= OZARR_OK, "it has no image")
     call ozarr_group_free(group)
   end subroutine images
 

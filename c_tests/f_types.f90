@@ -103,7 +103,7 @@ contains
     blanks = c_null_ptr
     stored = c_null_ptr
     names = [character(len=6) :: "a", "two wo", ""]
-    call done(ozarr_dtype_chars(6_c_size_t, " ", blanks))
+    call done(ozarr_dtype_chars(6_c_size_t, iachar(" "), blanks))
     call done(ozarr_dtype_parse("<U8" // c_null_char, 2_c_int32_t, stored))
     array = array_of("names.zarr", stored, 3)
     memory = memory_of(c_loc(names), 18_c_size_t, blanks)

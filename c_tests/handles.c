@@ -99,10 +99,10 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &out_request));
     ozarr_batch_entry entry = OZARR_BATCH_ENTRY_INIT;
     entry.array = a, entry.memory = &memory;
-    ERR(want, ozarr_read_many(1, &entry));
-    ERR(want, ozarr_write_many(1, &entry));
-    ERR(want, ozarr_iread_many(1, &entry, NULL, &out_request));
-    ERR(want, ozarr_iwrite_many(1, &entry, NULL, &out_request));
+    ERR(want, ozarr_read_many(&entry, 1));
+    ERR(want, ozarr_write_many(&entry, 1));
+    ERR(want, ozarr_iread_many(&entry, 1, NULL, &out_request));
+    ERR(want, ozarr_iwrite_many(&entry, 1, NULL, &out_request));
     ERR(want, ozarr_array_close(a));
 }
 
@@ -112,7 +112,7 @@ static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     ERR(want, ozarr_dataset_open_group(ds, &out_group));
     ERR(want, ozarr_dataset_define_dimension(ds, "x", 1));
     ERR(want, ozarr_dataset_resize_dimension(ds, "x", 1));
-    ERR(want, ozarr_dataset_dimension_count(ds, &len));
+    ERR(want, ozarr_dataset_dimension_count(ds, &i64));
     ERR(want, ozarr_dataset_dimension(ds, 0, buf, sizeof buf, &len, &i64));
     ERR(want, ozarr_dataset_dimension_length(ds, "x", &i64, NULL));
     ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
@@ -121,7 +121,7 @@ static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     ERR(want, ozarr_series_open(ds, "t", 0, 0, &out_series));
     ERR(want, ozarr_dataset_define_time(ds, "t", 1, 0, "days since 2026-01-01", NULL, &out_array));
     ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
-    ERR(want, ozarr_dataset_variable_count(ds, &len));
+    ERR(want, ozarr_dataset_variable_count(ds, &i64));
     ERR(want, ozarr_dataset_variable(ds, 0, buf, sizeof buf, &len, &flag));
     ERR(want, ozarr_dataset_open_variable(ds, "x", &out_array));
     ERR(want, ozarr_dataset_close(ds));
@@ -170,19 +170,19 @@ static void every_group_call(ozarr_group *g, ozarr_status want) {
     ERR(want, ozarr_group_list_nodes(g, NULL, 1, &out_iter));
     ERR(want, ozarr_group_consolidate(g));
     ERR(want, ozarr_group_nc_version(g, buf, sizeof buf, &len));
-    ERR(want, ozarr_group_nc_dimension_count(g, &len));
+    ERR(want, ozarr_group_nc_dimension_count(g, &i64));
     ERR(want, ozarr_group_nc_dimension(g, 0, buf, sizeof buf, &len, &i64, &flag));
     ERR(want, ozarr_group_nc_define_dimension(g, "x", 1, false));
-    ERR(want, ozarr_group_image_count(g, &len));
-    ERR(want, ozarr_group_image_size(g, 0, &len, &len));
+    ERR(want, ozarr_group_image_count(g, &i64));
+    ERR(want, ozarr_group_image_size(g, 0, &i64, &i64));
     ERR(want, ozarr_group_image_level(g, 0, 0, buf, sizeof buf, &len));
-    ERR(want, ozarr_group_image_scale(g, 0, 0, 1, &real, &real));
+    ERR(want, ozarr_group_image_scale(g, 0, 0, &real, &real, 1));
     ERR(want, ozarr_group_image_axis_name(g, 0, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_group_image_axis_kind(g, 0, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_group_image_axis_unit(g, 0, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_group_rename(g, "x", "y"));
     ERR(want, ozarr_group_erase(g, "x"));
-    ERR(want, ozarr_group_consolidated_check(g, &flag, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_consolidated_check(g, buf, sizeof buf, &len, &flag));
     ERR(want, ozarr_group_open_dataset(g, &out_dataset));
     ERR(want, ozarr_group_close(g));
 }
@@ -194,7 +194,7 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_chunks(s, extents));
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
     ERR(want, ozarr_spec_set_type(s, OZARR_INT8));
-    ERR(want, ozarr_spec_set_chunk_extents(s, 0, 2, extents));
+    ERR(want, ozarr_spec_set_chunk_extents(s, 0, extents, 2));
     ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
     ERR(want, ozarr_spec_set_fill_dtype(s, NULL, &real, sizeof real));
     ERR(want, ozarr_spec_set_fill_json(s, "1"));
@@ -202,7 +202,7 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_dimension_names(s, names));
     ERR(want, ozarr_spec_set_order(s, OZARR_ORDER_F));
     ERR(want, ozarr_spec_set_big_endian(s, true));
-    ERR(want, ozarr_spec_set_separator(s, '.'));
+    ERR(want, ozarr_spec_set_separator(s, "."));
     ERR(want, ozarr_spec_set_compressor(s, "gzip", 1));
     ERR(want, ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BYTE));
     ERR(want, ozarr_spec_set_keep_bits(s, 5));
@@ -316,8 +316,8 @@ static void every_dtype_call(ozarr_dtype *d, ozarr_status want) {
     ERR(want, ozarr_dtype_equal(d, d, &flag));
     ERR(want, ozarr_dtype_name(d, buf, sizeof buf, &len));
     ERR(want, ozarr_dtype_to_json(d, 2, buf, sizeof buf, &len));
-    ERR(want, ozarr_dtype_field_count(d, &len));
-    ERR(want, ozarr_dtype_field_index(d, "x", &len));
+    ERR(want, ozarr_dtype_field_count(d, &i64));
+    ERR(want, ozarr_dtype_field_index(d, "x", &i64));
     ERR(want, ozarr_dtype_field_name(d, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_dtype_field_offset(d, 0, &len));
     ERR(want, ozarr_dtype_copy_field_dtype(d, 0, &out_dtype));
@@ -334,8 +334,8 @@ static void every_request_call(ozarr_request *r, ozarr_status want) {
     ERR(want, ozarr_request_get_state(r, &i32));
     ERR(want, ozarr_request_error(r, &info));
     if (r == NULL) return; /* In lists they are none. */
-    ERR(want, ozarr_requests_wait_all(1, &r, -1, NULL));
-    ERR(want, ozarr_requests_wait_any(1, &r, -1, &i64));
+    ERR(want, ozarr_requests_wait_all(&r, 1, -1, NULL));
+    ERR(want, ozarr_requests_wait_any(&r, 1, -1, &i64));
 }
 
 /* All calls of all types on one value. `but` is the one letter of the type that it is right for. */

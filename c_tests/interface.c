@@ -55,7 +55,7 @@ static void arrays(bool sized, const char *store) {
     ozarr_request *r = NULL;
     memset(in, 0, sizeof in);
     for (int i = 0; i < 2; i++) entries[i].array = a, entries[i].region = &region, entries[i].memory = &memory;
-    OK(ozarr_read_many(2, entries));
+    OK(ozarr_read_many(entries, 2));
     CHECK(in[1] == 3);
     OK(ozarr_array_iread_ex(a, &region, &memory, &options, &r));
     OK(ozarr_request_wait(r, -1));

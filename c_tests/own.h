@@ -54,8 +54,8 @@ static inline ozarr_status own_version(own_store *s, const own_entry *e, ozarr_a
     return ozarr_answer_version(answer, token, s->token);
 }
 
-static inline ozarr_status own_get(void *context, const char *key, ozarr_answer *answer) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_get(void *user, const char *key, ozarr_answer *answer) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     own_entry *e = *own_find(s, key);
     if (!e) return own_leave(s, OZARR_ERR_NOT_FOUND);
@@ -65,15 +65,15 @@ static inline ozarr_status own_get(void *context, const char *key, ozarr_answer 
     return own_leave(s, status);
 }
 
-static inline ozarr_status own_get_ranges(void *context, const char *key, const ozarr_byte_range *r, size_t count, ozarr_answer *answer) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_get_ranges(void *user, const char *key, const ozarr_byte_range *r, int64_t count, ozarr_answer *answer) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     own_entry *e = *own_find(s, key);
     if (!e) return own_leave(s, OZARR_ERR_NOT_FOUND);
     ozarr_status status = own_version(s, e, answer);
-    if (!status) status = ozarr_answer_size(answer, e->size);
-    for (size_t i = 0; i < count && !status; i++) {
-        uint64_t from = r[i].offset, size = r[i].size;
+    if (!status) status = ozarr_answer_size(answer, (int64_t)e->size);
+    for (int64_t i = 0; i < count && !status; i++) {
+        uint64_t from = (uint64_t)r[i].offset, size = (uint64_t)r[i].size;
         void *room = NULL;
         if (r[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = e->size;
         if (r[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = size > e->size ? UINT64_MAX : e->size - size;
@@ -84,8 +84,8 @@ static inline ozarr_status own_get_ranges(void *context, const char *key, const 
     return own_leave(s, status);
 }
 
-static inline ozarr_status own_put(void *context, const char *key, const void *data, size_t size) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_put(void *user, const char *key, const void *data, size_t size) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     own_entry **at = own_find(s, key), *e = *at;
     if (!e) {
@@ -100,17 +100,17 @@ static inline ozarr_status own_put(void *context, const char *key, const void *d
     return own_leave(s, OZARR_OK);
 }
 
-static inline ozarr_status own_put_if(void *context, const char *key, const void *data, size_t size, const void *version, size_t version_size) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_put_if(void *user, const char *key, const void *data, size_t size, const void *version, size_t version_size) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     own_entry *e = *own_find(s, key);
     bool same = version ? e && version_size == s->token && memcmp(version, &e->version, sizeof e->version) == 0 : !e;
     own_leave(s, OZARR_OK);
-    return same ? own_put(context, key, data, size) : OZARR_ERR_CONFLICT;
+    return same ? own_put(user, key, data, size) : OZARR_ERR_CONFLICT;
 }
 
-static inline ozarr_status own_erase(void *context, const char *key) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_erase(void *user, const char *key) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     own_entry **at = own_find(s, key), *e = *at;
     if (!e) return own_leave(s, OZARR_ERR_NOT_FOUND);
@@ -121,8 +121,8 @@ static inline ozarr_status own_erase(void *context, const char *key) {
     return own_leave(s, OZARR_OK);
 }
 
-static inline ozarr_status own_list(void *context, const char *prefix, ozarr_keys *keys) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_list(void *user, const char *prefix, ozarr_keys *keys) {
+    own_store *s = (own_store *)user;
     own_enter(s);
     ozarr_status status = OZARR_OK;
     for (own_entry *e = s->first; e && !status; e = e->next)
@@ -134,7 +134,7 @@ typedef struct own_read {
     own_store *store;
     char *key;
     ozarr_byte_range ranges[8];
-    size_t count;
+    int64_t count;
     ozarr_answer *answer;
 } own_read;
 
@@ -148,15 +148,15 @@ static inline void *own_answer(void *read) {
     return NULL;
 }
 
-static inline ozarr_status own_start(void *context, const char *key, const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer) {
-    own_store *s = (own_store *)context;
+static inline ozarr_status own_start(void *user, const char *key, const ozarr_byte_range *ranges, int64_t count, ozarr_answer *answer) {
+    own_store *s = (own_store *)user;
     own_read *r = (own_read *)calloc(1, sizeof *r);
     pthread_t thread;
     if (count > 8) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "more ranges than this program has room for");
     atomic_fetch_add(&s->started, 1);
     r->store = s;
     r->key = strdup(key);
-    memcpy(r->ranges, ranges, count * sizeof *ranges);
+    memcpy(r->ranges, ranges, (size_t)count * sizeof *ranges);
     r->count = count;
     r->answer = answer;
     if (pthread_create(&thread, NULL, own_answer, r)) return OZARR_ERR_NO_MEMORY;
@@ -165,8 +165,8 @@ static inline ozarr_status own_start(void *context, const char *key, const ozarr
 }
 
 /* Empties the store; the struct itself is the test's. */
-static inline void own_destroy(void *context) {
-    own_store *s = (own_store *)context;
+static inline void own_destroy(void *user) {
+    own_store *s = (own_store *)user;
     while (s->first) (void)!own_erase(s, s->first->key);
     atomic_fetch_add(&s->destroyed, 1);
 }
@@ -178,7 +178,7 @@ static inline ozarr_store_table own_table(own_store *s) {
     s->token = 8;
     t.flags = OZARR_STORE_HAS_VERSIONS;
     t.name = "own:";
-    t.context = s;
+    t.user = s;
     t.destroy = own_destroy;
     t.get = own_get;
     t.get_ranges = own_get_ranges;

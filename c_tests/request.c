@@ -178,7 +178,7 @@ static void order(const char *threads, int delay) {
             FAIL("element %d is %d", i, in[i]);
             break;
         }
-    OK(ozarr_requests_wait_all(MANY + 2, r, -1, NULL));
+    OK(ozarr_requests_wait_all(r, MANY + 2, -1, NULL));
     for (int i = 0; i < MANY + 2; i++) ozarr_request_free(r[i]);
     /* A blocking write comes behind, a blocking read too. */
     for (int i = 0; i < MANY; i++) r[i] = write_all(a, data[i], 0);
@@ -294,9 +294,9 @@ static void deadlines(void) {
         OK(ozarr_request_get_state(r, &state));
         EQUAL(state, OZARR_REQUEST_STATE_RUNNING);
         two[0] = r;
-        ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_any(2, two, 0.001, &index));
+        ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_any(two, 2, 0.001, &index));
         EQUAL(index, -1);
-        ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_all(2, two, 0.001, statuses));
+        ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_all(two, 2, 0.001, statuses));
         EQUAL(statuses[0], OZARR_ERR_STATE);
         EQUAL(statuses[1], OZARR_OK);
         CHECK(now() - began < 1.2);
@@ -402,7 +402,7 @@ static void bounds(const char *threads) {
     fill(out, 4, 4);
     /* Two of 128 KiB have room. */
     for (int i = 0; i < 8; i++) r[i] = write_all(a, out, i % 2 ? OZARR_REQUEST_COPY : 0);
-    OK(ozarr_requests_wait_all(8, r, -1, NULL));
+    OK(ozarr_requests_wait_all(r, 8, -1, NULL));
     for (int i = 0; i < 8; i++) ozarr_request_free(r[i]);
     expect(a, 4, 4);
     OK(ozarr_context_set(c, "when_full", "again"));
@@ -410,7 +410,7 @@ static void bounds(const char *threads) {
     r[1] = write_all(a, out, 0);
     ERR_SAYS(OZARR_ERR_AGAIN, "in flight", "300000", ozarr_array_iwrite_region(a, ORIGIN, ALL, OZARR_INT32, out, SIZE, 0, &r[2]));
     CHECK(r[2] != NULL && r[2] == r[2]);
-    OK(ozarr_requests_wait_all(2, r, -1, NULL));
+    OK(ozarr_requests_wait_all(r, 2, -1, NULL));
     r[2] = write_all(a, out, 0);
     OK(ozarr_request_wait(r[2], -1));
     OK(ozarr_context_set(c, "bytes_in_flight", "100000"));
@@ -463,17 +463,17 @@ static void errors(const char *threads) {
     CHECK(done && strstr(info.message, "int8 ends at 127") != NULL);
     two[1] = r;
     statuses[0] = statuses[1] = 1;
-    ERR(OZARR_ERR_RANGE, ozarr_requests_wait_all(2, two, -1, statuses));
+    ERR(OZARR_ERR_RANGE, ozarr_requests_wait_all(two, 2, -1, statuses));
     EQUAL(statuses[0], OZARR_OK);
     EQUAL(statuses[1], OZARR_ERR_RANGE);
-    ERR(OZARR_ERR_RANGE, ozarr_requests_wait_any(2, two, -1, &index));
+    ERR(OZARR_ERR_RANGE, ozarr_requests_wait_any(two, 2, -1, &index));
     EQUAL(index, 1);
     two[1] = NULL;
-    OK(ozarr_requests_wait_any(2, two, -1, &index));
+    OK(ozarr_requests_wait_any(two, 2, -1, &index));
     EQUAL(index, -1);
-    OK(ozarr_requests_wait_all(2, two, -1, NULL));
-    OK(ozarr_requests_wait_all(0, NULL, -1, NULL));
-    ERR(OZARR_ERR_ARGUMENT, ozarr_requests_wait_all(2, two, NAN, NULL));
+    OK(ozarr_requests_wait_all(two, 2, -1, NULL));
+    OK(ozarr_requests_wait_all(NULL, 0, -1, NULL));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_requests_wait_all(two, 2, NAN, NULL));
     ozarr_request_free(r);
 
     /* Freed twice, or something else. */
@@ -482,7 +482,7 @@ static void errors(const char *threads) {
     ERR(OZARR_ERR_INVALID_HANDLE, ozarr_request_cancel(r));
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_array", "ozarr_request", ozarr_request_wait((ozarr_request *)(void *)a, -1));
     two[1] = r;
-    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "requests[1]", "", ozarr_requests_wait_all(2, two, -1, NULL));
+    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "requests[1]", "", ozarr_requests_wait_all(two, 2, -1, NULL));
     ozarr_request_free(r);
     ozarr_request_free(NULL);
 
@@ -543,7 +543,7 @@ static void *storm(void *argument) {
         switch (random >> 16 & 7) {
         case 0: OK(ozarr_request_cancel(r[0])); break;
         case 1: OK(ozarr_request_test(r[0], &done)); break;
-        case 2: OK(ozarr_requests_wait_any(2, r, -1, &index)); break;
+        case 2: OK(ozarr_requests_wait_any(r, 2, -1, &index)); break;
         case 3: OK(ozarr_array_iread_region(shared_array, start, shape, OZARR_INT32, mine, BYTES, &r[1])); break;
         default: OK(ozarr_request_wait(r[0], -1)); break;
         }
@@ -645,8 +645,8 @@ static void forks(void) {
                 ERR(OZARR_ERR_FORKED, ozarr_request_cancel(r));
                 ERR(OZARR_ERR_FORKED, ozarr_request_get_state(r, &state));
                 ERR(OZARR_ERR_FORKED, ozarr_request_error(r, &info));
-                ERR(OZARR_ERR_FORKED, ozarr_requests_wait_all(1, &r, -1, NULL));
-                ERR(OZARR_ERR_FORKED, ozarr_requests_wait_any(1, &r, -1, &index));
+                ERR(OZARR_ERR_FORKED, ozarr_requests_wait_all(&r, 1, -1, NULL));
+                ERR(OZARR_ERR_FORKED, ozarr_requests_wait_any(&r, 1, -1, &index));
                 ozarr_request_free(r);
                 /* Nothing of the parent's stands in the way of the child's own. */
                 fill(out, -round, 1);
@@ -717,9 +717,9 @@ static void batches(const char *threads, int delay, bool sharded) {
             for (int k = 0; k < BOX; k++) model[i % 2][(row + k / 20) * COLUMNS + column + k % 20] = data[i][k];
         }
         options.flags = round == 2 ? OZARR_REQUEST_COPY : 0;
-        if (round % 2) OK(ozarr_write_many(MANY, entries));
+        if (round % 2) OK(ozarr_write_many(entries, MANY));
         else {
-            OK(ozarr_iwrite_many(MANY, entries, round ? &options : NULL, &r));
+            OK(ozarr_iwrite_many(entries, MANY, round ? &options : NULL, &r));
             if (round == 2) memset(data, 0, sizeof data);
             OK(ozarr_request_wait(r, -1));
             ozarr_request_free(r);
@@ -730,9 +730,9 @@ static void batches(const char *threads, int delay, bool sharded) {
         }
         /* And read, the same boxes. */
         memset(data, 0x55, sizeof data);
-        if (round % 2) OK(ozarr_read_many(MANY, entries));
+        if (round % 2) OK(ozarr_read_many(entries, MANY));
         else {
-            OK(ozarr_iread_many(MANY, entries, NULL, &r));
+            OK(ozarr_iread_many(entries, MANY, NULL, &r));
             OK(ozarr_request_wait(r, -1));
             ozarr_request_free(r);
         }
@@ -746,18 +746,18 @@ static void batches(const char *threads, int delay, bool sharded) {
     /* The entry that fails is named. */
     int8_t small[BOX];
     memories[17].type = OZARR_INT8, memories[17].data = small, memories[17].size = sizeof small;
-    ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_read_many(MANY, entries));
-    OK(ozarr_iread_many(MANY, entries, NULL, &r));
+    ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_read_many(entries, MANY));
+    OK(ozarr_iread_many(entries, MANY, NULL, &r));
     ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     memories[17].type = OZARR_INT32;
-    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "entry 17", "", ozarr_read_many(MANY, entries));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "entry 17", "", ozarr_read_many(entries, MANY));
     starts[3][0] = 1000;
-    ERR_SAYS(OZARR_ERR_BOUNDS, "entry 3", "", ozarr_write_many(MANY, entries));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "entry 3", "", ozarr_write_many(entries, MANY));
     entries[1].array = NULL;
-    ERR_SAYS(OZARR_ERR_NULL, "entries[1].array", "", ozarr_write_many(MANY, entries));
-    OK(ozarr_read_many(0, NULL));
-    OK(ozarr_write_many(0, NULL));
+    ERR_SAYS(OZARR_ERR_NULL, "entries[1].array", "", ozarr_write_many(entries, MANY));
+    OK(ozarr_read_many(NULL, 0));
+    OK(ozarr_write_many(NULL, 0));
     ozarr_array_free(a[0]);
     ozarr_array_free(a[1]);
     OK(ozarr_store_close(s));
@@ -778,11 +778,11 @@ static void each_chunk_once(void) {
     /* Rows 3 to 9 and so the first three chunks, of four rows each. */
     for (int i = 0; i < MANY; i++) entry(i, a, 3 + i % 6, 7 * i, 2, 10, data[i]);
     int before = own.calls;
-    OK(ozarr_read_many(MANY, entries));
+    OK(ozarr_read_many(entries, MANY));
     EQUAL(own.calls - before, 3);
     for (int i = 0; i < MANY; i++) EQUAL(data[i][19], 3 + (4 + i % 6) * COLUMNS + 7 * i + 9);
     before = own.calls;
-    OK(ozarr_write_many(MANY, entries));
+    OK(ozarr_write_many(entries, MANY));
     EQUAL(own.calls - before, 2 * 3);
     expect(a, 3, 1);
     ozarr_array_free(a);

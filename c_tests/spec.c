@@ -57,7 +57,7 @@ static void format_3(void) {
     shows(s, "\"transpose\"");
     OK(ozarr_spec_set_big_endian(s, true));
     shows(s, "\"endian\":\"big\"");
-    OK(ozarr_spec_set_separator(s, '.'));
+    OK(ozarr_spec_set_separator(s, "."));
     shows(s, "\"separator\":\".\"");
     OK(ozarr_spec_set_attributes_json(s, "{\"units\": \"K\"}"));
     shows(s, "\"units\":\"K\"");
@@ -88,7 +88,7 @@ static void format_2(void) {
     shows(s, "\"dtype\":\">i2\"");
     OK(ozarr_spec_set_order(s, OZARR_ORDER_F));
     shows(s, "\"order\":\"F\"");
-    OK(ozarr_spec_set_separator(s, '/'));
+    OK(ozarr_spec_set_separator(s, "/"));
     shows(s, "\"dimension_separator\":\"/\"");
     OK(ozarr_spec_set_fill_json(s, "null"));
     shows(s, "\"fill_value\":null");
@@ -159,10 +159,10 @@ static void uneven_pieces(void) {
     int64_t start = -1, extent = -1, found[2] = {0, 0}, longer[2] = {15, 6};
     ozarr_spec *s = new_spec(3);
     OK(ozarr_spec_set_chunks(s, CHUNKS));
-    OK(ozarr_spec_set_chunk_extents(s, 0, 3, rows));
+    OK(ozarr_spec_set_chunk_extents(s, 0, rows, 3));
     shows(s, "\"chunk_shapes\":[[4,3,3],3]");
     works(s);
-    OK(ozarr_spec_set_chunk_extents(s, 1, 2, columns));
+    OK(ozarr_spec_set_chunk_extents(s, 1, columns, 2));
     OK(ozarr_spec_set_compressor(s, "none", -1));
     shows(s, "\"chunk_shapes\":[[4,3,3],[5,2]]");
     works(s);
@@ -184,14 +184,14 @@ static void uneven_pieces(void) {
     CHECK(start == 10 && extent == 5);
     ozarr_array_free(a);
 
-    OK(ozarr_spec_set_chunk_extents(s, 0, 2, even));
-    OK(ozarr_spec_set_chunk_extents(s, 1, 1, &SHAPE[1]));
+    OK(ozarr_spec_set_chunk_extents(s, 0, even, 2));
+    OK(ozarr_spec_set_chunk_extents(s, 1, &SHAPE[1], 1));
     shows(s, "\"chunk_shape\":[5,6]");
-    ERR_SAYS(OZARR_ERR_BOUNDS, "dim", "2", ozarr_spec_set_chunk_extents(s, 2, 3, rows));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "0", ozarr_spec_set_chunk_extents(s, 0, 0, rows));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "", ozarr_spec_set_chunk_extents(s, 0, INT64_MAX, rows));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "7", "10", ozarr_spec_set_chunk_extents(s, 0, 2, rows));
-    OK(ozarr_spec_set_chunk_extents(s, 0, 3, rows));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dim", "2", ozarr_spec_set_chunk_extents(s, 2, rows, 3));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "0", ozarr_spec_set_chunk_extents(s, 0, rows, 0));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "", ozarr_spec_set_chunk_extents(s, 0, rows, INT64_MAX));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "7", "10", ozarr_spec_set_chunk_extents(s, 0, rows, 2));
+    OK(ozarr_spec_set_chunk_extents(s, 0, rows, 3));
     OK(ozarr_spec_set_zarr_format(s, 2));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "chunks", "2", ozarr_array_create_ex("refused.zarr", s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
@@ -209,7 +209,7 @@ static void refusals(void) {
     ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_inner_chunks(s, zero));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "format", "5", ozarr_spec_set_zarr_format(s, 5));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "order", "", ozarr_spec_set_order(s, 9));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "separator", "-", ozarr_spec_set_separator(s, '-'));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "separator", "-", ozarr_spec_set_separator(s, "-"));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "lzo", "", ozarr_spec_set_compressor(s, "lzo", -1));
     ERR_SAYS(OZARR_ERR_RANGE, "int16", "", ozarr_spec_set_fill_value(s, OZARR_FLOAT32, &out_of_range));
     CHECK(ozarr_spec_set_fill_json(s, "\"abc\"") != OZARR_OK);

@@ -72,7 +72,7 @@ static void hierarchy(int32_t format) {
     TEXT(all(it), "copy:2 copy/to:2 copy/to/d:1");
     OK(ozarr_group_erase(g, "größe"));
     bool current = false;
-    OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
+    OK(ozarr_group_consolidated_check(g, buf, sizeof buf, &len, &current));
     CHECK(current);
     OK(ozarr_group_list_nodes(g, NULL, -1, &it));
     TEXT(all(it), "a:1 b:2 b/e:1 moved:2 moved/to:2 moved/to/d:1");

@@ -73,9 +73,9 @@ int main(int argc, char **argv) {
 
     /* Another program reads what the numbers mean. */
     check(ozarr_dataset_open(argv[1], "r", &ds), "open");
-    size_t n = 0;
+    int64_t n = 0;
     check(ozarr_dataset_dimension_count(ds, &n), "dimensions");
-    for (size_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         char name[64];
         int64_t length = 0;
         check(ozarr_dataset_dimension(ds, i, name, sizeof name, NULL, &length), "dimension");

@@ -58,7 +58,7 @@ static int follow_run(const char *run) {
         int64_t start[] = {step, 0, 0}, one[] = {1, N, N};
         double seconds, sum = 0;
         if (step == length) {
-            if (ozarr_array_wait_growth(time, 0, step, 60000, &length) || ozarr_node_refresh(ozarr_array_node(t))) return failed();
+            if (ozarr_array_wait_growth(time, 0, step, 60, &length) || ozarr_node_refresh(ozarr_array_node(t))) return failed();
             printf("%d steps are there\n", (int)length);
         }
         if (ozarr_array_read_region(time, start, one, OZARR_FLOAT64, &seconds, sizeof seconds)) return failed();

@@ -355,7 +355,7 @@ contains
     call done(status, stat, errmsg)
   end subroutine array_resize
 
-  ! Waits until dimension `dim` (the last one) is longer than `beyond`, for at most `seconds` (0 looks once), then OZARR_ERR_TIMEOUT.
+  ! Waits until dimension `dim` (the last one) is longer than `beyond`, for at most `seconds` (0 looks once, a negative number sets no limit), then OZARR_ERR_TIMEOUT.
   ! `length` is its length then, and the array's shape is up to date.
   subroutine array_wait_growth(self, beyond, seconds, length, dim, stat, errmsg)
     class(ozarr_array), intent(inout) :: self
@@ -372,7 +372,7 @@ contains
     found = 0
     status = checked_dim(int(along), self%dimensions)
     if (status == OZARR_OK) status = ozarr_array_wait_growth(self%handle, self%dimensions - along, beyond, &
-      int(min(seconds, 1d9) * 1000, c_int64_t), found)
+      seconds, found)
     if (present(length)) length = found
     call done(status, stat, errmsg)
   end subroutine array_wait_growth

@@ -181,8 +181,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(name_list) :: list
     integer(int64), allocatable :: found(:)
-    integer(c_size_t) :: count, i
-    integer(c_int64_t) :: length
+    integer(c_int64_t) :: count, i, length
     integer(c_int32_t) :: status
     count = 0
     found = [integer(int64) ::]
@@ -410,7 +409,7 @@ contains
     type(name_list) :: list
     logical, allocatable :: found(:)
     logical(c_bool) :: coordinate
-    integer(c_size_t) :: count, i
+    integer(c_int64_t) :: count, i
     integer(c_int32_t) :: status
     count = 0
     found = [logical ::]

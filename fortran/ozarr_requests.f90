@@ -129,7 +129,7 @@ contains
     integer :: i
     handles = handles_of(requests)
     each = OZARR_OK
-    status = ozarr_requests_wait_all(size(requests, kind=c_size_t), handles, limit_of(seconds), each)
+    status = ozarr_requests_wait_all(handles, size(requests, kind=c_int64_t), limit_of(seconds), each)
     do i = 1, size(requests)
       if (each(i) /= OZARR_ERR_STATE) call requests(i)%close()
     end do
@@ -148,7 +148,7 @@ contains
     integer(c_int64_t) :: index
     integer(c_int32_t) :: status
     index = -1
-    status = ozarr_requests_wait_any(size(requests, kind=c_size_t), handles_of(requests), limit_of(seconds), index)
+    status = ozarr_requests_wait_any(handles_of(requests), size(requests, kind=c_int64_t), limit_of(seconds), index)
     i = int(index) + 1
     if (i > 0) call requests(i)%close()
     call done(status, stat, errmsg)

@@ -293,7 +293,7 @@ contains
     status = checked_dim(dim, self%dimensions)
     if (status == OZARR_OK) call integers_of(extents, "extents", list, status)
     if (status == OZARR_OK) status = ozarr_spec_set_chunk_extents(self%handle, self%dimensions - int(dim, c_int32_t), &
-      size(list, kind=c_int64_t), list)
+      list, size(list, kind=c_int64_t))
     call done(status, stat, errmsg)
   end subroutine spec_set_chunk_extents
 
@@ -441,9 +441,7 @@ contains
     character(1), intent(in) :: separator
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    character(kind=c_char) :: letter
-    letter = separator
-    call done(ozarr_spec_set_separator(self%handle, letter), stat, errmsg)
+    call done(ozarr_spec_set_separator(self%handle, separator // c_null_char), stat, errmsg)
   end subroutine spec_set_separator
 
   ! Sets the Zarr format: 3 (the default) or 2.

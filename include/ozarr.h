@@ -1155,8 +1155,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t
  * rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
  * dimension the grid is the usual one.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
-    const int64_t *extents);
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, const int64_t *extents,
+    int64_t count);
 
 /**
  * Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
@@ -1207,10 +1207,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order or
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
 /**
- * Sets the separator between the numbers in a chunk's key: `'/'` (a directory for each dimension) or
- * `'.'`.
+ * Sets the separator between the numbers in a chunk's key: `"/"` (a directory for each dimension) or
+ * `"."`.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
+OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char *separator);
 
 /**
  * Sets the compressor. `level` is the codec's own, -1 its default:
@@ -1383,10 +1383,10 @@ OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
 
 /**
  * Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
- * `'\0'` as C does. It converts to and from every type of text; an array cannot have blanks for
+ * 0 as C does. It converts to and from every type of text; an array cannot have blanks for
  * padding.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, int32_t pad, ozarr_dtype **out);
 
 /** Makes a struct of `size` bytes without fields. */
 OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
@@ -1476,10 +1476,10 @@ OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset
     int64_t length);
 
 /** Gets the number of dimensions. */
-OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, int64_t *count);
 
 /** Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0. */
-OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent);
 
 /**
@@ -1596,13 +1596,13 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, con
 OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
 
 /** Gets the number of variables, coordinates included. */
-OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, int64_t *count);
 
 /**
  * Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
  * coordinate (`coordinate` may be NULL).
  */
-OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, bool *coordinate);
 
 /**
@@ -1847,7 +1847,7 @@ OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, in
  * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
  * see (`*published`); either may be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
+OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appender, int64_t *position,
     int64_t *published);
 
 /**
@@ -1871,14 +1871,14 @@ void ozarr_appender_free(ozarr_appender *appender);
 
 /**
  * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
- * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `timeout_ms`
- * milliseconds; 0 looks once.
+ * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+ * looks once, a negative number sets no limit.
  *
  * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
  * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
  */
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
-    int64_t timeout_ms, int64_t *length);
+    double seconds, int64_t *length);
 
 /* ========================================================================================================
  * Parallel programs
@@ -2094,7 +2094,7 @@ OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, oza
  * the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
  * (`OZARR_ERR_STATE` of those that are not done).
  */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
+OZARR_CHECKED ozarr_status ozarr_requests_wait_all(ozarr_request *const *requests, int64_t count,
     double seconds, ozarr_status *statuses);
 
 /**
@@ -2103,7 +2103,7 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *
  * status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
  * is done in time, which leaves it at -1.
  */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
+OZARR_CHECKED ozarr_status ozarr_requests_wait_any(ozarr_request *const *requests, int64_t count,
     double seconds, int64_t *index);
 
 /**

@@ -63,42 +63,45 @@ typedef struct ozarr_byte_range {
     /** 0. */
     int32_t reserved;
     /** The first byte of a span. */
-    uint64_t offset;
+    int64_t offset;
     /** The number of bytes of a span or suffix. */
-    uint64_t size;
+    int64_t size;
 } ozarr_byte_range;
 
-/** Frees what belongs to `context`: called once, after the last use of a table. */
-typedef void (*ozarr_destroy_fn)(void *context);
+/**
+ * Frees what belongs to `user`: called once, after the last use of a table. It returns nothing, for nobody is
+ * left who could be told of a failure.
+ */
+typedef void (*ozarr_destroy_fn)(void *user);
 
 /** Puts all bytes of a key into `answer`, as one part. */
-typedef ozarr_status (*ozarr_get_fn)(void *context, const char *key, ozarr_answer *answer);
+typedef ozarr_status (*ozarr_get_fn)(void *user, const char *key, ozarr_answer *answer);
 
 /**
  * Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
  * the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
  */
-typedef ozarr_status (*ozarr_get_ranges_fn)(void *context, const char *key, const ozarr_byte_range *ranges,
-    size_t count, ozarr_answer *answer);
+typedef ozarr_status (*ozarr_get_ranges_fn)(void *user, const char *key, const ozarr_byte_range *ranges,
+    int64_t count, ozarr_answer *answer);
 
 /** Stores `size` bytes under a key: readers see the old value or the new one, whole. */
-typedef ozarr_status (*ozarr_put_fn)(void *context, const char *key, const void *data, size_t size);
+typedef ozarr_status (*ozarr_put_fn)(void *user, const char *key, const void *data, size_t size);
 
 /**
  * As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
  * `OZARR_ERR_CONFLICT`.
  */
-typedef ozarr_status (*ozarr_put_if_fn)(void *context, const char *key, const void *data, size_t size,
+typedef ozarr_status (*ozarr_put_if_fn)(void *user, const char *key, const void *data, size_t size,
     const void *version, size_t version_size);
 
 /** Removes a key (`erase`), or all keys with a prefix (`erase_prefix`). */
-typedef ozarr_status (*ozarr_erase_fn)(void *context, const char *key);
+typedef ozarr_status (*ozarr_erase_fn)(void *user, const char *key);
 
 /** Adds keys to `keys`, in any order. */
-typedef ozarr_status (*ozarr_list_fn)(void *context, const char *prefix, ozarr_keys *keys);
+typedef ozarr_status (*ozarr_list_fn)(void *user, const char *prefix, ozarr_keys *keys);
 
 /** Makes durable what was put. */
-typedef ozarr_status (*ozarr_flush_fn)(void *context);
+typedef ozarr_status (*ozarr_flush_fn)(void *user);
 
 /**
  * A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
@@ -118,7 +121,7 @@ typedef struct ozarr_store_table {
     /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
     const char *name;
     /** Handed on to every function. */
-    void *context;
+    void *user;
     /**
      * Called when the last handle is gone and the last call has ended, which with functions that any
      * thread may call, or that answer later, can be shortly after the call that frees the handle. May
@@ -170,7 +173,7 @@ static inline void ozarr_store_table_init(ozarr_store_table *store_table) {
 
 /**
  * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
- * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->context`
+ * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`
  * stays yours.
  */
 OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
@@ -198,7 +201,7 @@ OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void
  * Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
  * version only. Optional; without it a value is read whole where its length must be known.
  */
-OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, uint64_t size);
+OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, int64_t size);
 
 /**
  * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
@@ -221,7 +224,7 @@ OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
  * A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
  * `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
  * registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
- * called with its `context`. After an error of the registering call it is not called.
+ * called with its `user`. After an error of the registering call it is not called.
  *
  * Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores
  * of your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the
@@ -249,11 +252,11 @@ enum {
  * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been
  * called, and must not be freed.
  */
-typedef ozarr_status (*ozarr_transformer_open_fn)(void *context, const char *configuration,
-    ozarr_store *inner, ozarr_store_table *table);
+typedef ozarr_status (*ozarr_transformer_open_fn)(void *user, const char *configuration, ozarr_store *inner,
+    ozarr_store_table *table);
 
 /** Whether a value, as JSON, is one that the program understands. */
-typedef ozarr_status (*ozarr_member_check_fn)(void *context, const char *value);
+typedef ozarr_status (*ozarr_member_check_fn)(void *user, const char *value);
 
 /** A storage transformer: it makes stores over the store that holds an array's chunks. */
 typedef struct ozarr_transformer_table {
@@ -269,7 +272,7 @@ typedef struct ozarr_transformer_table {
     /** The name in `storage_transformers`. Copied. */
     const char *name;
     /** Handed on to `open`. */
-    void *context;
+    void *user;
     /** May be NULL. */
     ozarr_destroy_fn destroy;
     /** Called whenever an array with this transformer is opened, created or resized. */
@@ -291,11 +294,11 @@ static inline void ozarr_transformer_table_init(ozarr_transformer_table *transfo
  * prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
  * and none is `"zarr.json"`.
  */
-typedef ozarr_status (*ozarr_key_encode_fn)(void *context, const char *configuration, int32_t rank,
+typedef ozarr_status (*ozarr_key_encode_fn)(void *user, const char *configuration, int32_t rank,
     const int64_t *index, char *buf, size_t cap, size_t *len);
 
 /** The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index. */
-typedef ozarr_status (*ozarr_key_decode_fn)(void *context, const char *configuration, int32_t rank,
+typedef ozarr_status (*ozarr_key_decode_fn)(void *user, const char *configuration, int32_t rank,
     const char *key, int64_t *index, bool *is_chunk);
 
 /** A chunk key encoding as functions. */
@@ -309,7 +312,7 @@ typedef struct ozarr_key_encoding_table {
     /** The name in `chunk_key_encoding`. Copied. */
     const char *name;
     /** Handed on to every function. */
-    void *context;
+    void *user;
     /** May be NULL. */
     ozarr_destroy_fn destroy;
     /** Checks a configuration (a JSON object). NULL takes every one. */
@@ -343,7 +346,7 @@ OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_ta
  * are `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
  */
 OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flags,
-    ozarr_member_check_fn check, void *context, ozarr_destroy_fn destroy);
+    ozarr_member_check_fn check, void *user, ozarr_destroy_fn destroy);
 
 /**
  * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
@@ -380,14 +383,14 @@ enum {
  * the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
  * `type`: an `OZARR_CODEC_KIND_ARRAY` whose elements have another type afterwards sets it.
  */
-typedef ozarr_status (*ozarr_codec_open_fn)(void *context, const char *configuration, int32_t zarr_format,
+typedef ozarr_status (*ozarr_codec_open_fn)(void *user, const char *configuration, int32_t zarr_format,
     ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
 
 /** Frees what `open` has put into `*state`. */
-typedef void (*ozarr_codec_close_fn)(void *context, void *state);
+typedef void (*ozarr_codec_close_fn)(void *user, void *state);
 
 /** How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly. */
-typedef ozarr_status (*ozarr_codec_size_fn)(void *context, void *state, size_t decoded, size_t *size,
+typedef ozarr_status (*ozarr_codec_size_fn)(void *user, void *state, size_t decoded, size_t *size,
     bool *exact);
 
 /**
@@ -395,7 +398,7 @@ typedef ozarr_status (*ozarr_codec_size_fn)(void *context, void *state, size_t d
  * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
  * size is not known, the function is called again with a larger one.
  */
-typedef ozarr_status (*ozarr_codec_fn)(void *context, void *state, const void *src, size_t size, void *dst,
+typedef ozarr_status (*ozarr_codec_fn)(void *user, void *state, const void *src, size_t size, void *dst,
     size_t cap, size_t *len);
 
 /** A codec as functions. */
@@ -417,7 +420,7 @@ typedef struct ozarr_codec_table {
     /** The id in v2, or NULL. Copied. */
     const char *id;
     /** Handed on to every function. */
-    void *context;
+    void *user;
     /** May be NULL. */
     ozarr_destroy_fn destroy;
     /** Called for each array that uses the codec. NULL takes every configuration and type. */
@@ -472,16 +475,16 @@ enum {
  * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
  * value that does not fit is `OZARR_ERR_RANGE`.
  */
-typedef ozarr_status (*ozarr_dtype_convert_fn)(void *context, const void *src, void *dst, size_t count);
+typedef ozarr_status (*ozarr_dtype_convert_fn)(void *user, const void *src, void *dst, int64_t count);
 
 /** Reads a fill value, as JSON, into one element in memory. */
-typedef ozarr_status (*ozarr_dtype_fill_fn)(void *context, const char *json, void *element);
+typedef ozarr_status (*ozarr_dtype_fill_fn)(void *user, const char *json, void *element);
 
 /**
  * Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
  * length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
  */
-typedef ozarr_status (*ozarr_dtype_json_fn)(void *context, const void *element, char *buf, size_t cap,
+typedef ozarr_status (*ozarr_dtype_json_fn)(void *user, const void *element, char *buf, size_t cap,
     size_t *len);
 
 /** A data type as functions. */
@@ -505,7 +508,7 @@ typedef struct ozarr_dtype_table {
     /** The name in v2, or NULL. Copied. */
     const char *name_v2;
     /** Handed on to every function. */
-    void *context;
+    void *user;
     /** May be NULL. */
     ozarr_destroy_fn destroy;
     /** From memory to the file. */

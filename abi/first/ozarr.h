@@ -275,6 +275,9 @@ typedef struct ozarr_shard_writer ozarr_shard_writer;
 /** An appender: makes an array longer along one dimension, step by step. */
 typedef struct ozarr_appender ozarr_appender;
 
+/** The steps of a run: the variables of a dataset grow together along one dimension. */
+typedef struct ozarr_series ozarr_series;
+
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
@@ -458,6 +461,7 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   it for one array; arrays whose chunks are too large for it do not use it.
  * - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
  *   says, for stores that are opened without that option.
+ * - `"file.lock"`: `"require"`, `"try"` (the default) or `"none"`, in the same way.
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
  *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
  *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
@@ -1151,8 +1155,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t
  * rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
  * dimension the grid is the usual one.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
-    const int64_t *extents);
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, const int64_t *extents,
+    int64_t count);
 
 /**
  * Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
@@ -1203,10 +1207,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order or
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
 /**
- * Sets the separator between the numbers in a chunk's key: `'/'` (a directory for each dimension) or
- * `'.'`.
+ * Sets the separator between the numbers in a chunk's key: `"/"` (a directory for each dimension) or
+ * `"."`.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
+OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char *separator);
 
 /**
  * Sets the compressor. `level` is the codec's own, -1 its default:
@@ -1379,10 +1383,10 @@ OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
 
 /**
  * Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
- * `'\0'` as C does. It converts to and from every type of text; an array cannot have blanks for
+ * 0 as C does. It converts to and from every type of text; an array cannot have blanks for
  * padding.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, int32_t pad, ozarr_dtype **out);
 
 /** Makes a struct of `size` bytes without fields. */
 OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
@@ -1472,10 +1476,10 @@ OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset
     int64_t length);
 
 /** Gets the number of dimensions. */
-OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, int64_t *count);
 
 /** Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0. */
-OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent);
 
 /**
@@ -1592,13 +1596,13 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, con
 OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
 
 /** Gets the number of variables, coordinates included. */
-OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, int64_t *count);
 
 /**
  * Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
  * coordinate (`coordinate` may be NULL).
  */
-OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, bool *coordinate);
 
 /**
@@ -1686,6 +1690,105 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
     int64_t *count);
 
 /* ========================================================================================================
+ * Series: the steps of a run
+ * ========================================================================================================
+ *
+ * A series writes the steps of all variables of a dataset that have one dimension, such as time.
+ * Readers see a step when all variables have it: the chunks are stored first, then the lengths of all
+ * variables, that of the coordinate last, and the consolidated metadata, by which xarray and other
+ * programs open the run, change at once. A run that was killed goes on behind the last step that all
+ * variables have. See docs/timesteps.md.
+ *
+ *     ozarr_series *steps = NULL;
+ *     if (ozarr_series_open(ds, "time", 0, 0, &steps)) goto fail;
+ *     if (ozarr_series_position(steps, &step, NULL)) goto fail;
+ *     for (; step < STEPS; step++) {
+ *         compute(t, p);
+ *         if (ozarr_series_put(steps, "t", OZARR_FLOAT32, t, sizeof t)) goto fail;
+ *         if (ozarr_series_put(steps, "p", OZARR_FLOAT32, p, sizeof p)) goto fail;
+ *         if (ozarr_series_step(steps, 60.0 * step)) goto fail;
+ *     }
+ *     if (ozarr_series_close(steps)) goto fail; */
+
+/**
+ * Opens the steps of a dataset along a dimension, behind the last step that all its variables have.
+ * What some of them have beyond that, after a kill, is cut off. All variables are to be defined
+ * before, with a length of 0 in a new run. The dataset may be closed after or before the series.
+ *
+ * `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
+ * the chunks, the largest of the variables that have further dimensions. Numbers that are not
+ * multiples of a variable's depth store its chunks in part, which are read and encoded again later.
+ *
+ * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension
+ * across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
+ * `OZARR_ERR_READ_ONLY`; `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
+ * at a time may have a series of a dimension: another one that writes is found before anything of it
+ * is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension,
+    int64_t publish_every, size_t memory, ozarr_series **out);
+
+/**
+ * Gives variable `name` its values of the step that comes next, from `data`: contiguous, the last
+ * index fastest, of the variable's shape without the series' dimension. They are copied: `data` may be
+ * changed when this returns. A variable may be left out of steps: it has the fill value there.
+ *
+ * After an error the variable does not have its values of this step; the call may be repeated, also
+ * when a full disk has room again. Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` if the variable
+ * has its values of this step already.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_put(ozarr_series *series, const char *name, ozarr_type type,
+    const void *data, size_t size);
+
+/**
+ * Gives a variable its values from any memory: with a halo (ghost cells), of another type,
+ * column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
+ * one step.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char *name,
+    const ozarr_memory *memory);
+
+/**
+ * Ends the step: `value` is that of the coordinate, unless the coordinate was given by
+ * `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
+ * the fill value. Publishes when it is time.
+ *
+ * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
+ * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
+ * After these the step is not taken. After an error in publishing (a full disk) it is, as
+ * `ozarr_series_position` says, and the next step, flush or close publishes it.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value);
+
+/**
+ * Gets the number of steps that were taken (`*position`), which is also the index of the next one, and
+ * the number that readers see (`*published`); either may be NULL. A restart asks for the position
+ * after opening.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_position(ozarr_series *series, int64_t *position, int64_t *published);
+
+/**
+ * Stores and publishes all steps that were taken, and makes them durable as far as the store's
+ * `"file.sync"` promises it. What could not be stored stays in memory; each further flush tries again.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_flush(ozarr_series *series);
+
+/**
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+ * lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
+ * (`OZARR_ERR_FORKED`).
+ */
+OZARR_CHECKED ozarr_status ozarr_series_close(ozarr_series *series);
+
+/**
+ * Frees the series; NULL is allowed. Steps that wait are stored and published, but errors are not
+ * reported: use `ozarr_series_close` to see them.
+ */
+void ozarr_series_free(ozarr_series *series);
+
+/* ========================================================================================================
  * Time steps
  * ========================================================================================================
  *
@@ -1744,7 +1847,7 @@ OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, in
  * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
  * see (`*published`); either may be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
+OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appender, int64_t *position,
     int64_t *published);
 
 /**
@@ -1768,14 +1871,14 @@ void ozarr_appender_free(ozarr_appender *appender);
 
 /**
  * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
- * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `timeout_ms`
- * milliseconds; 0 looks once.
+ * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+ * looks once, a negative number sets no limit.
  *
  * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
  * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
  */
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
-    int64_t timeout_ms, int64_t *length);
+    double seconds, int64_t *length);
 
 /* ========================================================================================================
  * Parallel programs
@@ -1991,7 +2094,7 @@ OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, oza
  * the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
  * (`OZARR_ERR_STATE` of those that are not done).
  */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
+OZARR_CHECKED ozarr_status ozarr_requests_wait_all(ozarr_request *const *requests, int64_t count,
     double seconds, ozarr_status *statuses);
 
 /**
@@ -2000,7 +2103,7 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *
  * status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
  * is done in time, which leaves it at -1.
  */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
+OZARR_CHECKED ozarr_status ozarr_requests_wait_any(ozarr_request *const *requests, int64_t count,
     double seconds, int64_t *index);
 
 /**
@@ -2050,6 +2153,12 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
  *   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
  *   system. Against a kill of the process everything stored is whole in any case.
+ * - `"file.lock"`: whether processes that change parts of one chunk, or one node's metadata, at the same
+ *   time are kept apart by locks of the file system (Lustre needs the mount option `flock`; with
+ *   `localflock` locks hold on one machine only). `"try"` (the default): where it has locks; where it
+ *   refuses one, the change is made without, and the log of the context is told once. `"require"`: such a
+ *   change fails with `OZARR_ERR_IO`, and `ozarr_last_error_info` has the key and the system's errno.
+ *   `"none"`: the program itself sees to it that no two processes change one chunk or one node.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.

@@ -35,8 +35,8 @@ OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *pat
  * `*current` becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each
  * difference. A group without consolidated metadata is not current.
  */
-OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, char *buf, size_t cap,
+    size_t *len, bool *current);
 
 /** How much of an array is stored. Set it to `OZARR_INFO_INIT` first. */
 typedef struct ozarr_info {
@@ -167,26 +167,26 @@ static inline void ozarr_batch_entry_init(ozarr_batch_entry *batch_entry) {
 }
 
 /** Reads `count` regions, each to its memory. */
-OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_batch_entry *entries);
+OZARR_CHECKED ozarr_status ozarr_read_many(const ozarr_batch_entry *entries, int64_t count);
 
 /**
  * Writes `count` regions, each from its memory. After an error, the other chunks are stored
  * nevertheless.
  */
-OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_batch_entry *entries);
+OZARR_CHECKED ozarr_status ozarr_write_many(const ozarr_batch_entry *entries, int64_t count);
 
 /**
  * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
  */
-OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_batch_entry *entries,
+OZARR_CHECKED ozarr_status ozarr_iread_many(const ozarr_batch_entry *entries, int64_t count,
     const ozarr_request_options *options, ozarr_request **out);
 
 /**
  * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
  */
-OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_batch_entry *entries,
+OZARR_CHECKED ozarr_status ozarr_iwrite_many(const ozarr_batch_entry *entries, int64_t count,
     const ozarr_request_options *options, ozarr_request **out);
 
 /* ========================================================================================================
@@ -487,28 +487,29 @@ OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t
     size_t cap, size_t *len);
 
 /** Gets the number of fields of a struct, without unnamed padding; 0 for other types. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, int64_t *count);
 
 /** Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
+OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name,
+    int64_t *index);
 
 /** Gets the name of a field, by its number from 0. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, int64_t index, char *buf,
     size_t cap, size_t *len);
 
 /** Gets the offset of a field from the struct's beginning, in bytes. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
+OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, int64_t index, size_t *offset);
 
 /** Gets the data type of a field (of each of its values, where it has a shape), as a new handle. */
-OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype, size_t index,
+OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype, int64_t index,
     ozarr_dtype **out);
 
 /**
  * Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
  * and may be NULL with `cap` 0 to ask for the rank only.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
-    size_t cap, int32_t *rank);
+OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, int64_t index, int64_t *shape,
+    int64_t cap, int32_t *rank);
 
 /**
  * Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
@@ -571,12 +572,12 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, con
     bool *stored, int64_t *offset, int64_t *size);
 
 /**
- * Reads the encoded bytes of a chunk, as they are, to `data`, which has a capacity of `size` bytes.
- * `*used` becomes the number of bytes, also if it exceeds `size` (`OZARR_ERR_BUFFER_SIZE`).
+ * Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
+ * (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
  * `OZARR_ERR_MISSING` if the chunk is not stored.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
-    void *data, size_t size, size_t *used);
+    void *buf, size_t cap, size_t *len);
 
 /**
  * Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs

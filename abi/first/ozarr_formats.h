@@ -33,13 +33,13 @@ OZARR_CHECKED ozarr_status ozarr_group_nc_version(const ozarr_group *group, char
  * Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
  * it.
  */
-OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, int64_t *count);
 
 /**
  * Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number
  * `index`, from 0. `extent` and `unlimited` may be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, size_t index, char *buf,
+OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, int64_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent, bool *unlimited);
 
 /**
@@ -76,34 +76,34 @@ OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char
  * Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
  * OME-Zarr are `OZARR_ERR_METADATA`, with the field.
  */
-OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, int64_t *count);
 
 /** Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL. */
-OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, size_t image, size_t *levels,
-    size_t *axes);
+OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, int64_t image, int64_t *levels,
+    int64_t *axes);
 
 /** Gets the path of a level's array below the group; level 0 has the highest resolution. */
-OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, size_t image, size_t level,
+OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, int64_t image, int64_t level,
     char *buf, size_t cap, size_t *len);
 
 /**
  * Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
- * along each axis of a level. Each has a capacity of `room` numbers, at least the number of axes.
+ * along each axis of a level. Each has a capacity of `cap` numbers, at least the number of axes.
  * Either may be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, size_t image, size_t level,
-    size_t room, double *scale, double *translation);
+OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, int64_t image, int64_t level,
+    double *scale, double *translation, int64_t cap);
 
 /** Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, size_t image, size_t axis,
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
 /** Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, size_t image, size_t axis,
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
 /** Gets the unit of an axis, such as `"micrometer"`; may be an empty text. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, size_t image, size_t axis,
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================

@@ -33,24 +33,24 @@ static sqlite3_stmt *with_key(database *d, int which, const char *key) {
 }
 
 /* The bytes of the ranges, straight from the database into ozarr's memory. */
-static ozarr_status get_ranges(void *context, const char *key, const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer) {
-    database *d = context;
+static ozarr_status get_ranges(void *user, const char *key, const ozarr_byte_range *ranges, int64_t count, ozarr_answer *answer) {
+    database *d = user;
     sqlite3_stmt *find = with_key(d, GET, key);
     int found = sqlite3_step(find);
     if (found != SQLITE_ROW) return found == SQLITE_DONE ? OZARR_ERR_NOT_FOUND : fail(d);
     sqlite3_int64 row = sqlite3_column_int64(find, 0), version = sqlite3_column_int64(find, 1);
     sqlite3_blob *blob = NULL;
     if (sqlite3_blob_open(d->sql, "main", "zarr", "value", row, 0, &blob) != SQLITE_OK) return fail(d);
-    uint64_t all = (uint64_t)sqlite3_blob_bytes(blob);
+    int64_t all = sqlite3_blob_bytes(blob);
     ozarr_status status = ozarr_answer_version(answer, &version, sizeof version);
     if (status == OZARR_OK) status = ozarr_answer_size(answer, all);
-    for (size_t i = 0; i < count && status == OZARR_OK; i++) {
-        uint64_t from = ranges[i].offset, size = ranges[i].size;
+    for (int64_t i = 0; i < count && status == OZARR_OK; i++) {
+        int64_t from = ranges[i].offset, size = ranges[i].size;
         if (ranges[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = all;
         if (size > all || from > all - size) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter than the range");
         if (status == OZARR_OK && ranges[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = all - size;
         void *room = NULL;
-        if (status == OZARR_OK) status = ozarr_answer_room(answer, size, &room);
+        if (status == OZARR_OK) status = ozarr_answer_room(answer, (size_t)size, &room);
         if (status == OZARR_OK && size > 0 && sqlite3_blob_read(blob, room, (int)size, (int)from) != SQLITE_OK) status = fail(d);
     }
     sqlite3_blob_close(blob);
@@ -58,9 +58,9 @@ static ozarr_status get_ranges(void *context, const char *key, const ozarr_byte_
     return status;
 }
 
-static ozarr_status get(void *context, const char *key, ozarr_answer *answer) {
+static ozarr_status get(void *user, const char *key, ozarr_answer *answer) {
     ozarr_byte_range whole = {0};
-    return get_ranges(context, key, &whole, 1, answer);
+    return get_ranges(user, key, &whole, 1, answer);
 }
 
 static ozarr_status change(database *d, int which, const char *key, const void *data, size_t size, const void *version) {
@@ -76,25 +76,25 @@ static ozarr_status change(database *d, int which, const char *key, const void *
     return done == SQLITE_DONE ? OZARR_OK : fail(d);
 }
 
-static ozarr_status put(void *context, const char *key, const void *data, size_t size) {
-    return change(context, PUT, key, data, size, NULL);
+static ozarr_status put(void *user, const char *key, const void *data, size_t size) {
+    return change(user, PUT, key, data, size, NULL);
 }
 
-static ozarr_status put_if(void *context, const char *key, const void *data, size_t size, const void *version, size_t version_size) {
-    database *d = context;
+static ozarr_status put_if(void *user, const char *key, const void *data, size_t size, const void *version, size_t version_size) {
+    database *d = user;
     if (version && version_size != sizeof(sqlite3_int64)) return OZARR_ERR_CONFLICT;
     ozarr_status status = change(d, version ? PUT_SAME : PUT_NEW, key, data, size, version);
     return status == OZARR_OK && sqlite3_changes(d->sql) == 0 ? OZARR_ERR_CONFLICT : status;
 }
 
-static ozarr_status erase(void *context, const char *key) {
-    database *d = context;
+static ozarr_status erase(void *user, const char *key) {
+    database *d = user;
     ozarr_status status = change(d, ERASE, key, NULL, 0, NULL);
     return status == OZARR_OK && sqlite3_changes(d->sql) == 0 ? OZARR_ERR_NOT_FOUND : status;
 }
 
-static ozarr_status list(void *context, const char *prefix, ozarr_keys *keys) {
-    database *d = context;
+static ozarr_status list(void *user, const char *prefix, ozarr_keys *keys) {
+    database *d = user;
     sqlite3_stmt *all = with_key(d, LIST, prefix);
     ozarr_status status = OZARR_OK;
     int row;
@@ -105,8 +105,8 @@ static ozarr_status list(void *context, const char *prefix, ozarr_keys *keys) {
     return status;
 }
 
-static void destroy(void *context) {
-    database *d = context;
+static void destroy(void *user) {
+    database *d = user;
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(d->ready[i]);
     sqlite3_close(d->sql);
     free(d);
@@ -125,7 +125,7 @@ ozarr_status sqlite_store_open(const char *path, const char *mode, ozarr_store *
     ozarr_store_table table = OZARR_STORE_TABLE_INIT;
     table.flags = OZARR_STORE_HAS_VERSIONS;
     table.name = "sqlite:";
-    table.context = d;
+    table.user = d;
     table.destroy = destroy;
     table.get = get;
     table.get_ranges = get_ranges;

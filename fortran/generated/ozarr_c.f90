@@ -165,7 +165,7 @@ module ozarr_c
     integer(c_int32_t) :: flags = 0
     integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
-    type(c_ptr) :: context = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
     type(c_funptr) :: get = c_null_funptr
     type(c_funptr) :: get_ranges = c_null_funptr
@@ -184,7 +184,7 @@ module ozarr_c
     integer(c_int32_t) :: flags = 0
     integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
-    type(c_ptr) :: context = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
     type(c_funptr) :: open = c_null_funptr
   end type ozarr_transformer_table
@@ -194,7 +194,7 @@ module ozarr_c
     integer(c_int32_t) :: flags = 0
     integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
-    type(c_ptr) :: context = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
     type(c_funptr) :: check = c_null_funptr
     type(c_funptr) :: encode = c_null_funptr
@@ -207,7 +207,7 @@ module ozarr_c
     integer(c_int32_t) :: kind = 0
     type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: id = c_null_ptr
-    type(c_ptr) :: context = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
     type(c_funptr) :: open = c_null_funptr
     type(c_funptr) :: close = c_null_funptr
@@ -223,7 +223,7 @@ module ozarr_c
     integer(c_size_t) :: item_size = 0
     type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: name_v2 = c_null_ptr
-    type(c_ptr) :: context = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
     type(c_funptr) :: encode = c_null_funptr
     type(c_funptr) :: decode = c_null_funptr
@@ -854,13 +854,13 @@ module ozarr_c
       integer(c_int64_t), intent(in) :: chunks(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunks
-    function ozarr_spec_set_chunk_extents(spec, dim, count, extents) bind(c, &
+    function ozarr_spec_set_chunk_extents(spec, dim, extents, count) bind(c, &
       name="ozarr_spec_set_chunk_extents") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: spec
       integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: count
       integer(c_int64_t), intent(in) :: extents(*)
+      integer(c_int64_t), value :: count
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunk_extents
     function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
@@ -916,7 +916,7 @@ module ozarr_c
     function ozarr_spec_set_separator(spec, separator) bind(c, name="ozarr_spec_set_separator") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: spec
-      character(kind=c_char), value :: separator
+      character(kind=c_char), intent(in) :: separator(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_separator
     function ozarr_spec_set_compressor(spec, name, level) bind(c, name="ozarr_spec_set_compressor") result(r)
@@ -1000,9 +1000,9 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_dtype_of
     function ozarr_dtype_chars(bytes, pad, out) bind(c, name="ozarr_dtype_chars") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_ptr, c_size_t
       integer(c_size_t), value :: bytes
-      character(kind=c_char), value :: pad
+      integer(c_int32_t), value :: pad
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_dtype_chars
@@ -1094,16 +1094,16 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_dataset_resize_dimension
     function ozarr_dataset_dimension_count(dataset, count) bind(c, name="ozarr_dataset_dimension_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dataset
-      integer(c_size_t), intent(inout) :: count
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_dataset_dimension_count
     function ozarr_dataset_dimension(dataset, index, buf, cap, length, extent) bind(c, &
       name="ozarr_dataset_dimension") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dataset
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -1173,16 +1173,16 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_dataset_set_coordinate
     function ozarr_dataset_variable_count(dataset, count) bind(c, name="ozarr_dataset_variable_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dataset
-      integer(c_size_t), intent(inout) :: count
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_dataset_variable_count
     function ozarr_dataset_variable(dataset, index, buf, cap, length, coordinate) bind(c, &
       name="ozarr_dataset_variable") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dataset
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -1369,13 +1369,13 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: appender
     end subroutine ozarr_appender_free
-    function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
+    function ozarr_array_wait_growth(array, dim, beyond, seconds, length) bind(c, &
       name="ozarr_array_wait_growth") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int32_t), value :: dim
       integer(c_int64_t), value :: beyond
-      integer(c_int64_t), value :: timeout_ms
+      real(c_double), value :: seconds
       integer(c_int64_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_wait_growth
@@ -1497,20 +1497,20 @@ module ozarr_c
       type(c_ptr), value :: info
       integer(c_int32_t) :: r
     end function ozarr_request_error
-    function ozarr_requests_wait_all(count, requests, seconds, statuses) bind(c, &
+    function ozarr_requests_wait_all(requests, count, seconds, statuses) bind(c, &
       name="ozarr_requests_wait_all") result(r)
-      import :: c_double, c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), intent(in) :: requests(*)
+      integer(c_int64_t), value :: count
       real(c_double), value :: seconds
       integer(c_int32_t), intent(inout), optional :: statuses(*)
       integer(c_int32_t) :: r
     end function ozarr_requests_wait_all
-    function ozarr_requests_wait_any(count, requests, seconds, index) bind(c, &
+    function ozarr_requests_wait_any(requests, count, seconds, index) bind(c, &
       name="ozarr_requests_wait_any") result(r)
-      import :: c_double, c_int32_t, c_int64_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), intent(in) :: requests(*)
+      integer(c_int64_t), value :: count
       real(c_double), value :: seconds
       integer(c_int64_t), intent(inout) :: index
       integer(c_int32_t) :: r
@@ -1614,14 +1614,14 @@ module ozarr_c
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t) :: r
     end function ozarr_group_erase
-    function ozarr_group_consolidated_check(group, current, buf, cap, length) bind(c, &
+    function ozarr_group_consolidated_check(group, buf, cap, length, current) bind(c, &
       name="ozarr_group_consolidated_check") result(r)
       import :: c_bool, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      logical(c_bool), intent(inout) :: current
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
+      logical(c_bool), intent(inout) :: current
       integer(c_int32_t) :: r
     end function ozarr_group_consolidated_check
     function ozarr_array_info(array, info) bind(c, name="ozarr_array_info") result(r)
@@ -1689,30 +1689,30 @@ module ozarr_c
       type(c_ptr), value :: value
       integer(c_int32_t) :: r
     end function ozarr_array_fill
-    function ozarr_read_many(count, entries) bind(c, name="ozarr_read_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+    function ozarr_read_many(entries, count) bind(c, name="ozarr_read_many") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: entries
+      integer(c_int64_t), value :: count
       integer(c_int32_t) :: r
     end function ozarr_read_many
-    function ozarr_write_many(count, entries) bind(c, name="ozarr_write_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+    function ozarr_write_many(entries, count) bind(c, name="ozarr_write_many") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: entries
+      integer(c_int64_t), value :: count
       integer(c_int32_t) :: r
     end function ozarr_write_many
-    function ozarr_iread_many(count, entries, options, out) bind(c, name="ozarr_iread_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+    function ozarr_iread_many(entries, count, options, out) bind(c, name="ozarr_iread_many") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: entries
+      integer(c_int64_t), value :: count
       type(c_ptr), value :: options
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_iread_many
-    function ozarr_iwrite_many(count, entries, options, out) bind(c, name="ozarr_iwrite_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
+    function ozarr_iwrite_many(entries, count, options, out) bind(c, name="ozarr_iwrite_many") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: entries
+      integer(c_int64_t), value :: count
       type(c_ptr), value :: options
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
@@ -1867,48 +1867,48 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_dtype_to_json
     function ozarr_dtype_field_count(dtype, count) bind(c, name="ozarr_dtype_field_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
-      integer(c_size_t), intent(inout) :: count
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_count
     function ozarr_dtype_field_index(dtype, name, index) bind(c, name="ozarr_dtype_field_index") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
       character(kind=c_char), intent(in) :: name(*)
-      integer(c_size_t), intent(inout) :: index
+      integer(c_int64_t), intent(inout) :: index
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_index
     function ozarr_dtype_field_name(dtype, index, buf, cap, length) bind(c, name="ozarr_dtype_field_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_name
     function ozarr_dtype_field_offset(dtype, index, offset) bind(c, name="ozarr_dtype_field_offset") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       integer(c_size_t), intent(inout) :: offset
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_offset
     function ozarr_dtype_copy_field_dtype(dtype, index, out) bind(c, name="ozarr_dtype_copy_field_dtype") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_dtype_copy_field_dtype
     function ozarr_dtype_field_shape(dtype, index, shape, cap, rank) bind(c, &
       name="ozarr_dtype_field_shape") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       integer(c_int64_t), intent(inout), optional :: shape(*)
-      integer(c_size_t), value :: cap
+      integer(c_int64_t), value :: cap
       integer(c_int32_t), intent(inout) :: rank
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_shape
@@ -1961,15 +1961,15 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: bytes
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_place
-    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
+    function ozarr_array_chunk_read(array, index, inner, buf, cap, length) bind(c, &
       name="ozarr_array_chunk_read") result(r)
       import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: index(*)
       logical(c_bool), value :: inner
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_size_t), intent(inout), optional :: used
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_read
     function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
@@ -2168,16 +2168,16 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_group_nc_version
     function ozarr_group_nc_dimension_count(group, count) bind(c, name="ozarr_group_nc_dimension_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: group
-      integer(c_size_t), intent(inout) :: count
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_group_nc_dimension_count
     function ozarr_group_nc_dimension(group, index, buf, cap, length, extent, unlimited) bind(c, &
       name="ozarr_group_nc_dimension") result(r)
       import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      integer(c_size_t), value :: index
+      integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -2218,47 +2218,47 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_attr_nc_type
     function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: group
-      integer(c_size_t), intent(inout) :: count
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_group_image_count
     function ozarr_group_image_size(group, image, levels, axes) bind(c, name="ozarr_group_image_size") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), intent(inout), optional :: levels
-      integer(c_size_t), intent(inout), optional :: axes
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), intent(inout), optional :: levels
+      integer(c_int64_t), intent(inout), optional :: axes
       integer(c_int32_t) :: r
     end function ozarr_group_image_size
     function ozarr_group_image_level(group, image, level, buf, cap, length) bind(c, &
       name="ozarr_group_image_level") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: level
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), value :: level
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_image_level
-    function ozarr_group_image_scale(group, image, level, room, scale, translation) bind(c, &
+    function ozarr_group_image_scale(group, image, level, scale, translation, cap) bind(c, &
       name="ozarr_group_image_scale") result(r)
-      import :: c_double, c_int32_t, c_ptr, c_size_t
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: level
-      integer(c_size_t), value :: room
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), value :: level
       real(c_double), intent(inout), optional :: scale(*)
       real(c_double), intent(inout), optional :: translation(*)
+      integer(c_int64_t), value :: cap
       integer(c_int32_t) :: r
     end function ozarr_group_image_scale
     function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
       name="ozarr_group_image_axis_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -2266,10 +2266,10 @@ module ozarr_c
     end function ozarr_group_image_axis_name
     function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
       name="ozarr_group_image_axis_kind") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -2277,10 +2277,10 @@ module ozarr_c
     end function ozarr_group_image_axis_kind
     function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
       name="ozarr_group_image_axis_unit") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
+      integer(c_int64_t), value :: image
+      integer(c_int64_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
@@ -2350,13 +2350,13 @@ module ozarr_c
       type(c_ptr), value :: table
       integer(c_int32_t) :: r
     end function ozarr_register_transformer
-    function ozarr_register_member(name, flags, check, context, destroy) bind(c, &
+    function ozarr_register_member(name, flags, check, user, destroy) bind(c, &
       name="ozarr_register_member") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: check
-      type(c_ptr), value :: context
+      type(c_ptr), value :: user
       type(c_funptr), value :: destroy
       integer(c_int32_t) :: r
     end function ozarr_register_member

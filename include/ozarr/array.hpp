@@ -412,10 +412,10 @@ public:
         return append(data.data(), data.size(), dim, static_cast<std::int64_t>(data.size() / slab));
     }
 
-    /// Waits until dimension `dim` is longer than `beyond`, and gives its length; OZARR_ERR_TIMEOUT after so many milliseconds.
-    returned<std::int64_t> wait_growth(int dim, std::int64_t beyond, std::int64_t timeout_ms) {
+    /// Waits until dimension `dim` is longer than `beyond`, and gives its length; OZARR_ERR_TIMEOUT after so many seconds; negative: no limit.
+    returned<std::int64_t> wait_growth(int dim, std::int64_t beyond, double seconds) {
         std::int64_t length = 0;
-        OZARR_HPP_TRY(ozarr_array_wait_growth(h_, dim, beyond, timeout_ms, &length));
+        OZARR_HPP_TRY(ozarr_array_wait_growth(h_, dim, beyond, seconds, &length));
         return length;
     }
 

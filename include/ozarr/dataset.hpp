@@ -44,11 +44,13 @@ public:
         return detail::checked(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
     }
     returned<std::vector<dimension>> dimensions() const {
-        std::size_t n = 0;
+        std::int64_t n = 0;
         OZARR_HPP_TRY(ozarr_dataset_dimension_count(h_, &n));
-        std::vector<dimension> all(n);
-        for (std::size_t i = 0; i < n; i++) {
-            OZARR_HPP_TRY(detail::text(all[i].name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_dimension(h_, i, b, c, l, &all[i].length); }));
+        std::vector<dimension> all(static_cast<std::size_t>(n));
+        std::int64_t i = 0;
+        for (dimension &d : all) {
+            OZARR_HPP_TRY(detail::text(d.name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_dimension(h_, i, b, c, l, &d.length); }));
+            i++;
         }
         return all;
     }
@@ -99,10 +101,10 @@ public:
 
     /// The names of all variables; with `coordinates` only of those.
     returned<std::vector<std::string>> variables(bool coordinates = false) const {
-        std::size_t n = 0;
+        std::int64_t n = 0;
         OZARR_HPP_TRY(ozarr_dataset_variable_count(h_, &n));
         std::vector<std::string> all;
-        for (std::size_t i = 0; i < n; i++) {
+        for (std::int64_t i = 0; i < n; i++) {
             std::string name;
             bool is_coordinate = false;
             OZARR_HPP_TRY(detail::text(name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_variable(h_, i, b, c, l, &is_coordinate); }));

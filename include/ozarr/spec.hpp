@@ -121,7 +121,7 @@ public:
     spec &chunks(const index &shape) { return ranked("chunk shape", shape.size()) ? set(ozarr_spec_set_chunks(h_, shape.data())) : *this; }
     /// Chunks of uneven extents along dimension `dim`, in all at least the array's length there (a rectilinear grid).
     spec &chunk_extents(int dim, const std::vector<std::int64_t> &extents) {
-        return set(ozarr_spec_set_chunk_extents(h_, dim, static_cast<std::int64_t>(extents.size()), extents.data()));
+        return set(ozarr_spec_set_chunk_extents(h_, dim, extents.data(), static_cast<std::int64_t>(extents.size())));
     }
     spec &inner_chunks(const index &shape) {
         return ranked("inner chunk shape", shape.size()) ? set(ozarr_spec_set_inner_chunks(h_, shape.data())) : *this;
@@ -139,7 +139,10 @@ public:
     spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
     spec &order(ozarr_order order) { return set(ozarr_spec_set_order(h_, order)); }
     spec &big_endian(bool big = true) { return set(ozarr_spec_set_big_endian(h_, big)); }
-    spec &separator(char separator) { return set(ozarr_spec_set_separator(h_, separator)); }
+    spec &separator(char separator) {
+        const char text[] = {separator, 0};
+        return set(ozarr_spec_set_separator(h_, text));
+    }
     spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, name.c_str(), level)); }
     spec &shape(const index &shape) { return ranked("shape", shape.size()) ? set(ozarr_spec_set_shape(h_, shape.data())) : *this; }
     spec &shuffle(ozarr_shuffle shuffle) { return set(ozarr_spec_set_shuffle(h_, shuffle)); }

@@ -52,7 +52,7 @@ ozarr_status caught(F &&call) noexcept {
     }
 }
 
-inline own_store &own(void *context) { return *static_cast<own_store *>(context); }
+inline own_store &own(void *user) { return *static_cast<own_store *>(user); }
 
 /// The functions of an own_store as C calls them.
 inline ozarr_store_table own_table(own_store &functions, const std::string &name) {
@@ -60,31 +60,31 @@ inline ozarr_store_table own_table(own_store &functions, const std::string &name
     const std::uint32_t can = functions.can();
     t.flags = can & OZARR_CALLBACK_ANY_THREAD;
     t.name = name.c_str();
-    t.context = &functions;
-    t.destroy = [](void *context) { delete &own(context); };
-    t.get = [](void *context, const char *key, ozarr_answer *answer) {
+    t.user = &functions;
+    t.destroy = [](void *user) { delete &own(user); };
+    t.get = [](void *user, const char *key, ozarr_answer *answer) {
         return caught([&] {
-            const auto value = own(context).get(key);
+            const auto value = own(user).get(key);
             return value ? ozarr_answer_put(answer, value->data(), value->size()) : OZARR_ERR_NOT_FOUND;
         });
     };
     if ((can & OZARR_STORE_CAN_WRITE) != 0)
-        t.put = [](void *context, const char *key, const void *data, std::size_t size) {
-            return caught([&] { return own(context).put(key, data, size), OZARR_OK; });
+        t.put = [](void *user, const char *key, const void *data, std::size_t size) {
+            return caught([&] { return own(user).put(key, data, size), OZARR_OK; });
         };
     if ((can & OZARR_STORE_CAN_ERASE) != 0)
-        t.erase = [](void *context, const char *key) {
-            return caught([&] { return own(context).erase(key) ? OZARR_OK : OZARR_ERR_NOT_FOUND; });
+        t.erase = [](void *user, const char *key) {
+            return caught([&] { return own(user).erase(key) ? OZARR_OK : OZARR_ERR_NOT_FOUND; });
         };
     if ((can & OZARR_STORE_CAN_LIST) != 0)
-        t.list = [](void *context, const char *prefix, ozarr_keys *keys) {
+        t.list = [](void *user, const char *prefix, ozarr_keys *keys) {
             return caught([&]() -> ozarr_status {
-                for (const std::string &key : own(context).list(prefix))
+                for (const std::string &key : own(user).list(prefix))
                     if (const ozarr_status status = ozarr_keys_add(keys, key.c_str())) return status;
                 return OZARR_OK;
             });
         };
-    t.flush = [](void *context) { return caught([&] { return own(context).flush(), OZARR_OK; }); };
+    t.flush = [](void *user) { return caught([&] { return own(user).flush(), OZARR_OK; }); };
     return t;
 }
 

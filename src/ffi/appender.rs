@@ -23,6 +23,7 @@ use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
 use super::strings::{at_least_0, dimension, not_null, put};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
+use crate::error::{Result, bail};
 use crate::node::Appender;
 use std::ffi::c_void;
 use std::time::Duration;
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender,
 /// see (`*published`); either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_appender_position(appender: *mut ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
     entry!("ozarr_appender_position", {
         let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
@@ -143,8 +144,8 @@ pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
 }
 
 /// Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
-/// length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `timeout_ms`
-/// milliseconds; 0 looks once.
+/// length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+/// looks once, a negative number sets no limit.
 ///
 /// The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
 /// 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
@@ -154,15 +155,23 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
     array: *mut ozarr_array,
     dim: i32,
     beyond: i64,
-    timeout_ms: i64,
+    seconds: f64,
     length: *mut i64,
 ) -> ozarr_status {
     entry!("ozarr_array_wait_growth", {
         let array = ozarr_array::get(array, "array")?;
         let dim = dimension(array.rank(), dim)?;
-        let (beyond, timeout) = (at_least_0(beyond, "beyond")?, at_least_0(timeout_ms, "timeout_ms")?);
-        let found = array.wait_growth(dim, beyond, Duration::from_millis(timeout))?;
+        let found = array.wait_growth(dim, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
         // SAFETY: `length` points to room for a number, or is NULL.
         unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
     })
+}
+
+/// The longest wait of so many seconds from C: negative ones set no limit.
+fn longest_wait(seconds: f64) -> Result<Duration> {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86400);
+    if seconds.is_nan() {
+        bail!(Argument, "the argument `seconds` is NaN");
+    }
+    Ok(Duration::try_from_secs_f64(seconds).map_or(CENTURY, |wait| wait.min(CENTURY)))
 }

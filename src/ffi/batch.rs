@@ -10,7 +10,7 @@ use super::handle::{Handle, Ref};
 use super::region::{both, ozarr_memory, ozarr_region};
 use super::request::{Flight, launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
-use super::strings::{not_null, put};
+use super::strings::{item_count, not_null, put};
 use super::structs::{read_struct, struct_size};
 use super::types::{ozarr_array, ozarr_request};
 use crate::engine::{Memory, Selection};
@@ -36,7 +36,8 @@ type Checked = (Ref<Array>, Selection, Memory);
 
 /// # Safety `entries` points to `count` structs that begin with their size and follow each other at the
 /// first one's size, or `count` is 0.
-unsafe fn checked(count: usize, entries: *const ozarr_batch_entry) -> Result<Vec<Checked>> {
+unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<Checked>> {
+    let count = item_count(count)?;
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -70,10 +71,10 @@ fn parts(all: &[Checked]) -> Vec<Part<'_>> {
 /// Reads `count` regions, each to its memory.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_batch_entry) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_read_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(count, entries) }?;
+        let all = unsafe { checked(entries, count) }?;
         // SAFETY: the memories are as the structs say, and do not overlap.
         unsafe { requests::read_many(parts(&all)) }
     })
@@ -83,10 +84,10 @@ pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_bat
 /// nevertheless.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_batch_entry) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_write_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(count, entries) }?;
+        let all = unsafe { checked(entries, count) }?;
         // SAFETY: the memories are as the structs say.
         unsafe { requests::write_many(parts(&all)) }
     })
@@ -97,15 +98,15 @@ pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_ba
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_iread_many(
-    count: usize,
     entries: *const ozarr_batch_entry,
+    count: i64,
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
     entry!("ozarr_iread_many", {
         not_null(out, "out")?;
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(count, entries)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
         refuse_copy(&launch)?;
         // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
         unsafe { put(Flight::insert(requests::start_read_many(parts(&all), launch)?)?, out, "out") }
@@ -117,15 +118,15 @@ pub unsafe extern "C" fn ozarr_iread_many(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_iwrite_many(
-    count: usize,
     entries: *const ozarr_batch_entry,
+    count: i64,
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
     entry!("ozarr_iwrite_many", {
         not_null(out, "out")?;
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(count, entries)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
         // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
         unsafe { put(Flight::insert(requests::start_write_many(parts(&all), launch)?)?, out, "out") }
     })

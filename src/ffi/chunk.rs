@@ -97,8 +97,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
     })
 }
 
-/// Reads the encoded bytes of a chunk, as they are, to `data`, which has a capacity of `size` bytes.
-/// `*used` becomes the number of bytes, also if it exceeds `size` (`OZARR_ERR_BUFFER_SIZE`).
+/// Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
+/// (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
 /// `OZARR_ERR_MISSING` if the chunk is not stored.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -106,24 +106,24 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
     array: *const ozarr_array,
     index: *const i64,
     inner: bool,
-    data: *mut c_void,
-    size: usize,
-    used: *mut usize,
+    buf: *mut c_void,
+    cap: usize,
+    len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_array_chunk_read", {
         let array = ozarr_array::get(array, "array")?;
-        if size > 0 {
-            not_null(data, "data")?;
+        if cap > 0 {
+            not_null(buf, "buf")?;
         }
         // SAFETY: one number for each dimension, by the function's contract.
         let index = unsafe { index_of(&array, index) }?;
-        // SAFETY: `data` has room for `size` bytes, by the function's contract.
-        let buf = if size == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), size) } };
+        // SAFETY: `buf` has room for `cap` bytes, by the function's contract.
+        let buf = if cap == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(buf.cast::<u8>(), cap) } };
         let mut found = u64::MAX;
         let done = array.chunk_read(&index, inner, buf, &mut found);
-        if found != u64::MAX && !used.is_null() {
-            // SAFETY: `used` points to room for it.
-            unsafe { put(found as usize, used, "used") }?;
+        if found != u64::MAX && !len.is_null() {
+            // SAFETY: `len` points to room for it.
+            unsafe { put(found as usize, len, "len") }?;
         }
         done
     })

@@ -25,7 +25,7 @@ use super::entry;
 use super::handle::Handle;
 use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, lengths, not_null, optional_texts, put, put_text, rank, text};
+use super::strings::{at_least_0, lengths, not_null, optional_texts, position, put, put_text, rank, text};
 use super::structs::read_struct;
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::counting;
@@ -132,11 +132,11 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 /// Gets the number of dimensions.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dataset_dimension_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.dimensions().len(), count, "count") }
+        unsafe { put(dataset.dimensions().len() as i64, count, "count") }
     })
 }
 
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dat
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension(
     dataset: *const ozarr_dataset,
-    index: usize,
+    index: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
 ) -> ozarr_status {
     entry!("ozarr_dataset_dimension", {
         let all = ozarr_dataset::get(dataset, "dataset")?.dimensions();
-        let found = all.get(index).ok_or_else(|| out_of(index, all.len(), "dimensions"))?;
+        let found = &all[position(index, all.len(), "index", "dimensions")?];
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(&found.name, buf, cap, len)?;
@@ -359,11 +359,11 @@ pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_datase
 /// Gets the number of variables, coordinates included.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dataset_variable_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.variables().len(), count, "count") }
+        unsafe { put(dataset.variables().len() as i64, count, "count") }
     })
 }
 
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_data
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable(
     dataset: *const ozarr_dataset,
-    index: usize,
+    index: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
     entry!("ozarr_dataset_variable", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         let all = dataset.variables();
-        let name = all.get(index).ok_or_else(|| out_of(index, all.len(), "variables"))?;
+        let name = &all[position(index, all.len(), "index", "variables")?];
         let is_coordinate = dataset.is_coordinate(name)?;
         // SAFETY: room as is said, by the function's contract.
         unsafe {
@@ -527,8 +527,4 @@ unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Resul
 /// The length of a chunk; `None` to have it suggested.
 fn chunk_of(chunk: i64) -> Result<Option<u64>> {
     Ok(Some(at_least_0(chunk, "chunk")?).filter(|&n| n > 0))
-}
-
-fn out_of(index: usize, count: usize, what: &str) -> crate::error::Error {
-    err!(Bounds, "found the index {index}, expected less than {count}, the number of {what}")
 }

@@ -121,21 +121,24 @@ pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr
     })
 }
 
+/// The character `' '`.
+const BLANK: i32 = b' ' as i32;
+
 /// Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
-/// `'\0'` as C does. It converts to and from every type of text; an array cannot have blanks for
+/// 0 as C does. It converts to and from every type of text; an array cannot have blanks for
 /// padding.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: c_char, out: *mut *mut ozarr_dtype) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_chars", {
         not_null(out, "out")?;
         let most = crate::dtype::MAX_LENGTH;
         let size = u32::try_from(size).ok().filter(|n| (1..=most).contains(n));
         let size = size.ok_or_else(|| err!(Argument, "the argument `size` is not from 1 to {most}"))?;
-        let data_type = match pad as u8 {
+        let data_type = match pad {
             0 => DataType::Bytes(size),
-            b' ' => DataType::Chars(size),
-            other => bail!(Argument, "the argument `pad` is {:?}, expected a blank or NUL", other as char),
+            BLANK => DataType::Chars(size),
+            _ => bail!(Argument, "the argument `pad` is {pad}, expected 0 or {BLANK}, a blank"),
         };
         // SAFETY: `out` points to room for a handle.
         unsafe { give(data_type.into(), out) }

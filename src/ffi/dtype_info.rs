@@ -6,7 +6,7 @@ use super::dtype::{Meaning, bytes_of, element_of, give};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{not_null, position, put, put_text, text};
 use super::types::{OZARR_BY_DTYPE, ozarr_dtype, ozarr_type};
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::{self, Orders};
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
 /// Gets the number of fields of a struct, without unnamed padding; 0 for other types.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut i64) -> ozarr_status {
     entry!("ozarr_dtype_field_count", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         let found = dtype.value.read(|meaning| match meaning {
@@ -209,14 +209,14 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
             _ => 0,
         });
         // SAFETY: `count` points to room for it.
-        unsafe { put(found, count, "count") }
+        unsafe { put(found as i64, count, "count") }
     })
 }
 
 /// Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut i64) -> ozarr_status {
     entry!("ozarr_dtype_field_index", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name
             _ => None,
         };
         // SAFETY: `index` points to room for it.
-        unsafe { put(found.ok_or_else(|| err!(NotFound, "there is no field {name:?}"))?, index, "index") }
+        unsafe { put(found.ok_or_else(|| err!(NotFound, "there is no field {name:?}"))? as i64, index, "index") }
     })
 }
 
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_name(
     dtype: *const ozarr_dtype,
-    index: usize,
+    index: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
 /// Gets the offset of a field from the struct's beginning, in bytes.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: usize, offset: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: i64, offset: *mut usize) -> ozarr_status {
     entry!("ozarr_dtype_field_offset", {
         let found = field(dtype, index)?.offset;
         // SAFETY: `offset` points to room for it.
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 /// Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
     entry!("ozarr_dtype_copy_field_dtype", {
         not_null(out, "out")?;
         let element = field(dtype, index)?.element;
@@ -276,17 +276,17 @@ pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype,
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_shape(
     dtype: *const ozarr_dtype,
-    index: usize,
+    index: i64,
     shape: *mut i64,
-    cap: usize,
+    cap: i64,
     rank: *mut i32,
 ) -> ozarr_status {
     entry!("ozarr_dtype_field_shape", {
         let found = &field(dtype, index)?.shape;
         not_null(rank, "rank")?;
         if cap > 0 || !shape.is_null() {
-            if cap < found.len() {
-                bail!(BufferSize, "`shape` has room for {cap} numbers, expected {}", found.len());
+            if cap < found.len() as i64 {
+                bail!(BufferSize, "`shape` has a capacity of {cap} numbers, expected {}", found.len());
             }
             // SAFETY: room for `cap` numbers, by the function's contract.
             unsafe { super::strings::put_numbers(found, shape, "shape") }?;
@@ -398,10 +398,11 @@ fn named(s: &'static Struct) -> impl Iterator<Item = &'static Field> {
     s.fields().iter().filter(|f| !f.name.is_empty())
 }
 
-fn field(dtype: *const ozarr_dtype, index: usize) -> Result<&'static Field> {
+fn field(dtype: *const ozarr_dtype, index: i64) -> Result<&'static Field> {
     match element_of(dtype, "dtype")?.data_type {
         DataType::Struct(s) => {
-            named(s).nth(index).ok_or_else(|| err!(Bounds, "the field {index} lies outside of the struct's {}", named(s).count()))
+            let at = position(index, named(s).count(), "index", "fields")?;
+            named(s).nth(at).ok_or_else(|| err!(Internal, "a field that is counted is not there"))
         }
         other => bail!(Type, "{} has no fields", other.name()),
     }

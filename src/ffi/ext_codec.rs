@@ -36,7 +36,7 @@ pub const OZARR_CODEC_IS_ELEMENTWISE: u32 = 2048;
 /// `type`: an `OZARR_CODEC_KIND_ARRAY` whose elements have another type afterwards sets it.
 pub type ozarr_codec_open_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         configuration: *const c_char,
         zarr_format: i32,
         r#type: ozarr_type,
@@ -46,17 +46,16 @@ pub type ozarr_codec_open_fn = Option<
     ) -> ozarr_status,
 >;
 /// Frees what `open` has put into `*state`.
-pub type ozarr_codec_close_fn = Option<unsafe extern "C" fn(context: *mut c_void, state: *mut c_void)>;
+pub type ozarr_codec_close_fn = Option<unsafe extern "C" fn(user: *mut c_void, state: *mut c_void)>;
 /// How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly.
-pub type ozarr_codec_size_fn = Option<
-    unsafe extern "C" fn(context: *mut c_void, state: *mut c_void, decoded: usize, size: *mut usize, exact: *mut bool) -> ozarr_status,
->;
+pub type ozarr_codec_size_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, state: *mut c_void, decoded: usize, size: *mut usize, exact: *mut bool) -> ozarr_status>;
 /// Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
 /// written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
 /// size is not known, the function is called again with a larger one.
 pub type ozarr_codec_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         state: *mut c_void,
         src: *const c_void,
         size: usize,
@@ -83,7 +82,7 @@ pub struct ozarr_codec_table {
     /// The id in v2, or NULL. Copied.
     pub id: *const c_char,
     /// Handed on to every function.
-    pub context: *mut c_void,
+    pub user: *mut c_void,
     /// May be NULL.
     pub destroy: ozarr_destroy_fn,
     /// Called for each array that uses the codec. NULL takes every configuration and type.
@@ -123,7 +122,7 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         if let Some((missing, _)) = needed.iter().find(|(_, there)| !there) {
             bail!(Null, "`table`->{missing} is NULL");
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_IS_ELEMENTWISE, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_IS_ELEMENTWISE, table.user, table.destroy)?;
         let shown = name.or(id).unwrap_or_default().to_string();
         let codec = UserCodec { table, class, name: shown, life: life.clone() };
         registered_codec::register(name, id, Arc::new(codec), table.flags & OZARR_REGISTER_REPLACE != 0)?;
@@ -169,9 +168,9 @@ impl Codec for UserCodec {
         let (before, configuration) = (encoded, c_text(configuration)?);
         if let Some(open) = self.table.open {
             let format = if v2 { 2 } else { 3 };
-            self.call("open", |context| {
+            self.call("open", |user| {
                 // SAFETY: the host's function, by the contract of its type.
-                unsafe { open(context, configuration.as_ptr(), format, before, input.size(), &mut state, &mut encoded) }
+                unsafe { open(user, configuration.as_ptr(), format, before, input.size(), &mut state, &mut encoded) }
             })?;
         }
         let opened = OpenCodec { codec: self.clone(), state };
@@ -197,7 +196,7 @@ impl Drop for OpenCodec {
     fn drop(&mut self) {
         if let Some(close) = self.codec.table.close {
             // SAFETY: the host's function, called once, with the host's own state.
-            self.codec.life.run(|context| unsafe { close(context, self.state) });
+            self.codec.life.run(|user| unsafe { close(user, self.state) });
         }
     }
 }
@@ -206,9 +205,9 @@ impl OpenCodec {
     fn run(&self, what: &str, function: ozarr_codec_fn, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let Some(run) = function else { bail!(Internal, "a codec without `{what}`") };
         let mut len = 0;
-        self.codec.call(what, |context| {
+        self.codec.call(what, |user| {
             // SAFETY: the host's function, by the contract of its type; the buffers have the sizes that it is told.
-            unsafe { run(context, self.state, src.as_ptr().cast(), src.len(), dst.as_mut_ptr().cast(), dst.len(), &mut len) }
+            unsafe { run(user, self.state, src.as_ptr().cast(), src.len(), dst.as_mut_ptr().cast(), dst.len(), &mut len) }
         })?;
         Ok(len)
     }
@@ -223,7 +222,7 @@ impl Opened for OpenCodec {
         let Some(ask) = self.codec.table.encoded_size else { bail!(Internal, "a codec without `encoded_size`") };
         let (mut size, mut exact) = (0, false);
         // SAFETY: the host's function, by the contract of its type.
-        self.codec.call("encoded_size", |context| unsafe { ask(context, self.state, decoded, &mut size, &mut exact) })?;
+        self.codec.call("encoded_size", |user| unsafe { ask(user, self.state, decoded, &mut size, &mut exact) })?;
         Ok(if exact { Size::Exact(size) } else { Size::AtMost(size) })
     }
 

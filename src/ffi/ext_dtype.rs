@@ -28,15 +28,13 @@ pub const OZARR_DTYPE_HAS_BYTE_ORDER: u32 = 4096;
 /// Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
 /// value that does not fit is `OZARR_ERR_RANGE`.
 pub type ozarr_dtype_convert_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, src: *const c_void, dst: *mut c_void, count: usize) -> ozarr_status>;
+    Option<unsafe extern "C" fn(user: *mut c_void, src: *const c_void, dst: *mut c_void, count: i64) -> ozarr_status>;
 /// Reads a fill value, as JSON, into one element in memory.
-pub type ozarr_dtype_fill_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, json: *const c_char, element: *mut c_void) -> ozarr_status>;
+pub type ozarr_dtype_fill_fn = Option<unsafe extern "C" fn(user: *mut c_void, json: *const c_char, element: *mut c_void) -> ozarr_status>;
 /// Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
 /// length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
-pub type ozarr_dtype_json_fn = Option<
-    unsafe extern "C" fn(context: *mut c_void, element: *const c_void, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status,
->;
+pub type ozarr_dtype_json_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, element: *const c_void, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status>;
 
 /// A data type as functions.
 #[repr(C)]
@@ -57,7 +55,7 @@ pub struct ozarr_dtype_table {
     /// The name in v2, or NULL. Copied.
     pub name_v2: *const c_char,
     /// Handed on to every function.
-    pub context: *mut c_void,
+    pub user: *mut c_void,
     /// May be NULL.
     pub destroy: ozarr_destroy_fn,
     /// From memory to the file.
@@ -99,7 +97,7 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
             let what = if *there { "given, and nothing needs it" } else { "NULL, and something needs it" };
             bail!(Argument, "`table`->{name} is {what}");
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_DTYPE_HAS_BYTE_ORDER, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_DTYPE_HAS_BYTE_ORDER, table.user, table.destroy)?;
         let what = Description {
             v3,
             v2,
@@ -141,7 +139,7 @@ impl UserType {
             bail!(Chunk, "found {} bytes for {} elements", src.0.len(), dst.0.len() / dst.1.max(1));
         }
         // SAFETY: the host's function, by the contract of its type; both buffers have `count` elements.
-        self.call(what, |context| unsafe { convert(context, src.0.as_ptr().cast(), dst.0.as_mut_ptr().cast(), count) })
+        self.call(what, |user| unsafe { convert(user, src.0.as_ptr().cast(), dst.0.as_mut_ptr().cast(), count as i64) })
     }
 }
 
@@ -162,7 +160,7 @@ impl Calls for UserType {
         let Some(read) = self.table.fill_from_json else { bail!(Internal, "a data type without `fill_from_json`") };
         let json = super::ext_misc::c_text(json)?;
         // SAFETY: the host's function, by the contract of its type; the element has the type's size.
-        self.call("fill_from_json", |context| unsafe { read(context, json.as_ptr(), element.as_mut_ptr().cast()) })
+        self.call("fill_from_json", |user| unsafe { read(user, json.as_ptr(), element.as_mut_ptr().cast()) })
     }
 
     fn fill_to_json(&self, element: &[u8]) -> Result<String> {
@@ -171,7 +169,7 @@ impl Calls for UserType {
         loop {
             let (mut len, cap) = (0, buf.len());
             // SAFETY: the host's function, by the contract of its type; the buffer has the size that it is told.
-            let call = |context| unsafe { write(context, element.as_ptr().cast(), buf.as_mut_ptr().cast(), cap, &mut len) };
+            let call = |user| unsafe { write(user, element.as_ptr().cast(), buf.as_mut_ptr().cast(), cap, &mut len) };
             match self.call("fill_to_json", call) {
                 Ok(()) if len < cap => {
                     buf.truncate(len);

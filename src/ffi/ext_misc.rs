@@ -8,7 +8,7 @@
 //! A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
 //! `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
 //! registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
-//! called with its `context`. After an error of the registering call it is not called.
+//! called with its `user`. After an error of the registering call it is not called.
 //!
 //! Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores
 //! of your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the
@@ -50,14 +50,14 @@ pub const OZARR_EXTENSION_KEY_ENCODING: ozarr_extension = 5;
 /// called, and must not be freed.
 pub type ozarr_transformer_open_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         configuration: *const c_char,
         inner: *mut ozarr_store,
         table: *mut ozarr_store_table,
     ) -> ozarr_status,
 >;
 /// Whether a value, as JSON, is one that the program understands.
-pub type ozarr_member_check_fn = Option<unsafe extern "C" fn(context: *mut c_void, value: *const c_char) -> ozarr_status>;
+pub type ozarr_member_check_fn = Option<unsafe extern "C" fn(user: *mut c_void, value: *const c_char) -> ozarr_status>;
 
 /// A storage transformer: it makes stores over the store that holds an array's chunks.
 #[repr(C)]
@@ -73,7 +73,7 @@ pub struct ozarr_transformer_table {
     /// The name in `storage_transformers`. Copied.
     pub name: *const c_char,
     /// Handed on to `open`.
-    pub context: *mut c_void,
+    pub user: *mut c_void,
     /// May be NULL.
     pub destroy: ozarr_destroy_fn,
     /// Called whenever an array with this transformer is opened, created or resized.
@@ -85,7 +85,7 @@ pub struct ozarr_transformer_table {
 /// and none is `"zarr.json"`.
 pub type ozarr_key_encode_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         configuration: *const c_char,
         rank: i32,
         index: *const i64,
@@ -97,7 +97,7 @@ pub type ozarr_key_encode_fn = Option<
 /// The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index.
 pub type ozarr_key_decode_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         configuration: *const c_char,
         rank: i32,
         key: *const c_char,
@@ -119,7 +119,7 @@ pub struct ozarr_key_encoding_table {
     /// The name in `chunk_key_encoding`. Copied.
     pub name: *const c_char,
     /// Handed on to every function.
-    pub context: *mut c_void,
+    pub user: *mut c_void,
     /// May be NULL.
     pub destroy: ozarr_destroy_fn,
     /// Checks a configuration (a JSON object). NULL takes every one.
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
                 bail!(Null, "`table`->{function} is NULL");
             }
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.user, table.destroy)?;
         let keys = UserKeys { table, name: name.to_string(), life: life.clone() };
         node::registered_keys::register(name, Arc::new(keys), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
         if table.open.is_none() {
             bail!(Null, "`table`->open is NULL");
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.user, table.destroy)?;
         let armed = life.clone();
         let replace = table.flags & OZARR_REGISTER_REPLACE != 0;
         node::register_transformer(name, Box::new(UserTransformer { table, name: name.to_string(), life }), replace)?;
@@ -185,13 +185,13 @@ pub unsafe extern "C" fn ozarr_register_member(
     name: *const c_char,
     flags: u32,
     check: ozarr_member_check_fn,
-    context: *mut c_void,
+    user: *mut c_void,
     destroy: ozarr_destroy_fn,
 ) -> ozarr_status {
     entry!("ozarr_register_member", {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let name = unsafe { text(name, "name") }?;
-        let life = Life::new(flags, OZARR_CALLBACK_ANY_THREAD, context, destroy)?;
+        let life = Life::new(flags, OZARR_CALLBACK_ANY_THREAD, user, destroy)?;
         let member = UserMember { check, name: name.to_string(), life: life.clone() };
         node::register_member(name, Arc::new(member), flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
@@ -223,34 +223,34 @@ pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *con
     })
 }
 
-/// The context of a registration, given back when the last user is gone.
+/// The `user` of a registration, given back when the last user is gone.
 #[derive(Clone)]
 pub(super) struct Life(Arc<Held>);
 
 pub(super) struct Held {
     flags: u32,
-    context: *mut c_void,
+    user: *mut c_void,
     destroy: ozarr_destroy_fn,
-    /// Whether the registration succeeded: before that, the context is the host's.
+    /// Whether the registration succeeded: before that, `user` is the host's.
     armed: std::sync::atomic::AtomicBool,
 }
 
-// SAFETY: the context is only handed to the host's functions, on threads that the host's flags allow.
+// SAFETY: `user` is only handed to the host's functions, on threads that the host's flags allow.
 unsafe impl Send for Held {}
 // SAFETY: as above.
 unsafe impl Sync for Held {}
 
 impl Life {
     /// Also checks the flags: `OZARR_REGISTER_REPLACE` and those that are allowed besides.
-    pub(super) fn new(flags: u32, allowed: u32, context: *mut c_void, destroy: ozarr_destroy_fn) -> Result<Life> {
+    pub(super) fn new(flags: u32, allowed: u32, user: *mut c_void, destroy: ozarr_destroy_fn) -> Result<Life> {
         let unknown = flags & !(OZARR_REGISTER_REPLACE | allowed);
         if unknown != 0 {
             bail!(Argument, "the flags have {unknown}, which mean nothing here");
         }
-        Ok(Life(Arc::new(Held { flags, context, destroy, armed: false.into() })))
+        Ok(Life(Arc::new(Held { flags, user, destroy, armed: false.into() })))
     }
 
-    /// The context is the library's to give back from now on.
+    /// `user` is the library's to give back from now on.
     pub(super) fn arm(&self) {
         self.0.armed.store(true, std::sync::atomic::Ordering::Release);
     }
@@ -261,20 +261,20 @@ impl Life {
 
     /// Calls one of the host's functions.
     pub(super) fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
-        status_of(self.0.flags, what, || f(self.0.context))
+        status_of(self.0.flags, what, || f(self.0.user))
     }
 
     /// Calls one that cannot fail.
     pub(super) fn run<T>(&self, f: impl FnOnce(*mut c_void) -> T) -> T {
-        as_flagged(self.0.flags, || f(self.0.context))
+        as_flagged(self.0.flags, || f(self.0.user))
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(destroy) = self.destroy.filter(|_| *self.armed.get_mut()) {
-            // SAFETY: the host's function, called once, with its own context.
-            as_flagged(self.flags, || unsafe { destroy(self.context) });
+            // SAFETY: the host's function, called once, with its own `user`.
+            as_flagged(self.flags, || unsafe { destroy(self.user) });
         }
     }
 }
@@ -302,14 +302,14 @@ impl Transformer for UserTransformer {
         let mut table = ozarr_store_table::empty();
         let what = format!("`open` of the storage transformer {:?}", self.name);
         // SAFETY: the host's function, by the contract of its type.
-        self.life.call(&what, |context| unsafe { open(context, configuration.as_ptr(), inner.0, &mut table) })?;
+        self.life.call(&what, |user| unsafe { open(user, configuration.as_ptr(), inner.0, &mut table) })?;
         // SAFETY: the struct is ours; the host vouches for what it has put into it.
         match unsafe { table_of(&table, "table") } {
             Ok(store) => Ok(Arc::new(store.standing_on(inner))),
             Err(e) => {
                 if let Some(destroy) = table.destroy {
-                    // SAFETY: the host's function, called once, with its own context.
-                    as_flagged(table.flags, || unsafe { destroy(table.context) });
+                    // SAFETY: the host's function, called once, with its own `user`.
+                    as_flagged(table.flags, || unsafe { destroy(table.user) });
                 }
                 Err(e)
             }
@@ -342,7 +342,7 @@ impl node::registered_keys::KeyCalls for UserKeys {
     fn check(&self, configuration: &str) -> Result<()> {
         let (Some(check), configuration) = (self.table.check, c_text(configuration)?) else { return Ok(()) };
         // SAFETY: the host's function, by the contract of its type.
-        self.call("check", |context| unsafe { check(context, configuration.as_ptr()) })
+        self.call("check", |user| unsafe { check(user, configuration.as_ptr()) })
     }
 
     fn encode(&self, configuration: &str, index: &[u64]) -> Result<String> {
@@ -353,7 +353,7 @@ impl node::registered_keys::KeyCalls for UserKeys {
         let cap = buf.len();
         // SAFETY: the host's function, by the contract of its type; the buffer has the size that it is told.
         let call =
-            |context| unsafe { encode(context, configuration.as_ptr(), index.len() as i32, first, buf.as_mut_ptr().cast(), cap, &mut len) };
+            |user| unsafe { encode(user, configuration.as_ptr(), index.len() as i32, first, buf.as_mut_ptr().cast(), cap, &mut len) };
         self.call("encode", call)?;
         if len >= cap {
             bail!(Callback, "`encode` of the chunk key encoding {:?} says that it wrote {len} bytes into {cap}", self.name);
@@ -366,8 +366,7 @@ impl node::registered_keys::KeyCalls for UserKeys {
         let (Some(decode), configuration) = (self.table.decode, c_text(configuration)?) else { bail!(Internal, "no `decode`") };
         let (tail, mut index, mut is_chunk) = (c_text(tail)?, vec![0i64; rank.max(1)], false);
         // SAFETY: the host's function, by the contract of its type; there is room for as many numbers as the rank.
-        let call =
-            |context| unsafe { decode(context, configuration.as_ptr(), rank as i32, tail.as_ptr(), index.as_mut_ptr(), &mut is_chunk) };
+        let call = |user| unsafe { decode(user, configuration.as_ptr(), rank as i32, tail.as_ptr(), index.as_mut_ptr(), &mut is_chunk) };
         self.call("decode", call)?;
         let index: Option<crate::limits::Dims> = index.iter().take(rank).map(|&i| u64::try_from(i).ok()).collect();
         Ok(index.filter(|_| is_chunk))
@@ -385,6 +384,6 @@ impl Member for UserMember {
         let Some(check) = self.check else { return Ok(()) };
         let value = c_text(value)?;
         // SAFETY: the host's function, by the contract of its type.
-        self.life.call(&format!("the check of the member {:?}", self.name), |context| unsafe { check(context, value.as_ptr()) })
+        self.life.call(&format!("the check of the member {:?}", self.name), |user| unsafe { check(user, value.as_ptr()) })
     }
 }

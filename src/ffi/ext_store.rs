@@ -57,34 +57,35 @@ pub struct ozarr_byte_range {
     /// 0.
     pub reserved: i32,
     /// The first byte of a span.
-    pub offset: u64,
+    pub offset: i64,
     /// The number of bytes of a span or suffix.
-    pub size: u64,
+    pub size: i64,
 }
 
-/// Frees what belongs to `context`: called once, after the last use of a table.
-pub type ozarr_destroy_fn = Option<unsafe extern "C" fn(context: *mut c_void)>;
+/// Frees what belongs to `user`: called once, after the last use of a table. It returns nothing, for nobody is
+/// left who could be told of a failure.
+pub type ozarr_destroy_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 /// Puts all bytes of a key into `answer`, as one part.
-pub type ozarr_get_fn = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;
+pub type ozarr_get_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;
 /// Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
 /// the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
 pub type ozarr_get_ranges_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         key: *const c_char,
         ranges: *const ozarr_byte_range,
-        count: usize,
+        count: i64,
         answer: *mut ozarr_answer,
     ) -> ozarr_status,
 >;
 /// Stores `size` bytes under a key: readers see the old value or the new one, whole.
 pub type ozarr_put_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, data: *const c_void, size: usize) -> ozarr_status>;
+    Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, data: *const c_void, size: usize) -> ozarr_status>;
 /// As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
 /// `OZARR_ERR_CONFLICT`.
 pub type ozarr_put_if_fn = Option<
     unsafe extern "C" fn(
-        context: *mut c_void,
+        user: *mut c_void,
         key: *const c_char,
         data: *const c_void,
         size: usize,
@@ -93,11 +94,11 @@ pub type ozarr_put_if_fn = Option<
     ) -> ozarr_status,
 >;
 /// Removes a key (`erase`), or all keys with a prefix (`erase_prefix`).
-pub type ozarr_erase_fn = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char) -> ozarr_status>;
+pub type ozarr_erase_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> ozarr_status>;
 /// Adds keys to `keys`, in any order.
-pub type ozarr_list_fn = Option<unsafe extern "C" fn(context: *mut c_void, prefix: *const c_char, keys: *mut ozarr_keys) -> ozarr_status>;
+pub type ozarr_list_fn = Option<unsafe extern "C" fn(user: *mut c_void, prefix: *const c_char, keys: *mut ozarr_keys) -> ozarr_status>;
 /// Makes durable what was put.
-pub type ozarr_flush_fn = Option<unsafe extern "C" fn(context: *mut c_void) -> ozarr_status>;
+pub type ozarr_flush_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> ozarr_status>;
 
 /// A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
 /// or ozarr uses the others for it.
@@ -115,7 +116,7 @@ pub struct ozarr_store_table {
     /// What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied.
     pub name: *const c_char,
     /// Handed on to every function.
-    pub context: *mut c_void,
+    pub user: *mut c_void,
     /// Called when the last handle is gone and the last call has ended, which with functions that any
     /// thread may call, or that answer later, can be shortly after the call that frees the handle. May
     /// be NULL.
@@ -154,7 +155,7 @@ impl ozarr_store_table {
             flags: 0,
             reserved: 0,
             name: std::ptr::null(),
-            context: std::ptr::null_mut(),
+            user: std::ptr::null_mut(),
             destroy: None,
             get: None,
             get_ranges: None,
@@ -171,7 +172,7 @@ impl ozarr_store_table {
 }
 
 /// Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
-/// settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->context`
+/// settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`
 /// stays yours.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -247,8 +248,9 @@ pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version
 /// version only. Optional; without it a value is read whole where its length must be known.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: u64) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64) -> ozarr_status {
     entry!("ozarr_answer_size", {
+        let size = u64::try_from(size).map_err(|_| err!(Argument, "the argument `size` is {size}, expected at least 0"))?;
         ozarr_answer::get(answer, "answer")?.with(|pending| {
             pending.answer.size = Some(size);
             Ok(())
@@ -349,9 +351,9 @@ impl Pending {
 pub(super) struct UserStore {
     table: ozarr_store_table,
     name: String,
-    /// Whether the host's context is ours to give back.
+    /// Whether the host's `user` is ours to give back.
     armed: AtomicBool,
-    /// What a transformer stands on; given back after the host's context.
+    /// What a transformer stands on; given back after the host's `user`.
     inner: Option<Inner>,
 }
 
@@ -400,8 +402,8 @@ pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -
 impl Drop for UserStore {
     fn drop(&mut self) {
         if let Some(destroy) = self.table.destroy.filter(|_| *self.armed.get_mut()) {
-            // SAFETY: the host's function, called once, with its own context.
-            self.in_turn(|| unsafe { destroy(self.table.context) });
+            // SAFETY: the host's function, called once, with its own `user`.
+            self.in_turn(|| unsafe { destroy(self.table.user) });
         }
     }
 }
@@ -413,7 +415,7 @@ impl UserStore {
         self
     }
 
-    /// Leaves the context to the host.
+    /// Leaves `user` to the host.
     fn disarm(&self) {
         self.armed.store(false, Relaxed);
     }
@@ -468,7 +470,7 @@ impl UserStore {
         let prefix = key_text(prefix)?;
         let keys = ozarr_keys::insert(Turn::new(Vec::new()))?;
         // SAFETY: the host's function, by the contract of its type.
-        let status = self.call(what, || unsafe { list(self.table.context, prefix.as_ptr(), keys) });
+        let status = self.call(what, || unsafe { list(self.table.user, prefix.as_ptr(), keys) });
         let all = ozarr_keys::close(keys, "keys")?.with(|all| Ok(std::mem::take(all)))?;
         status.map(|()| all)
     }
@@ -487,10 +489,13 @@ fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
 }
 
 fn ranges_for_c(ranges: &[ByteRange]) -> Vec<ozarr_byte_range> {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let range = |range: &ByteRange| match *range {
         ByteRange::Whole => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_WHOLE, reserved: 0, offset: 0, size: 0 },
-        ByteRange::Span { offset, len } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SPAN, reserved: 0, offset, size: len },
-        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SUFFIX, reserved: 0, offset: 0, size: len },
+        ByteRange::Span { offset, len } => {
+            ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SPAN, reserved: 0, offset: number(offset), size: number(len) }
+        }
+        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SUFFIX, reserved: 0, offset: 0, size: number(len) },
     };
     ranges.iter().map(range).collect()
 }
@@ -520,7 +525,7 @@ impl Calls for UserStore {
     fn get(&self, key: &str) -> Result<Option<Answer>> {
         let (Some(get), key) = (self.table.get, key_text(key)?) else { return self.missing("get") };
         // SAFETY: the host's function, by the contract of its type; the texts live as long as the call.
-        self.ask("get", None, |answer| unsafe { get(self.table.context, key.as_ptr(), answer) })
+        self.ask("get", None, |answer| unsafe { get(self.table.user, key.as_ptr(), answer) })
     }
 
     fn get_ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>> {
@@ -528,7 +533,7 @@ impl Calls for UserStore {
             return self.missing("get_ranges");
         };
         // SAFETY: as above.
-        let call = |answer| unsafe { get(self.table.context, key.as_ptr(), all.as_ptr(), all.len(), answer) };
+        let call = |answer| unsafe { get(self.table.user, key.as_ptr(), all.as_ptr(), all.len() as i64, answer) };
         self.ask("get_ranges", Some(ranges), call)
     }
 
@@ -555,7 +560,7 @@ impl Calls for UserStore {
         }
         let before = status::error_count();
         // SAFETY: as above.
-        let status = self.in_turn(|| unsafe { start(self.table.context, key.as_ptr(), all.as_ptr(), all.len(), answer) });
+        let status = self.in_turn(|| unsafe { start(self.table.user, key.as_ptr(), all.as_ptr(), all.len() as i64, answer) });
         if status != status::OZARR_OK {
             // Unless the host ended it all the same.
             let taken = ozarr_answer::get(answer, "answer").and_then(|a| a.with(|pending| Ok(pending.done.take())));
@@ -568,7 +573,7 @@ impl Calls for UserStore {
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         let (Some(put), key) = (self.table.put, key_text(key)?) else { return self.missing("put") };
         // SAFETY: as above.
-        self.call("put", || unsafe { put(self.table.context, key.as_ptr(), bytes.as_ptr().cast(), bytes.len()) })
+        self.call("put", || unsafe { put(self.table.user, key.as_ptr(), bytes.as_ptr().cast(), bytes.len()) })
     }
 
     fn put_if(&self, key: &str, bytes: &[u8], token: Option<&[u8]>) -> Result<()> {
@@ -576,19 +581,19 @@ impl Calls for UserStore {
         let (version, size) = token.map_or((std::ptr::null(), 0), |t| (t.as_ptr(), t.len()));
         let (data, len) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: as above.
-        self.call("put_if", || unsafe { put_if(self.table.context, key.as_ptr(), data, len, version.cast(), size) })
+        self.call("put_if", || unsafe { put_if(self.table.user, key.as_ptr(), data, len, version.cast(), size) })
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
         let (Some(erase), key) = (self.table.erase, key_text(key)?) else { return self.missing("erase") };
         // SAFETY: as above.
-        Ok(found(self.call("erase", || unsafe { erase(self.table.context, key.as_ptr()) }))?.is_some())
+        Ok(found(self.call("erase", || unsafe { erase(self.table.user, key.as_ptr()) }))?.is_some())
     }
 
     fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let (Some(erase), prefix) = (self.table.erase_prefix, key_text(prefix)?) else { return self.missing("erase_prefix") };
         // SAFETY: as above.
-        found(self.call("erase_prefix", || unsafe { erase(self.table.context, prefix.as_ptr()) })).map(drop)
+        found(self.call("erase_prefix", || unsafe { erase(self.table.user, prefix.as_ptr()) })).map(drop)
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>> {
@@ -602,6 +607,6 @@ impl Calls for UserStore {
     fn flush(&self) -> Result<()> {
         let Some(flush) = self.table.flush else { return Ok(()) };
         // SAFETY: as above.
-        self.call("flush", || unsafe { flush(self.table.context) })
+        self.call("flush", || unsafe { flush(self.table.user) })
     }
 }

@@ -6,26 +6,21 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{put, put_text};
+use super::strings::{position, put, put_text};
 use super::types::ozarr_group;
 use crate::error::{Result, bail};
 use crate::node::{Axis, ImageLevel, Multiscale};
 use std::ffi::c_char;
 
 /// Image number `image` of a group.
-fn image_of(group: *const ozarr_group, image: usize) -> Result<Multiscale> {
+fn image_of(group: *const ozarr_group, image: i64) -> Result<Multiscale> {
     let mut all = ozarr_group::get(group, "group")?.multiscales()?;
-    if image >= all.len() {
-        bail!(Bounds, "the argument `image` is {image}, there are {} images", all.len());
-    }
-    Ok(all.swap_remove(image))
+    let at = position(image, all.len(), "image", "images")?;
+    Ok(all.swap_remove(at))
 }
 
-fn level_of(image: &Multiscale, level: usize) -> Result<&ImageLevel> {
-    match image.levels.get(level) {
-        Some(found) => Ok(found),
-        None => bail!(Bounds, "the argument `level` is {level}, there are {} levels", image.levels.len()),
-    }
+fn level_of(image: &Multiscale, level: i64) -> Result<&ImageLevel> {
+    Ok(&image.levels[position(level, image.levels.len(), "level", "levels")?])
 }
 
 /// A text of an axis, into the caller's buffer.
@@ -34,47 +29,40 @@ fn level_of(image: &Multiscale, level: usize) -> Result<&ImageLevel> {
 /// As for the public functions: `buf` has room for `cap` bytes, `len` is NULL or points to a number.
 unsafe fn put_axis_text(
     group: *const ozarr_group,
-    (image, axis): (usize, usize),
+    (image, axis): (i64, i64),
     (buf, cap, len): (*mut c_char, usize, *mut usize),
     text: fn(&Axis) -> &String,
 ) -> Result<()> {
     let found = image_of(group, image)?;
-    match found.axes.get(axis) {
-        // SAFETY: forwarded from the caller.
-        Some(axis) => unsafe { put_text(text(axis), buf, cap, len) },
-        None => bail!(Bounds, "the argument `axis` is {axis}, there are {} axes", found.axes.len()),
-    }
+    let at = position(axis, found.axes.len(), "axis", "axes")?;
+    // SAFETY: forwarded from the caller.
+    unsafe { put_text(text(&found.axes[at]), buf, cap, len) }
 }
 
 /// Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
 /// OME-Zarr are `OZARR_ERR_METADATA`, with the field.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
     entry!("ozarr_group_image_count", {
         let all = ozarr_group::get(group, "group")?.multiscales()?;
         // SAFETY: `count` is checked, and points to a number by the function's contract.
-        unsafe { put(all.len(), count, "count") }
+        unsafe { put(all.len() as i64, count, "count") }
     })
 }
 
 /// Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_image_size(
-    group: *const ozarr_group,
-    image: usize,
-    levels: *mut usize,
-    axes: *mut usize,
-) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image: i64, levels: *mut i64, axes: *mut i64) -> ozarr_status {
     entry!("ozarr_group_image_size", {
         let found = image_of(group, image)?;
         // SAFETY: numbers, or NULL, by the function's contract.
         unsafe {
             if !levels.is_null() {
-                put(found.levels.len(), levels, "levels")?;
+                put(found.levels.len() as i64, levels, "levels")?;
             }
-            if axes.is_null() { Ok(()) } else { put(found.axes.len(), axes, "axes") }
+            if axes.is_null() { Ok(()) } else { put(found.axes.len() as i64, axes, "axes") }
         }
     })
 }
@@ -84,8 +72,8 @@ pub unsafe extern "C" fn ozarr_group_image_size(
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_level(
     group: *const ozarr_group,
-    image: usize,
-    level: usize,
+    image: i64,
+    level: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -98,17 +86,17 @@ pub unsafe extern "C" fn ozarr_group_image_level(
 }
 
 /// Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
-/// along each axis of a level. Each has a capacity of `room` numbers, at least the number of axes.
+/// along each axis of a level. Each has a capacity of `cap` numbers, at least the number of axes.
 /// Either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_scale(
     group: *const ozarr_group,
-    image: usize,
-    level: usize,
-    room: usize,
+    image: i64,
+    level: i64,
     scale: *mut f64,
     translation: *mut f64,
+    cap: i64,
 ) -> ozarr_status {
     entry!("ozarr_group_image_scale", {
         let found = image_of(group, image)?;
@@ -117,8 +105,8 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
             if out.is_null() {
                 continue;
             }
-            if numbers.len() > room {
-                bail!(BufferSize, "found room for {room} numbers, expected {}", numbers.len());
+            if (numbers.len() as i64) > cap {
+                bail!(BufferSize, "found a capacity of {cap} numbers, expected {}", numbers.len());
             }
             // SAFETY: room for so many numbers, by the function's contract.
             numbers.iter().enumerate().for_each(|(i, x)| unsafe { out.add(i).write(*x) });
@@ -132,8 +120,8 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_name(
     group: *const ozarr_group,
-    image: usize,
-    axis: usize,
+    image: i64,
+    axis: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -149,8 +137,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_name(
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_kind(
     group: *const ozarr_group,
-    image: usize,
-    axis: usize,
+    image: i64,
+    axis: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -166,8 +154,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_kind(
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_unit(
     group: *const ozarr_group,
-    image: usize,
-    axis: usize,
+    image: i64,
+    axis: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,

@@ -9,7 +9,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{not_null, position, put, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
 use crate::error::{bail, err};
 use crate::node::{NcType, Node};
@@ -30,11 +30,11 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
 /// it.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
     entry!("ozarr_group_nc_dimension_count", {
         let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
         // SAFETY: `count` is checked, and points to a number by the function's contract.
-        unsafe { put(all.len(), count, "count") }
+        unsafe { put(all.len() as i64, count, "count") }
     })
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_grou
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension(
     group: *const ozarr_group,
-    index: usize,
+    index: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension(
 ) -> ozarr_status {
     entry!("ozarr_group_nc_dimension", {
         let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
-        let Some(found) = all.get(index) else { bail!(Bounds, "the argument `index` is {index}, there are {} dimensions", all.len()) };
+        let found = &all[position(index, all.len(), "index", "dimensions")?];
         let length = i64::try_from(found.length).map_err(|_| err!(Limit, "the dimension {:?} is {} long", found.name, found.length))?;
         // SAFETY: room as is said, by the function's contract.
         unsafe {

@@ -46,7 +46,7 @@ use super::handle::Handle;
 use super::region::both;
 use super::region::{ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
-use super::strings::{not_null, put};
+use super::strings::{item_count, not_null, put};
 use super::structs::{Output, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type};
 use crate::error::{Error, Result, bail};
@@ -398,7 +398,8 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
 ///
 /// # Safety
 /// `requests` points to `count` handles, or `count` is 0.
-unsafe fn all_of(count: usize, requests: *const *mut ozarr_request) -> Result<Vec<Option<super::handle::Ref<Flight>>>> {
+unsafe fn all_of(requests: *const *mut ozarr_request, count: i64) -> Result<Vec<Option<super::handle::Ref<Flight>>>> {
+    let count = item_count(count)?;
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -418,14 +419,14 @@ unsafe fn all_of(count: usize, requests: *const *mut ozarr_request) -> Result<Ve
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_all(
-    count: usize,
     requests: *const *mut ozarr_request,
+    count: i64,
     seconds: f64,
     statuses: *mut ozarr_status,
 ) -> ozarr_status {
     entry!("ozarr_requests_wait_all", {
         // SAFETY: `count` handles, by the function's contract.
-        let all = unsafe { all_of(count, requests) }?;
+        let all = unsafe { all_of(requests, count) }?;
         let until = until(seconds)?;
         let (mut first, mut late) = (Ok(()), None);
         for (i, request) in all.iter().enumerate() {
@@ -457,15 +458,15 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_any(
-    count: usize,
     requests: *const *mut ozarr_request,
+    count: i64,
     seconds: f64,
     index: *mut i64,
 ) -> ozarr_status {
     entry!("ozarr_requests_wait_any", {
         not_null(index, "index")?;
         // SAFETY: `count` handles, by the function's contract.
-        let all = unsafe { all_of(count, requests) }?;
+        let all = unsafe { all_of(requests, count) }?;
         let there: Vec<(usize, &Flight)> = all.iter().enumerate().filter_map(|(i, r)| Some((i, &**r.as_ref()?))).collect();
         let pending: Vec<&Pending> = there.iter().map(|(_, r)| &r.pending).collect();
         let found = if pending.is_empty() { None } else { wait_any(&pending, until(seconds)?)? };

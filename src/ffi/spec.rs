@@ -122,7 +122,7 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
 /// dimension the grid is the usual one.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, count: i64, extents: *const i64) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, extents: *const i64, count: i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunk_extents", {
         let count = match usize::try_from(count) {
             Ok(n @ 1..=MAX_JSON_VALUES) => n,
@@ -242,16 +242,17 @@ pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: b
     })
 }
 
-/// Sets the separator between the numbers in a chunk's key: `'/'` (a directory for each dimension) or
-/// `'.'`.
+/// Sets the separator between the numbers in a chunk's key: `"/"` (a directory for each dimension) or
+/// `"."`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: c_char) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: *const c_char) -> ozarr_status {
     entry!("ozarr_spec_set_separator", {
-        let separator = match separator as u8 {
-            b'.' => Separator::Dot,
-            b'/' => Separator::Slash,
-            other => bail!(Argument, "the argument `separator` is {:?}, expected '.' or '/'", other as char),
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let separator = match unsafe { text(separator, "separator") }? {
+            "." => Separator::Dot,
+            "/" => Separator::Slash,
+            other => bail!(Argument, "the argument `separator` is {other:?}, expected \".\" or \"/\""),
         };
         change(spec, |s| s.set_separator(separator))
     })

@@ -69,6 +69,19 @@ pub(super) fn dimension(rank: usize, dim: i32) -> Result<usize> {
     }
 }
 
+/// The number of an item that the caller gives, from 0, of `count` that are called `items`.
+pub(super) fn position(number: i64, count: usize, argument: &str, items: &str) -> Result<usize> {
+    match usize::try_from(number) {
+        Ok(n) if n < count => Ok(n),
+        _ => bail!(Bounds, "the argument `{argument}` is {number}, expected 0 or more and less than {count}, the number of {items}"),
+    }
+}
+
+/// How many items there are in a list that the caller gives.
+pub(super) fn item_count(count: i64) -> Result<usize> {
+    usize::try_from(count).map_err(|_| err!(Argument, "the argument `count` is {count}, expected at least 0"))
+}
+
 /// Lengths or extents that the caller gives: none smaller than `least`.
 ///
 /// # Safety

@@ -40,10 +40,10 @@ pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidated_check(
     group: *const ozarr_group,
-    current: *mut bool,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
+    current: *mut bool,
 ) -> ozarr_status {
     entry!("ozarr_group_consolidated_check", {
         not_null(current, "current")?;

@@ -217,7 +217,7 @@ static int spec_command(char **w) {
     }
     if (!strcmp(c, "order")) return ozarr_spec_set_order(spec, w[1][0] == 'F' ? OZARR_ORDER_F : OZARR_ORDER_C) != OZARR_OK;
     if (!strcmp(c, "big")) return ozarr_spec_set_big_endian(spec, w[1][0] == '1') != OZARR_OK;
-    if (!strcmp(c, "separator")) return ozarr_spec_set_separator(spec, w[1][0]) != OZARR_OK;
+    if (!strcmp(c, "separator")) return ozarr_spec_set_separator(spec, w[1]) != OZARR_OK;
     if (!strcmp(c, "compressor")) return ozarr_spec_set_compressor(spec, w[1], atoi(w[2])) != OZARR_OK;
     if (!strcmp(c, "codecs")) return ozarr_spec_set_member_json(spec, "codecs", w[1]) != OZARR_OK;
     if (!strcmp(c, "compressorjson")) return ozarr_spec_set_member_json(spec, "compressor", w[1]) != OZARR_OK;

@@ -129,13 +129,13 @@ function _layout(spec, what, size, o)
     o.inner_chunks === nothing || _check(ozarr_spec_set_inner_chunks(spec, _reversed(_each_dimension("inner_chunks", o.inner_chunks, _rank(size)))))
     if o.chunk_extents !== nothing
         dim, extents = o.chunk_extents
-        _check(ozarr_spec_set_chunk_extents(spec, _rank(size) - dim, length(extents), collect(Int64, extents)))
+        _check(ozarr_spec_set_chunk_extents(spec, _rank(size) - dim, collect(Int64, extents), length(extents)))
     end
     o.names === nothing || _with_texts([String(n) for n in reverse(collect(_each_dimension("names", o.names, _rank(size))))]) do list
         _check(ozarr_spec_set_dimension_names(spec, list))
     end
     o.order === nothing || _check(ozarr_spec_set_order(spec, _choice("order", o.order, (C = OZARR_ORDER_C, F = OZARR_ORDER_F))))
-    o.separator === nothing || _check(ozarr_spec_set_separator(spec, Char(only(string(o.separator)))))
+    o.separator === nothing || _check(ozarr_spec_set_separator(spec, string(o.separator)))
     o.big_endian === nothing || _check(ozarr_spec_set_big_endian(spec, o.big_endian))
     o.fill === nothing || _fill(spec, what, o.fill)
     o.attributes === nothing || _check(ozarr_spec_set_attributes_json(spec, json_text(o.attributes)))

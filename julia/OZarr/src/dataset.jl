@@ -36,7 +36,7 @@ Base.resize!(d::Dataset, name, length::Integer) = (_check(ozarr_dataset_resize_d
 
 "The dimensions as `name => length`, in the order of their definition."
 function dimensions(d::Dataset)
-    count = _number(out -> ozarr_dataset_dimension_count(d, out), Csize_t)
+    count = _number(out -> ozarr_dataset_dimension_count(d, out), Int64)
     length = Ref{Int64}(0)
     return [_text((buf, cap, len) -> ozarr_dataset_dimension(d, i, buf, cap, len, length)) => Int(length[]) for i in 0:Int(count)-1]
 end
@@ -50,7 +50,7 @@ end
 # ---- variables -----------------------------------------------------------------------------------------------------
 
 function _variables(d::Dataset)
-    count = _number(out -> ozarr_dataset_variable_count(d, out), Csize_t)
+    count = _number(out -> ozarr_dataset_variable_count(d, out), Int64)
     coordinate = Ref(false)
     return [_text((buf, cap, len) -> ozarr_dataset_variable(d, i, buf, cap, len, coordinate)) => coordinate[] for i in 0:Int(count)-1]
 end

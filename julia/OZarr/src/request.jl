@@ -59,10 +59,10 @@ Base.close(r::Request) = _release(r, ozarr_request_free)
 _with_requests(use, requests) = GC.@preserve requests use(length(requests), Ptr{Cvoid}[Base.unsafe_convert(Ptr{Cvoid}, r) for r in requests])
 
 "Waits until all requests are done; the first error is an exception."
-wait_all(requests; seconds::Real = -1) = _with_requests((n, list) -> _check(ozarr_requests_wait_all(n, list, seconds, C_NULL)), requests)
+wait_all(requests; seconds::Real = -1) = _with_requests((n, list) -> _check(ozarr_requests_wait_all(list, n, seconds, C_NULL)), requests)
 "Waits until one of the requests is done, and gives its index; the request's own error is an exception."
 wait_any(requests; seconds::Real = -1) =
-    Int(_number(out -> _with_requests((n, list) -> ozarr_requests_wait_any(n, list, seconds, out), requests), Int64)) + 1
+    Int(_number(out -> _with_requests((n, list) -> ozarr_requests_wait_any(list, n, seconds, out), requests), Int64)) + 1
 
 "Ends the library's threads, after all requests; they are started anew where they are needed."
 shutdown() = _check(ozarr_shutdown())

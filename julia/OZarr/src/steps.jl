@@ -65,6 +65,5 @@ published(a::Appender) = Int(_number(out -> ozarr_appender_position(a, C_NULL, o
 Waits until dimension `dim` is longer than `beyond`, and gives its length; an error of the status `OZARR_ERR_TIMEOUT` after `seconds`.
 """
 function wait_growth(z::ZArray{T,N}, beyond::Integer; dim::Integer = N, seconds::Real = -1) where {T,N}
-    limit = seconds < 0 ? typemax(Int64) : round(Int64, 1000 * seconds)
-    return Int(_number(out -> ozarr_array_wait_growth(z, _dimension(z, dim), beyond, limit, out), Int64))
+    return Int(_number(out -> ozarr_array_wait_growth(z, _dimension(z, dim), beyond, seconds, out), Int64))
 end

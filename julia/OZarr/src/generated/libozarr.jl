@@ -338,8 +338,8 @@ end
 struct ozarr_byte_range
     kind::Int32
     reserved::Int32
-    offset::UInt64
-    size::UInt64
+    offset::Int64
+    size::Int64
 end
 @inline ozarr_byte_range(; kind = 0, reserved = 0, offset = 0, size = 0) =
     ozarr_byte_range(kind, reserved, offset, size)
@@ -349,7 +349,7 @@ struct ozarr_store_table
     flags::UInt32
     reserved::Int32
     name::Cstring
-    context::Ptr{Cvoid}
+    user::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
     get::Ptr{Cvoid}
     get_ranges::Ptr{Cvoid}
@@ -362,34 +362,34 @@ struct ozarr_store_table
     list_dir::Ptr{Cvoid}
     flush::Ptr{Cvoid}
 end
-@inline ozarr_store_table(; struct_size = sizeof(ozarr_store_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, get = C_NULL, get_ranges = C_NULL, start_get_ranges = C_NULL, put = C_NULL, put_if = C_NULL, erase = C_NULL, erase_prefix = C_NULL, list = C_NULL, list_dir = C_NULL, flush = C_NULL) =
-    ozarr_store_table(struct_size, flags, reserved, name, context, destroy, get, get_ranges, start_get_ranges, put, put_if, erase, erase_prefix, list, list_dir, flush)
+@inline ozarr_store_table(; struct_size = sizeof(ozarr_store_table), flags = 0, reserved = 0, name = Cstring(C_NULL), user = C_NULL, destroy = C_NULL, get = C_NULL, get_ranges = C_NULL, start_get_ranges = C_NULL, put = C_NULL, put_if = C_NULL, erase = C_NULL, erase_prefix = C_NULL, list = C_NULL, list_dir = C_NULL, flush = C_NULL) =
+    ozarr_store_table(struct_size, flags, reserved, name, user, destroy, get, get_ranges, start_get_ranges, put, put_if, erase, erase_prefix, list, list_dir, flush)
 
 struct ozarr_transformer_table
     struct_size::Csize_t
     flags::UInt32
     reserved::Int32
     name::Cstring
-    context::Ptr{Cvoid}
+    user::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
     open::Ptr{Cvoid}
 end
-@inline ozarr_transformer_table(; struct_size = sizeof(ozarr_transformer_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, open = C_NULL) =
-    ozarr_transformer_table(struct_size, flags, reserved, name, context, destroy, open)
+@inline ozarr_transformer_table(; struct_size = sizeof(ozarr_transformer_table), flags = 0, reserved = 0, name = Cstring(C_NULL), user = C_NULL, destroy = C_NULL, open = C_NULL) =
+    ozarr_transformer_table(struct_size, flags, reserved, name, user, destroy, open)
 
 struct ozarr_key_encoding_table
     struct_size::Csize_t
     flags::UInt32
     reserved::Int32
     name::Cstring
-    context::Ptr{Cvoid}
+    user::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
     check::Ptr{Cvoid}
     encode::Ptr{Cvoid}
     decode::Ptr{Cvoid}
 end
-@inline ozarr_key_encoding_table(; struct_size = sizeof(ozarr_key_encoding_table), flags = 0, reserved = 0, name = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, check = C_NULL, encode = C_NULL, decode = C_NULL) =
-    ozarr_key_encoding_table(struct_size, flags, reserved, name, context, destroy, check, encode, decode)
+@inline ozarr_key_encoding_table(; struct_size = sizeof(ozarr_key_encoding_table), flags = 0, reserved = 0, name = Cstring(C_NULL), user = C_NULL, destroy = C_NULL, check = C_NULL, encode = C_NULL, decode = C_NULL) =
+    ozarr_key_encoding_table(struct_size, flags, reserved, name, user, destroy, check, encode, decode)
 
 struct ozarr_codec_table
     struct_size::Csize_t
@@ -397,7 +397,7 @@ struct ozarr_codec_table
     kind::Int32
     name::Cstring
     id::Cstring
-    context::Ptr{Cvoid}
+    user::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
     open::Ptr{Cvoid}
     close::Ptr{Cvoid}
@@ -405,8 +405,8 @@ struct ozarr_codec_table
     encode::Ptr{Cvoid}
     decode::Ptr{Cvoid}
 end
-@inline ozarr_codec_table(; struct_size = sizeof(ozarr_codec_table), flags = 0, kind = 0, name = Cstring(C_NULL), id = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, open = C_NULL, close = C_NULL, encoded_size = C_NULL, encode = C_NULL, decode = C_NULL) =
-    ozarr_codec_table(struct_size, flags, kind, name, id, context, destroy, open, close, encoded_size, encode, decode)
+@inline ozarr_codec_table(; struct_size = sizeof(ozarr_codec_table), flags = 0, kind = 0, name = Cstring(C_NULL), id = Cstring(C_NULL), user = C_NULL, destroy = C_NULL, open = C_NULL, close = C_NULL, encoded_size = C_NULL, encode = C_NULL, decode = C_NULL) =
+    ozarr_codec_table(struct_size, flags, kind, name, id, user, destroy, open, close, encoded_size, encode, decode)
 
 struct ozarr_dtype_table
     struct_size::Csize_t
@@ -415,15 +415,15 @@ struct ozarr_dtype_table
     item_size::Csize_t
     name::Cstring
     name_v2::Cstring
-    context::Ptr{Cvoid}
+    user::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
     encode::Ptr{Cvoid}
     decode::Ptr{Cvoid}
     fill_from_json::Ptr{Cvoid}
     fill_to_json::Ptr{Cvoid}
 end
-@inline ozarr_dtype_table(; struct_size = sizeof(ozarr_dtype_table), flags = 0, type_ = 0, item_size = 0, name = Cstring(C_NULL), name_v2 = Cstring(C_NULL), context = C_NULL, destroy = C_NULL, encode = C_NULL, decode = C_NULL, fill_from_json = C_NULL, fill_to_json = C_NULL) =
-    ozarr_dtype_table(struct_size, flags, type_, item_size, name, name_v2, context, destroy, encode, decode, fill_from_json, fill_to_json)
+@inline ozarr_dtype_table(; struct_size = sizeof(ozarr_dtype_table), flags = 0, type_ = 0, item_size = 0, name = Cstring(C_NULL), name_v2 = Cstring(C_NULL), user = C_NULL, destroy = C_NULL, encode = C_NULL, decode = C_NULL, fill_from_json = C_NULL, fill_to_json = C_NULL) =
+    ozarr_dtype_table(struct_size, flags, type_, item_size, name, name_v2, user, destroy, encode, decode, fill_from_json, fill_to_json)
 
 @c_function ozarr_status_name(status::Int32)::Cstring
 @c_function ozarr_last_error()::Cstring
@@ -515,7 +515,7 @@ end
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
-@c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, extents::Ptr{Int64}, count::Int64)::Int32
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_type(spec::Ptr{Cvoid}, type_::Int32)::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
@@ -524,7 +524,7 @@ end
 @c_function ozarr_spec_set_dimension_names(spec::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_spec_set_order(spec::Ptr{Cvoid}, order::Int32)::Int32
 @c_function ozarr_spec_set_big_endian(spec::Ptr{Cvoid}, big::Bool)::Int32
-@c_function ozarr_spec_set_separator(spec::Ptr{Cvoid}, separator::Cchar)::Int32
+@c_function ozarr_spec_set_separator(spec::Ptr{Cvoid}, separator::Cstring)::Int32
 @c_function ozarr_spec_set_compressor(spec::Ptr{Cvoid}, name::Cstring, level::Int32)::Int32
 @c_function ozarr_spec_set_shuffle(spec::Ptr{Cvoid}, shuffle::Int32)::Int32
 @c_function ozarr_spec_set_keep_bits(spec::Ptr{Cvoid}, bits::Int32)::Int32
@@ -537,7 +537,7 @@ end
 @c_function ozarr_spec_new_ex(type_::Int32, rank::Int32, shape::Ptr{Int64}, layout::Ptr{ozarr_layout}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_parse(text::Cstring, format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_of(type_::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dtype_chars(size::Csize_t, pad::Cchar, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_chars(size::Csize_t, pad::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_struct(size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_add_field(dtype::Ptr{Cvoid}, name::Cstring, offset::Csize_t, field::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64})::Int32
 @c_function ozarr_dtype_free(dtype::Ptr{Cvoid})::Cvoid
@@ -550,16 +550,16 @@ end
 @c_function ozarr_dataset_open_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
 @c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
-@c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
+@c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
 @c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64}, longest::Ptr{Int64})::Int32
 @c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, chunk::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, chunk::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
-@c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
+@c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
 @c_function ozarr_dataset_open_variable(dataset::Ptr{Cvoid}, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_close(dataset::Ptr{Cvoid})::Int32
 @c_function ozarr_dataset_free(dataset::Ptr{Cvoid})::Cvoid
@@ -585,7 +585,7 @@ end
 @c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
 @c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
@@ -600,8 +600,8 @@ end
 @c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
 @c_function ozarr_request_get_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
 @c_function ozarr_request_error(request::Ptr{Cvoid}, info::Ptr{ozarr_error_info})::Int32
-@c_function ozarr_requests_wait_all(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, statuses::Ptr{Int32})::Int32
-@c_function ozarr_requests_wait_any(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, index::Ptr{Int64})::Int32
+@c_function ozarr_requests_wait_all(requests::Ptr{Ptr{Cvoid}}, count::Int64, seconds::Cdouble, statuses::Ptr{Int32})::Int32
+@c_function ozarr_requests_wait_any(requests::Ptr{Ptr{Cvoid}}, count::Int64, seconds::Cdouble, index::Ptr{Int64})::Int32
 @c_function ozarr_shutdown()::Int32
 @c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -617,7 +617,7 @@ end
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
-@c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, current::Ptr{Bool})::Int32
 @c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
 @c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
@@ -626,10 +626,10 @@ end
 @c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
-@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
-@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
-@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_read_many(entries::Ptr{ozarr_batch_entry}, count::Int64)::Int32
+@c_function ozarr_write_many(entries::Ptr{ozarr_batch_entry}, count::Int64)::Int32
+@c_function ozarr_iread_many(entries::Ptr{ozarr_batch_entry}, count::Int64, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iwrite_many(entries::Ptr{ozarr_batch_entry}, count::Int64, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
 @c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
 @c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
@@ -651,18 +651,18 @@ end
 @c_function ozarr_dtype_equal(dtype::Ptr{Cvoid}, other::Ptr{Cvoid}, equal::Ptr{Bool})::Int32
 @c_function ozarr_dtype_name(dtype::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_to_json(dtype::Ptr{Cvoid}, format::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_field_count(dtype::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_field_index(dtype::Ptr{Cvoid}, name::Cstring, index::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_field_name(dtype::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Csize_t, offset::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_copy_field_dtype(dtype::Ptr{Cvoid}, index::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Csize_t, shape::Ptr{Int64}, cap::Csize_t, rank::Ptr{Int32})::Int32
+@c_function ozarr_dtype_field_count(dtype::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_dtype_field_index(dtype::Ptr{Cvoid}, name::Cstring, index::Ptr{Int64})::Int32
+@c_function ozarr_dtype_field_name(dtype::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Int64, offset::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_copy_field_dtype(dtype::Ptr{Cvoid}, index::Int64, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Int64, shape::Ptr{Int64}, cap::Int64, rank::Ptr{Int32})::Int32
 @c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_scalar_from_json(dtype::Ptr{Cvoid}, format::Int32, json::Cstring, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
 @c_function ozarr_array_list_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
@@ -690,30 +690,30 @@ end
 @c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_nc_version(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nc_dimension_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nc_dimension(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64}, unlimited::Ptr{Bool})::Int32
+@c_function ozarr_group_nc_dimension_count(group::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_group_nc_dimension(group::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64}, unlimited::Ptr{Bool})::Int32
 @c_function ozarr_group_nc_define_dimension(group::Ptr{Cvoid}, name::Cstring, length::Int64, unlimited::Bool)::Int32
 @c_function ozarr_array_nc_is_scalar(array::Ptr{Cvoid}, scalar::Ptr{Bool})::Int32
 @c_function ozarr_array_nc_type(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_attr_nc_type(node::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Csize_t, levels::Ptr{Csize_t}, axes::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, room::Csize_t, scale::Ptr{Cdouble}, translation::Ptr{Cdouble})::Int32
-@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Int64, levels::Ptr{Int64}, axes::Ptr{Int64})::Int32
+@c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Int64, level::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Int64, level::Int64, scale::Ptr{Cdouble}, translation::Ptr{Cdouble}, cap::Int64)::Int32
+@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_from_table(context::Ptr{Cvoid}, table::Ptr{ozarr_store_table}, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_answer_put(answer::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_answer_room(answer::Ptr{Cvoid}, size::Csize_t, data::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_answer_version(answer::Ptr{Cvoid}, version::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_answer_size(answer::Ptr{Cvoid}, size::UInt64)::Int32
+@c_function ozarr_answer_size(answer::Ptr{Cvoid}, size::Int64)::Int32
 @c_function ozarr_answer_done(answer::Ptr{Cvoid}, status::Int32)::Int32
 @c_function ozarr_keys_add(keys::Ptr{Cvoid}, key::Cstring)::Int32
 @c_function ozarr_register_key_encoding(table::Ptr{ozarr_key_encoding_table})::Int32
 @c_function ozarr_register_transformer(table::Ptr{ozarr_transformer_table})::Int32
-@c_function ozarr_register_member(name::Cstring, flags::UInt32, check::Ptr{Cvoid}, context::Ptr{Cvoid}, destroy::Ptr{Cvoid})::Int32
+@c_function ozarr_register_member(name::Cstring, flags::UInt32, check::Ptr{Cvoid}, user::Ptr{Cvoid}, destroy::Ptr{Cvoid})::Int32
 @c_function ozarr_unregister(extension::Int32, name::Cstring)::Int32
 @c_function ozarr_register_codec(table::Ptr{ozarr_codec_table})::Int32
 @c_function ozarr_register_dtype(table::Ptr{ozarr_dtype_table})::Int32
