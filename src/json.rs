@@ -3,24 +3,26 @@
 //! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and
 //! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written as that text.
 
+mod convert;
 mod read;
 mod scan;
 mod spellings;
 pub mod splice;
 mod value;
+mod write;
 
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
+pub(crate) use convert::json;
 use scan::string_end;
 use spellings::TOKENS;
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fmt::Write;
-pub(crate) use value::json;
 pub use value::{List, Map, Number, Text, Value};
-
-/// The most bytes of a value that a message shows.
-pub(crate) const BRIEF: usize = 40;
+#[cfg(test)]
+pub(crate) use write::BRIEF;
+pub use write::{brief, to_compact, to_text, to_text_within};
+use write::{indent, quoted};
 
 /// What some editors put in front of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -28,8 +30,6 @@ pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
 /// The most repeated names that are reported.
 const REPEATED: usize = 8;
-/// The widest list that is printed on one line, in bytes.
-const LINE: usize = 100;
 
 /// Reads a document of at most `max` bytes: a byte-order mark is skipped, bare `NaN` and `Infinity` are numbers,
 /// nesting is limited to 127 levels.
@@ -160,88 +160,6 @@ pub fn has_non_finite(value: &Value) -> bool {
     }
 }
 
-/// Returns the text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
-pub fn to_text(value: &Value) -> String {
-    to_text_within(value, 0)
-}
-
-/// Returns the text of a value like [`to_text`], its lines indented for a place `depth` levels deep in another text.
-pub fn to_text_within(value: &Value, depth: usize) -> String {
-    let mut out = String::new();
-    write(&mut out, value, depth);
-    out
-}
-
-/// Returns the shortest text of a value.
-pub fn to_compact(value: &Value) -> String {
-    value.to_string()
-}
-
-fn push_compact(out: &mut String, value: &Value) {
-    // Writing to a `String` cannot fail.
-    let _ = write!(out, "{value}");
-}
-
-fn write(out: &mut String, value: &Value, depth: usize) {
-    match value {
-        Value::Array(items) if !items.is_empty() => match one_line(items) {
-            Some(line) => out.push_str(&line),
-            None => write_items(out, ['[', ']'], items.iter().map(|v| (None, v)), depth),
-        },
-        Value::Object(members) if !members.is_empty() => {
-            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth);
-        }
-        scalar_or_empty => push_compact(out, scalar_or_empty),
-    }
-}
-
-/// Returns a list on one line, as `[1, 2, 3]`, or `None` if it is long or has items that are lists or objects.
-fn one_line(items: &[Value]) -> Option<String> {
-    let mut line = String::from("[");
-    for (i, item) in items.iter().enumerate() {
-        if item.is_array() || item.is_object() || line.len() > LINE {
-            return None;
-        }
-        line.push_str(if i > 0 { ", " } else { "" });
-        push_compact(&mut line, item);
-    }
-    line.push(']');
-    (line.len() <= LINE).then_some(line)
-}
-
-fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a Text>, &'a Value)>, depth: usize) {
-    out.push(brackets[0]);
-    for (i, (name, value)) in items.enumerate() {
-        out.push_str(if i > 0 { ",\n" } else { "\n" });
-        indent(out, depth + 1);
-        if let Some(name) = name {
-            push_string(out, name);
-            out.push_str(": ");
-        }
-        write(out, value, depth + 1);
-    }
-    out.push('\n');
-    indent(out, depth);
-    out.push(brackets[1]);
-}
-
-/// Returns `text` as a JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    push_string(&mut out, text);
-    out
-}
-
-/// Appends `text` as a JSON string.
-fn push_string(out: &mut String, text: &str) {
-    // Writing to a `String` cannot fail.
-    let _ = value::write_string(out, text);
-}
-
-fn indent(out: &mut String, depth: usize) {
-    out.extend(std::iter::repeat_n("  ", depth));
-}
-
 /// Returns an integer of 0 or more, exact to 2^64 − 1; `2.0` and `1e3` are errors.
 pub fn get_u64(value: &Value) -> Result<u64> {
     value.as_u64().ok_or_else(|| err!(Metadata, "found {}, expected an integer from 0 to {}", brief(value), u64::MAX))
@@ -263,26 +181,6 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
 /// Returns the member `name`, or an error that names the missing field.
 pub fn member<'a>(object: &'a Map, name: &str) -> Result<&'a Value> {
     object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
-}
-
-/// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
-pub fn brief(value: &Value) -> String {
-    /// Keeps what fits and stops the writer then, so that a huge value is not written out for a message.
-    struct Cut(String);
-    impl Write for Cut {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.extend(text.chars().take(BRIEF + 1));
-            if self.0.len() > BRIEF { Err(std::fmt::Error) } else { Ok(()) }
-        }
-    }
-    let mut cut = Cut(String::new());
-    let whole = write!(cut, "{value}").is_ok();
-    let text = cut.0;
-    if whole {
-        return text;
-    }
-    let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
-    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]

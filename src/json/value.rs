@@ -5,9 +5,7 @@
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::{self, Debug, Display, Formatter, Write};
 use std::ops::{Deref, Index};
 use std::sync::{Arc, OnceLock};
 
@@ -76,12 +74,6 @@ impl Number {
     }
 }
 
-impl Display for Number {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// The items of a list. Copies share them.
 #[derive(Clone, Default, PartialEq)]
 pub struct List(Option<Arc<[Value]>>);
@@ -132,8 +124,6 @@ pub struct Map(Option<Arc<Members>>);
 #[derive(Default)]
 struct Members {
     list: MemberList,
-    /// A few bits of each of the first names.
-    marks: [u8; FEW],
     /// The index of each name, built when a name is first looked up in an object with more than `FEW` members.
     places: OnceLock<HashMap<Text, usize>>,
 }
@@ -141,39 +131,19 @@ struct Members {
 /// The members of an extension (name and configuration) fit in one allocation with their reference counter.
 pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 
-/// Up to this many names are searched one by one, by their marks.
+/// Up to this many names are searched one by one.
 const FEW: usize = 24;
-
-/// A few bits in which most names of a document differ.
-fn mark(name: &str) -> u8 {
-    let bytes = name.as_bytes();
-    let (first, last) = (bytes.first().map_or(0, |b| *b), bytes.last().map_or(0, |b| *b));
-    (first.wrapping_mul(5) ^ last).wrapping_add((bytes.len() as u8).wrapping_mul(29))
-}
 
 impl Clone for Members {
     fn clone(&self) -> Members {
-        Members { list: self.list.clone(), marks: self.marks, places: OnceLock::new() }
+        Members { list: self.list.clone(), places: OnceLock::new() }
     }
 }
 
 impl Members {
-    fn of(list: MemberList) -> Members {
-        let mut members = Members { list, ..Members::default() };
-        members.mark_all();
-        members
-    }
-
-    /// Recomputes the marks and drops the index of names, after the names have changed.
-    fn mark_all(&mut self) {
-        self.places.take();
-        self.marks.iter_mut().zip(&self.list).for_each(|(own, (name, _))| *own = mark(name));
-    }
-
     fn position(&self, name: &str) -> Option<usize> {
-        if let Some(marks) = self.marks.get(..self.list.len()) {
-            let wanted = mark(name);
-            return marks.iter().zip(self.list.as_slice()).position(|(own, (other, _))| *own == wanted && other == name);
+        if self.list.len() <= FEW {
+            return self.list.iter().position(|(other, _)| other == name);
         }
         // Of a name that occurs twice, the first index remains.
         let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
@@ -182,16 +152,7 @@ impl Members {
 
     /// Returns whether any name occurs more than once.
     fn is_repeating(&self) -> bool {
-        // A mark that is new needs no look.
-        let mut seen = [0u128; 2];
-        let mut is_new = |name: &str| {
-            let mark = mark(name);
-            let (half, bit) = (usize::from(mark >> 7), 1 << (mark & 127));
-            let is_new = seen[half] & bit == 0;
-            seen[half] |= bit;
-            is_new
-        };
-        self.list.iter().enumerate().any(|(i, (name, _))| !is_new(name) && self.position(name) != Some(i))
+        self.list.iter().enumerate().any(|(i, (name, _))| self.position(name) != Some(i))
     }
 
     fn insert(&mut self, name: Text, value: Value) -> Option<Value> {
@@ -200,9 +161,6 @@ impl Members {
             None => {
                 if let Some(places) = self.places.get_mut() {
                     places.insert(name.clone(), self.list.len());
-                }
-                if let Some(own) = self.marks.get_mut(self.list.len()) {
-                    *own = mark(&name);
                 }
                 self.list.push((name, value));
                 None
@@ -222,7 +180,7 @@ impl Map {
         if list.is_empty() {
             return Map(None);
         }
-        let members = Members::of(list);
+        let members = Members { list, places: OnceLock::new() };
         if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
     }
 
@@ -271,7 +229,7 @@ impl Map {
         let i = self.0.as_ref()?.position(name)?;
         let members = self.members();
         let (_, value) = members.list.remove(i);
-        members.mark_all();
+        members.places.take();
         Some(value)
     }
 
@@ -280,7 +238,7 @@ impl Map {
         if !self.is_empty() {
             let members = self.members();
             members.list.retain(|(name, value)| keep(name, value));
-            members.mark_all();
+            members.places.take();
         }
     }
 
@@ -297,11 +255,6 @@ impl Map {
     /// The values of the members in their order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
         self.list().iter().map(|(_, value)| value)
-    }
-
-    /// The values of the members in their order, to be changed.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.0.as_mut().map(Arc::make_mut).into_iter().flat_map(|members| members.list.iter_mut().map(|(_, value)| value))
     }
 }
 
@@ -451,207 +404,6 @@ impl Index<usize> for Value {
     }
 }
 
-macro_rules! from_integers {
-    ($($t:ty)*) => { $(impl From<$t> for Value {
-        fn from(value: $t) -> Value {
-            Value::Number(Number(smol_str::format_smolstr!("{value}")))
-        }
-    })* }
-}
-from_integers!(u8 u16 u32 u64 usize i8 i16 i32 i64);
-
-impl From<f64> for Value {
-    /// `null` where it is not finite.
-    fn from(value: f64) -> Value {
-        Number::from_f64(value).map_or(Value::Null, Value::Number)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Value {
-        Value::Bool(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Value {
-        Value::String(value.into())
-    }
-}
-
-impl From<Cow<'_, str>> for Value {
-    fn from(value: Cow<'_, str>) -> Value {
-        Value::String(value.into())
-    }
-}
-
-impl From<Text> for Value {
-    fn from(value: Text) -> Value {
-        Value::String(value)
-    }
-}
-
-impl<T: Into<Value>> From<Option<T>> for Value {
-    /// Converts `None` to `null`.
-    fn from(value: Option<T>) -> Value {
-        value.map_or(Value::Null, T::into)
-    }
-}
-
-impl From<String> for Value {
-    fn from(value: String) -> Value {
-        Value::String(value.into())
-    }
-}
-
-impl<T: Into<Value>> From<Vec<T>> for Value {
-    fn from(items: Vec<T>) -> Value {
-        items.into_iter().collect()
-    }
-}
-
-impl<T: Into<Value> + Clone> From<&[T]> for Value {
-    fn from(items: &[T]) -> Value {
-        items.iter().cloned().collect()
-    }
-}
-
-impl From<Map> for Value {
-    fn from(members: Map) -> Value {
-        Value::Object(members)
-    }
-}
-
-impl<T: Into<Value>> FromIterator<T> for Value {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Value {
-        Value::Array(items.into_iter().map(T::into).collect())
-    }
-}
-
-impl PartialEq<str> for Value {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str() == Some(other)
-    }
-}
-
-impl PartialEq<&str> for Value {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == Some(other)
-    }
-}
-
-/// The shortest text of a value.
-impl Display for Value {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Null => f.write_str("null"),
-            Value::Bool(is_true) => Display::fmt(is_true, f),
-            Value::Number(number) => f.write_str(number.as_str()),
-            Value::String(text) => write_string(f, text),
-            Value::Array(items) => {
-                f.write_char('[')?;
-                for (i, item) in items.iter().enumerate() {
-                    f.write_str(if i > 0 { "," } else { "" })?;
-                    Display::fmt(item, f)?;
-                }
-                f.write_char(']')
-            }
-            Value::Object(members) => {
-                f.write_char('{')?;
-                for (i, (name, value)) in members.iter().enumerate() {
-                    f.write_str(if i > 0 { "," } else { "" })?;
-                    write_string(f, name)?;
-                    f.write_char(':')?;
-                    Display::fmt(value, f)?;
-                }
-                f.write_char('}')
-            }
-        }
-    }
-}
-
-/// A string with its quotation marks.
-pub(super) fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
-    out.write_char('"')?;
-    let mut written = 0;
-    for (i, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
-        out.write_str(&text[written..i])?;
-        written = i + 1;
-        match byte {
-            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
-            b'\n' => out.write_str("\\n")?,
-            b'\r' => out.write_str("\\r")?,
-            b'\t' => out.write_str("\\t")?,
-            8 => out.write_str("\\b")?,
-            12 => out.write_str("\\f")?,
-            _ => write!(out, "\\u{byte:04x}")?,
-        }
-    }
-    out.write_str(&text[written..])?;
-    out.write_char('"')
-}
-
-impl Debug for Value {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Display::fmt(self, f)
-    }
-}
-
-impl Debug for Number {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Display::fmt(self, f)
-    }
-}
-
-impl Debug for List {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-impl Debug for Map {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-/// A value written as JSON, with expressions in it.
-macro_rules! json {
-    (null) => { $crate::json::Value::Null };
-    ([ $($items:tt)* ]) => {{
-        #[allow(unused_mut)]
-        let mut items: ::std::vec::Vec<$crate::json::Value> = ::std::vec::Vec::new();
-        $crate::json::json!(@items items $($items)*);
-        $crate::json::Value::Array(items.into())
-    }};
-    ({ $($members:tt)* }) => {{
-        #[allow(unused_mut)]
-        let mut members = $crate::json::Map::new();
-        $crate::json::json!(@members members $($members)*);
-        $crate::json::Value::Object(members)
-    }};
-    (@items $items:ident) => {};
-    (@items $items:ident $item:tt $(, $($rest:tt)*)?) => {
-        $items.extend([$crate::json::json!($item)]);
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@items $items:ident $item:expr $(, $($rest:tt)*)?) => {
-        $items.extend([$crate::json::Value::from($item)]);
-        $crate::json::json!(@items $items $($($rest)*)?);
-    };
-    (@members $members:ident) => {};
-    (@members $members:ident $name:tt : $value:tt $(, $($rest:tt)*)?) => {
-        $members.insert($name.into(), $crate::json::json!($value));
-        $crate::json::json!(@members $members $($($rest)*)?);
-    };
-    (@members $members:ident $name:tt : $value:expr $(, $($rest:tt)*)?) => {
-        $members.insert($name.into(), $crate::json::Value::from($value));
-        $crate::json::json!(@members $members $($($rest)*)?);
-    };
-    ($other:expr) => { $crate::json::Value::from($other) };
-}
-pub(crate) use json;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -671,7 +423,6 @@ mod tests {
         for names in [3, 20, 24, 25, 26, 60] {
             let (mut map, mut list) = (Map::new(), Vec::<(String, u64)>::new());
             for step in 0..2000 {
-                // Names of few marks, so that different names share a mark.
                 let name = format!("a{}z", random(names));
                 let at = list.iter().position(|(own, _)| *own == name);
                 assert_eq!(map.get(&name).and_then(Value::as_u64), at.map(|i| list[i].1));

@@ -1,0 +1,192 @@
+//! JSON written as text: compact, indented, or cut short for a message.
+
+use super::value::{List, Map, Number, Text, Value};
+use std::fmt::{self, Debug, Display, Formatter, Write};
+
+/// The most bytes of a value that a message shows.
+pub(crate) const BRIEF: usize = 40;
+/// The widest list that is printed on one line, in bytes.
+const LINE: usize = 100;
+
+/// Returns the text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
+pub fn to_text(value: &Value) -> String {
+    to_text_within(value, 0)
+}
+
+/// Returns the text of a value like [`to_text`], its lines indented for a place `depth` levels deep in another text.
+pub fn to_text_within(value: &Value, depth: usize) -> String {
+    let mut out = String::new();
+    write(&mut out, value, depth);
+    out
+}
+
+/// Returns the shortest text of a value.
+pub fn to_compact(value: &Value) -> String {
+    value.to_string()
+}
+
+fn push_compact(out: &mut String, value: &Value) {
+    // Writing to a `String` cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+fn write(out: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Array(items) if !items.is_empty() => match one_line(items) {
+            Some(line) => out.push_str(&line),
+            None => write_items(out, ['[', ']'], items.iter().map(|v| (None, v)), depth),
+        },
+        Value::Object(members) if !members.is_empty() => {
+            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth);
+        }
+        scalar_or_empty => push_compact(out, scalar_or_empty),
+    }
+}
+
+/// Returns a list on one line, as `[1, 2, 3]`, or `None` if it is long or has items that are lists or objects.
+fn one_line(items: &[Value]) -> Option<String> {
+    let mut line = String::from("[");
+    for (i, item) in items.iter().enumerate() {
+        if item.is_array() || item.is_object() || line.len() > LINE {
+            return None;
+        }
+        line.push_str(if i > 0 { ", " } else { "" });
+        push_compact(&mut line, item);
+    }
+    line.push(']');
+    (line.len() <= LINE).then_some(line)
+}
+
+fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a Text>, &'a Value)>, depth: usize) {
+    out.push(brackets[0]);
+    for (i, (name, value)) in items.enumerate() {
+        out.push_str(if i > 0 { ",\n" } else { "\n" });
+        indent(out, depth + 1);
+        if let Some(name) = name {
+            push_string(out, name);
+            out.push_str(": ");
+        }
+        write(out, value, depth + 1);
+    }
+    out.push('\n');
+    indent(out, depth);
+    out.push(brackets[1]);
+}
+
+/// Returns `text` as a JSON string.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    push_string(&mut out, text);
+    out
+}
+
+/// Appends `text` as a JSON string.
+fn push_string(out: &mut String, text: &str) {
+    // Writing to a `String` cannot fail.
+    let _ = write_string(out, text);
+}
+
+pub(super) fn indent(out: &mut String, depth: usize) {
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+/// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
+pub fn brief(value: &Value) -> String {
+    /// Keeps what fits and stops the writer then, so that a huge value is not written out for a message.
+    struct Cut(String);
+    impl Write for Cut {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.extend(text.chars().take(BRIEF + 1));
+            if self.0.len() > BRIEF { Err(std::fmt::Error) } else { Ok(()) }
+        }
+    }
+    let mut cut = Cut(String::new());
+    let whole = write!(cut, "{value}").is_ok();
+    let text = cut.0;
+    if whole {
+        return text;
+    }
+    let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// The shortest text of a value.
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(is_true) => Display::fmt(is_true, f),
+            Value::Number(number) => f.write_str(number.as_str()),
+            Value::String(text) => write_string(f, text),
+            Value::Array(items) => {
+                f.write_char('[')?;
+                for (i, item) in items.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    Display::fmt(item, f)?;
+                }
+                f.write_char(']')
+            }
+            Value::Object(members) => {
+                f.write_char('{')?;
+                for (i, (name, value)) in members.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    write_string(f, name)?;
+                    f.write_char(':')?;
+                    Display::fmt(value, f)?;
+                }
+                f.write_char('}')
+            }
+        }
+    }
+}
+
+impl Display for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A string with its quotation marks.
+fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
+    out.write_char('"')?;
+    let mut written = 0;
+    for (i, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+        out.write_str(&text[written..i])?;
+        written = i + 1;
+        match byte {
+            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
+            b'\n' => out.write_str("\\n")?,
+            b'\r' => out.write_str("\\r")?,
+            b'\t' => out.write_str("\\t")?,
+            8 => out.write_str("\\b")?,
+            12 => out.write_str("\\f")?,
+            _ => write!(out, "\\u{byte:04x}")?,
+        }
+    }
+    out.write_str(&text[written..])?;
+    out.write_char('"')
+}
+
+impl Debug for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+impl Debug for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+impl Debug for List {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Debug for Map {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
