@@ -1,7 +1,7 @@
 //! `ozarr consolidate`: the metadata of all nodes below a group in one document.
 
-use crate::failure::{Failure, Outcome};
-use crate::output::{one_line, print};
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::print;
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::Mode;

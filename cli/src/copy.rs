@@ -1,9 +1,9 @@
 //! `ozarr copy`: other chunks, shards, codecs, types and formats of the same elements.
 
 use crate::create::native_type;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, one_line};
 use crate::layout::{Layout, format, json_or_string};
-use crate::output::{line, one_line, progress};
+use crate::output::{line, progress};
 use crate::place::locate;
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;

@@ -1,6 +1,6 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
-use crate::output;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ impl Failure {
             Failure::Usage(message) => (message, 2),
         };
         // Nothing can be done about a standard error that is closed.
-        let _ = writeln!(io::stderr(), "ozarr: {}", output::one_line(&message));
+        let _ = writeln!(io::stderr(), "ozarr: {}", one_line(&message));
         ExitCode::from(status)
     }
 
@@ -45,4 +45,12 @@ impl From<ozarr::error::Error> for Failure {
     fn from(e: ozarr::error::Error) -> Failure {
         Failure::Error(e.to_string())
     }
+}
+
+/// A text without control characters: names and messages come from files, and must not speak to the terminal.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect::<String>().into()
 }

@@ -1,7 +1,7 @@
 //! `ozarr info`: what a node is.
 
-use crate::failure::{Failure, Outcome};
-use crate::output::{line, one_line, print};
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::{line, print};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::{Array, Attributes, Axis, Dialect, Format, Group, Map, Mode, NcDimension, Node, Value, json};

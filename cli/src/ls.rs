@@ -1,7 +1,7 @@
 //! `ozarr ls`: the nodes directly below a group.
 
-use crate::failure::Outcome;
-use crate::output::{line, one_line, print};
+use crate::failure::{Outcome, one_line};
+use crate::output::{line, print};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::{Group, Mode, Node, Value, json};

@@ -1,7 +1,7 @@
 //! `ozarr migrate`: Zarr v3 of what is v2, or a draft.
 
-use crate::failure::{Failure, Outcome};
-use crate::output::{line, one_line, progress};
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::{line, progress};
 use crate::place::locate;
 use clap::Args;
 use ozarr::node::{Mode, Store};

@@ -2,7 +2,6 @@
 
 use crate::failure::{Failure, Outcome};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 /// Prints text that may be long.
@@ -14,14 +13,6 @@ pub fn print(text: &str) -> Outcome {
 /// Prints a line.
 pub fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
-}
-
-/// A text without control characters: names and messages come from files, and must not speak to the terminal.
-pub fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect::<String>().into()
 }
 
 /// A bar on standard error that counts bytes, or things if `what` names them. Only where standard error is a terminal and

@@ -1,7 +1,7 @@
 //! `ozarr tree`: a group and all below it.
 
-use crate::failure::Outcome;
-use crate::output::{line, one_line, print};
+use crate::failure::{Outcome, one_line};
+use crate::output::{line, print};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::{Mode, Node};
