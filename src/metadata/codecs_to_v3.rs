@@ -8,8 +8,8 @@ use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::json::json;
 
-/// The place of a v2 codec in a v3 list, with the members that it keeps there; the others are dropped, as nothing is known to need them.
-enum Place {
+/// The position of a v2 codec in a v3 list, with the members that it keeps there; the others are dropped, as nothing is known to need them.
+enum Position {
     /// array→array, with the name of the member that says its type after it.
     Array(&'static [&'static str], Option<&'static str>),
     /// array→bytes.
@@ -18,8 +18,8 @@ enum Place {
     Bytes(&'static [&'static str]),
 }
 
-fn place(id: &str) -> Option<Place> {
-    use Place::*;
+fn position(id: &str) -> Option<Position> {
+    use Position::*;
     Some(match id {
         "astype" => Array(&["encode_dtype", "decode_dtype"], Some("encode_dtype")),
         "bitround" => Array(&["keepbits"], None),
@@ -97,12 +97,12 @@ impl List {
 
     fn codec(&mut self, codec: &Extension) -> Result<()> {
         let id = codec.name.as_str();
-        let Some(place) = place(id) else { bail!(Unsupported, "the codec {id:?} has no form in Zarr v3") };
-        let (Place::Array(members, _) | Place::Serial(members) | Place::Bytes(members)) = place;
+        let Some(position) = position(id) else { bail!(Unsupported, "the codec {id:?} has no form in Zarr v3") };
+        let (Position::Array(members, _) | Position::Serial(members) | Position::Bytes(members)) = position;
         let mut configuration = codec.configuration.clone();
         configuration.retain(|name, value| members.contains(&name.as_str()) && !(value.is_null() && name == "astype"));
-        match place {
-            Place::Array(_, after) => {
+        match position {
+            Position::Array(_, after) => {
                 if self.bytes {
                     bail!(Unsupported, "{id:?} behind a codec that makes bytes has no form in Zarr v3");
                 }
@@ -114,7 +114,7 @@ impl List {
                 };
                 self.push(&format!("numcodecs.{id}"), Value::Object(configuration));
             }
-            Place::Serial(_) => {
+            Position::Serial(_) => {
                 if self.bytes || (self.item.order == ByteOrder::Big && !self.item.data_type.is_variable()) {
                     bail!(Unsupported, "{id:?} behind a codec that makes bytes, or of big-endian elements, has no form in Zarr v3");
                 }
@@ -124,7 +124,7 @@ impl List {
                 self.push(&name, Value::Object(configuration));
                 self.item = ElementType::native(DataType::UInt8);
             }
-            Place::Bytes(_) => {
+            Position::Bytes(_) => {
                 if !self.bytes {
                     self.elements(self.item.data_type)?;
                 }

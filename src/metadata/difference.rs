@@ -5,7 +5,7 @@ use crate::counting;
 use crate::dtype::{DataType, parse_v3};
 
 impl ArrayMeta {
-    /// The first difference between this array, which is there, and the one that is wanted, in words; `None` if there is none.
+    /// The first difference between this array, which is there, and the one that is wanted, in words, or `None`.
     pub fn difference(&self, wanted: &ArrayMeta) -> Option<String> {
         let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a} instead of {b}"));
         // The form of v3 tells every bit.

@@ -24,7 +24,7 @@ const SUFFIX: &str = ".json";
 
 /// The entry point of a d0 hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct EntryPoint {
     /// `metadata_key_suffix`: how the keys of the nodes' documents end.
     pub suffix: String,
 }
@@ -34,9 +34,9 @@ pub fn is_entry(document: &Map) -> bool {
     document.get("zarr_format").and_then(Value::as_str).is_some_and(|s| s.starts_with(AUTHORITY))
 }
 
-impl Entry {
+impl EntryPoint {
     /// Reads an entry point. Other drafts than d0 are `Unsupported`, named.
-    pub fn from_document(document: &Map) -> Result<Entry> {
+    pub fn from_document(document: &Map) -> Result<EntryPoint> {
         let format = member(document, "zarr_format")?;
         let encoding = member(document, "metadata_encoding")?;
         check_format(format.as_str().unwrap_or_default(), encoding).map_err(|e| e.at_field("zarr_format"))?;
@@ -46,8 +46,8 @@ impl Entry {
         }
         check_extensions(document)?;
         match document.get("metadata_key_suffix") {
-            None => Ok(Entry { suffix: SUFFIX.into() }),
-            Some(Value::String(s)) if !s.contains('/') => Ok(Entry { suffix: s.to_string() }),
+            None => Ok(EntryPoint { suffix: SUFFIX.into() }),
+            Some(Value::String(s)) if !s.contains('/') => Ok(EntryPoint { suffix: s.to_string() }),
             Some(other) => Err(err!(Metadata, "found {}, expected the end of a name", brief(other)).at_field("metadata_key_suffix")),
         }
     }
@@ -450,13 +450,13 @@ mod tests {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 
-    fn entry(edit: &[(&str, &str)]) -> Result<Entry> {
+    fn entry(edit: &[(&str, &str)]) -> Result<EntryPoint> {
         let mut document = object(&format!(r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json"}}"#));
         for (name, value) in edit {
             document.insert((*name).into(), json::parse_text(value).unwrap());
         }
         assert!(is_entry(&document));
-        Entry::from_document(&document)
+        EntryPoint::from_document(&document)
     }
 
     /// The document with some members changed (`""`: gone).

@@ -3,7 +3,7 @@
 
 use super::document;
 use super::resize::{repeated, slab, undo};
-use super::state::State;
+use super::state::ArrayState;
 use super::{Array, path};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
@@ -49,21 +49,21 @@ struct Known {
     text: Vec<u8>,
     /// The byte range of the shape in `text`.
     shape: Range<usize>,
-    state: Arc<State>,
+    state: Arc<ArrayState>,
     /// The state before, which differs in the shape alone: the next one is made of it.
-    before: Option<Arc<State>>,
+    before: Option<Arc<ArrayState>>,
 }
 
 impl Known {
     /// `None` where more than the shape may change with the length: the listed extents of chunks.
-    fn new(text: Vec<u8>, state: Arc<State>) -> Option<Known> {
+    fn new(text: Vec<u8>, state: Arc<ArrayState>) -> Option<Known> {
         state.meta.grid.regular_shape()?;
         let shape = Object::document(&text, &[])?.place("shape")?;
         Some(Known { text, shape, state, before: None })
     }
 
     /// Puts another shape into the text, and gives the state that it says.
-    fn reshape(&mut self, shape: &[u64]) -> State {
+    fn reshape(&mut self, shape: &[u64]) -> ArrayState {
         let list = json::to_text_within(&number_list(shape), 1);
         let end = self.shape.start + list.len();
         self.text.splice(self.shape.clone(), list.into_bytes());
@@ -75,7 +75,7 @@ impl Known {
     }
 
     /// The array has that state from now on, and had the other one before.
-    fn follow(&mut self, state: Arc<State>, before: Arc<State>) {
+    fn follow(&mut self, state: Arc<ArrayState>, before: Arc<ArrayState>) {
         let old = std::mem::replace(&mut self.state, state);
         self.before = Arc::ptr_eq(&old, &before).then_some(before);
     }
@@ -263,7 +263,7 @@ impl Appender {
 
     /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
     /// another one has appended is not overwritten.
-    fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<State>) -> Result<()>) -> Result<()> {
+    fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
         let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
         let fresh = self.look()?;
@@ -278,7 +278,7 @@ impl Appender {
     }
 
     /// The array as its document says now.
-    fn look(&mut self) -> Result<Arc<State>> {
+    fn look(&mut self) -> Result<Arc<ArrayState>> {
         let (store, state) = (self.array.store(), self.array.state());
         // Another state: the handle was told something meanwhile.
         self.known.take_if(|known| !Arc::ptr_eq(&known.state, &state));
@@ -298,7 +298,7 @@ impl Appender {
     }
 
     /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.
-    fn publish(&mut self, end: u64, fresh: Arc<State>) -> Result<()> {
+    fn publish(&mut self, end: u64, fresh: Arc<ArrayState>) -> Result<()> {
         if end <= self.published {
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl Appender {
         engine::flush(&until, &self.kept, Some(&steps))
     }
 
-    fn publish_length(&mut self, end: u64, fresh: Arc<State>) -> Result<()> {
+    fn publish_length(&mut self, end: u64, fresh: Arc<ArrayState>) -> Result<()> {
         let shape = self.shape_of(end);
         // What fails is tried again with all of the document.
         match self.known.take() {

@@ -1,7 +1,7 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
-use super::state::{Handling, State, store_waiting};
+use super::state::{ArrayState, Handling, store_waiting};
 use super::stored::Stored;
 use super::{Attributes, Explanation, NodeKind, Spec, Store, lookup, path};
 use crate::codec::BoundChain;
@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open array. Clones share it.
 #[derive(Clone)]
-pub struct Array(Arc<Inner>);
+pub struct Array(Arc<ArrayInner>);
 
-struct Inner {
+struct ArrayInner {
     store: Store,
     path: String,
-    state: ForkPreserved<Arc<State>>,
+    state: ForkPreserved<Arc<ArrayState>>,
     attributes: Attributes,
     handling: ForkPreserved<Handling>,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
@@ -35,7 +35,7 @@ struct Inner {
     stats: Arc<Counters>,
 }
 
-impl Drop for Inner {
+impl Drop for ArrayInner {
     fn drop(&mut self) {
         // A thread of the pool may have the array a moment longer; the files are closed now.
         if let Ok(bound) = &self.state.read(Arc::clone).bound {
@@ -88,9 +88,9 @@ impl Array {
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect).of_elements(meta.data_type);
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
-        let state = ForkPreserved::new(Arc::new(State::new(store, &path, meta, &handling)?.counting(&stats)));
+        let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
         let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
-        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, handling, listed, stats })))
+        Ok(Array(Arc::new(ArrayInner { store: store.clone(), path, state, attributes, handling, listed, stats })))
     }
 
     /// The store.
@@ -388,19 +388,19 @@ impl Array {
     }
 
     /// Returns the current state.
-    pub(super) fn state(&self) -> Arc<State> {
+    pub(super) fn state(&self) -> Arc<ArrayState> {
         self.0.state.read(Arc::clone)
     }
 
     /// The state of a document that was just read or written.
-    pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<State> {
-        let state = State::new(&self.0.store, &self.0.path, meta, &self.0.handling.read(Handling::clone))?;
+    pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
+        let state = ArrayState::new(&self.0.store, &self.0.path, meta, &self.0.handling.read(Handling::clone))?;
         Ok(state.counting(&self.0.stats))
     }
 
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
     /// one before.
-    pub(super) fn set_state(&self, state: State) -> (Arc<State>, Arc<State>) {
+    pub(super) fn set_state(&self, state: ArrayState) -> (Arc<ArrayState>, Arc<ArrayState>) {
         if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if alike.difference(&state.meta).is_some() {

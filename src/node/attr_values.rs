@@ -12,14 +12,14 @@ use crate::metadata::Value;
 use crate::metadata::json::{self, Number, brief};
 
 /// What a number of an attribute is, in messages: `attribute "x" of t`, with `: element 1` in a list.
-struct Place<'a> {
+struct ValuePlace<'a> {
     attributes: &'a Attributes,
     name: &'a str,
     /// The index in the list; `None` where the attribute is no list.
     index: Option<usize>,
 }
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for ValuePlace<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "attribute {:?} of {}", self.name, self.attributes.name())?;
         self.index.map_or(Ok(()), |i| write!(f, ": element {i}"))
@@ -83,7 +83,7 @@ impl Attributes {
             let (all, size) = (items(value), element.size());
             let mut bytes = vec![0; all.len() * size];
             for (i, (item, out)) in all.iter().zip(bytes.chunks_exact_mut(size)).enumerate() {
-                let place = Place { attributes: self, name, index: value.is_array().then_some(i) };
+                let place = ValuePlace { attributes: self, name, index: value.is_array().then_some(i) };
                 store_number(item, element, out, &place)?;
             }
             Ok(bytes)
@@ -125,8 +125,9 @@ impl Attributes {
     /// Each is written so that it reads as that element again. NaN and infinities as for [`Attributes::set_f64`].
     pub fn set_numbers(&self, name: &str, element: DataType, bytes: &[u8], single: bool) -> Result<()> {
         check_type(element)?;
-        let one =
-            |(i, item): (usize, &[u8])| self.number_of(item, element, &Place { attributes: self, name, index: (!single).then_some(i) });
+        let one = |(i, item): (usize, &[u8])| {
+            self.number_of(item, element, &ValuePlace { attributes: self, name, index: (!single).then_some(i) })
+        };
         let mut values = bytes.chunks_exact(element.size()).enumerate().map(one);
         if single {
             return self.set(name, values.next().ok_or_else(|| err!(Argument, "found no number, expected one"))??);
@@ -141,7 +142,7 @@ impl Attributes {
     }
 
     /// Converts an element to the value that represents it.
-    fn number_of(&self, item: &[u8], element: DataType, place: &Place<'_>) -> Result<Value> {
+    fn number_of(&self, item: &[u8], element: DataType, place: &ValuePlace<'_>) -> Result<Value> {
         let Some(found) = number::Number::load(element, item) else { bail!(Internal, "{place} has no value") };
         let double = match found {
             number::Number::Int(n) => return Ok(if n < 0 { (n as i64).into() } else { (n as u64).into() }),
@@ -180,7 +181,7 @@ fn check_type(element: DataType) -> Result<()> {
 }
 
 /// Stores the number that a value is as an element.
-fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &Place<'_>) -> Result<()> {
+fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &ValuePlace<'_>) -> Result<()> {
     let wrong = |expected| err!(Type, "{place} is {}, expected {expected}", brief(value));
     let Value::Number(number) = value else { return Err(wrong("a number")) };
     let misfit = |why: String| -> Error { err!(Range, "{place} is {}, {why}", brief(value)) };

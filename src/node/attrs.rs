@@ -29,25 +29,25 @@ pub struct Attributes {
     pub(super) element: Option<DataType>,
     /// Whether [`Attributes::shown`] shows all of them.
     raw: AtomicBool,
-    state: ForkPreserved<State>,
+    state: ForkPreserved<AttributesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct AttributesState {
     /// As last read or published.
     current: Option<Arc<Map>>,
     /// Between `begin` and `commit`.
-    pending: Option<Pending>,
+    pending: Option<Uncommitted>,
 }
 
-struct Pending {
+struct Uncommitted {
     /// The attributes with the changes.
     view: Arc<Map>,
-    changes: Vec<Change>,
+    changes: Vec<AttributeChange>,
 }
 
 #[derive(Clone)]
-enum Change {
+enum AttributeChange {
     Set(String, Value),
     Erase(String),
     Replace(Map),
@@ -95,7 +95,7 @@ pub(super) fn is_integer(number: &Number) -> bool {
 impl Attributes {
     /// The attributes of a node; `None` where they are yet to be read.
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map>) -> Attributes {
-        let state = State { current: current.map(Arc::new), pending: None };
+        let state = AttributesState { current: current.map(Arc::new), pending: None };
         let (path, dialect, state) = (path.to_string(), Dialect::Final, ForkPreserved::new(state));
         Attributes { store: store.clone(), path, format, dialect, kind, element: None, raw: AtomicBool::new(false), state }
     }
@@ -173,17 +173,17 @@ impl Attributes {
         if name.is_empty() {
             bail!(Name, "the name of an attribute of {} is empty, expected at least one character", self.name());
         }
-        self.change(Change::Set(name.to_string(), value))
+        self.change(AttributeChange::Set(name.to_string(), value))
     }
 
     /// Removes one attribute; one that is not there is an error of kind `NotFound`.
     pub fn erase(&self, name: &str) -> Result<()> {
-        self.change(Change::Erase(name.to_string()))
+        self.change(AttributeChange::Erase(name.to_string()))
     }
 
     /// Replaces all attributes.
     pub fn replace(&self, all: Map) -> Result<()> {
-        self.change(Change::Replace(all))
+        self.change(AttributeChange::Replace(all))
     }
 
     /// From here on changes are collected; this handle sees them, the store does not.
@@ -195,7 +195,7 @@ impl Attributes {
             if state.pending.is_some() {
                 bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
             }
-            state.pending = Some(Pending { view, changes: Vec::new() });
+            state.pending = Some(Uncommitted { view, changes: Vec::new() });
             Ok(())
         })
     }
@@ -267,7 +267,7 @@ impl Attributes {
         self.state.read(|state| state.current.clone())
     }
 
-    fn change(&self, change: Change) -> Result<()> {
+    fn change(&self, change: AttributeChange) -> Result<()> {
         self.store.check_writable()?;
         self.check_depth(&change)?;
         self.check_numbers(&change)?;
@@ -296,11 +296,11 @@ impl Attributes {
     }
 
     /// Bare NaN and infinities of other writers stay; new ones must be allowed.
-    fn check_numbers(&self, change: &Change) -> Result<()> {
+    fn check_numbers(&self, change: &AttributeChange) -> Result<()> {
         let found = match change {
-            Change::Set(_, value) => json::has_non_finite(value),
-            Change::Replace(all) => all.values().any(json::has_non_finite),
-            Change::Erase(_) => false,
+            AttributeChange::Set(_, value) => json::has_non_finite(value),
+            AttributeChange::Replace(all) => all.values().any(json::has_non_finite),
+            AttributeChange::Erase(_) => false,
         };
         if found && !self.allows_non_finite() {
             return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
@@ -308,11 +308,11 @@ impl Attributes {
         Ok(())
     }
 
-    fn check_depth(&self, change: &Change) -> Result<()> {
+    fn check_depth(&self, change: &AttributeChange) -> Result<()> {
         let depth = match change {
-            Change::Set(_, value) => document::depth(value),
-            Change::Replace(all) => all.values().map(document::depth).max().unwrap_or(0),
-            Change::Erase(_) => 0,
+            AttributeChange::Set(_, value) => document::depth(value),
+            AttributeChange::Replace(all) => all.values().map(document::depth).max().unwrap_or(0),
+            AttributeChange::Erase(_) => 0,
         };
         if depth > MAX_DEPTH {
             bail!(Limit, "an attribute of {} has {depth} nested levels, the limit is {MAX_DEPTH}", self.name());
@@ -320,11 +320,11 @@ impl Attributes {
         Ok(())
     }
 
-    fn apply(&self, attributes: &mut Map, change: &Change) -> Result<()> {
+    fn apply(&self, attributes: &mut Map, change: &AttributeChange) -> Result<()> {
         match change {
-            Change::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
-            Change::Replace(all) => attributes.clone_from(all),
-            Change::Erase(name) => {
+            AttributeChange::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
+            AttributeChange::Replace(all) => attributes.clone_from(all),
+            AttributeChange::Erase(name) => {
                 if attributes.shift_remove(name).is_none() {
                     return Err(self.missing(attributes, name));
                 }
@@ -334,7 +334,7 @@ impl Attributes {
     }
 
     /// Applies changes to what is stored now, and stores that.
-    fn publish(&self, changes: &[Change]) -> Result<()> {
+    fn publish(&self, changes: &[AttributeChange]) -> Result<()> {
         self.dialect.refuse()?;
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);

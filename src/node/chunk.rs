@@ -30,7 +30,7 @@ pub struct Chunks {
 
 /// The shape of an array, and how it is cut, at one moment.
 struct Cutting {
-    state: Arc<super::state::State>,
+    state: Arc<super::state::ArrayState>,
     /// The extents of inner chunks; `None` where whole chunks are meant.
     inner: Option<Dims>,
 }
@@ -88,11 +88,6 @@ impl Array {
         let mut key = path::prefix(self.path());
         self.state().meta.keys.push(chunk.iter().copied(), &mut key);
         key
-    }
-
-    /// The number of chunks along each dimension, or of inner chunks, whether stored or not.
-    pub fn chunk_counts(&self, inner: bool) -> Result<Dims> {
-        Ok(Cutting::new(self, inner)?.counts())
     }
 
     /// The key of a chunk in the store.

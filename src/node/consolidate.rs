@@ -3,7 +3,7 @@
 
 use super::catalog::Catalog;
 use super::stored::Stored;
-use super::walk::{self, Found, Place, Wanted};
+use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
 use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
@@ -141,7 +141,7 @@ pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map> {
 /// All nodes of one version below a group, from their own documents.
 fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> {
     let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format) };
-    let all = walk::walk(store, Place::new(group, format, None).fresh(), wanted)?;
+    let all = walk::walk(store, ListedGroup::new(group, format, None).fresh(), wanted)?;
     if let Some(deep) = all.iter().find(|found| found.path.len() > MAX_KEY) {
         bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);
     }

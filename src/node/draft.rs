@@ -8,7 +8,7 @@ use super::{NodeKind, Store, path};
 use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
-use crate::metadata::draft::{self, Entry};
+use crate::metadata::draft::{self, EntryPoint};
 use crate::metadata::json::splice::Object;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
 use crate::store::get;
@@ -30,7 +30,7 @@ fn below(path: &str) -> String {
 }
 
 /// The entry point of the store's hierarchy, if that is one of a draft. Other drafts than d0 are an error that names them.
-pub(super) fn entry(store: &Store) -> Result<Option<Entry>> {
+pub(super) fn entry(store: &Store) -> Result<Option<EntryPoint>> {
     if store.is_no_draft() {
         return Ok(None);
     }
@@ -44,7 +44,7 @@ pub(super) fn entry(store: &Store) -> Result<Option<Entry>> {
         },
     };
     match document {
-        Some(document) => Entry::from_document(&document).map(Some).map_err(|e| e.at_key(v3::DOCUMENT)),
+        Some(document) => EntryPoint::from_document(&document).map(Some).map_err(|e| e.at_key(v3::DOCUMENT)),
         None => {
             store.set_no_draft();
             Ok(None)
@@ -69,7 +69,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
     }
 }
 
-fn find_in(store: &Store, entry: &Entry, path: &str) -> Result<Option<Stored>> {
+fn find_in(store: &Store, entry: &EntryPoint, path: &str) -> Result<Option<Stored>> {
     let as_of = store.changes();
     let stored = |kind, key, document| Stored {
         format: Format::V3,
@@ -106,7 +106,7 @@ fn has_nodes_below(store: &Store, path: &str) -> Result<bool> {
 
 /// The names of the nodes directly below one, sorted.
 pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
-    let Some(Entry { suffix }) = entry(store)? else { return Ok(Vec::new()) };
+    let Some(EntryPoint { suffix }) = entry(store)? else { return Ok(Vec::new()) };
     let listing = store.shared().list_dir(&below(path))?;
     let name = |key: &String| {
         let rest = key.strip_suffix(&suffix)?;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// An open group. Clones share it.
 #[derive(Clone)]
-pub struct Group(Arc<Inner>);
+pub struct Group(Arc<GroupInner>);
 
-struct Inner {
+struct GroupInner {
     store: Store,
     path: String,
     format: Format,
@@ -22,12 +22,12 @@ struct Inner {
     document: ForkPreserved<Arc<Map>>,
     attributes: Attributes,
     /// Consolidated metadata: its own, or those that it was found in.
-    catalog: ForkPreserved<Known>,
+    catalog: ForkPreserved<CatalogState>,
 }
 
 /// The consolidated metadata of a group, as far as they were read.
 #[derive(Clone)]
-enum Known {
+enum CatalogState {
     /// v2: nothing yet.
     NotYet,
     /// The catalog, or `None` if the group has no consolidated metadata.
@@ -39,11 +39,11 @@ pub struct Child {
     /// Its name, or its path relative to the group.
     pub name: String,
     /// Where its document is.
-    place: Option<Place>,
+    place: Option<UnreadChild>,
     seen: Once<Result<NodeKind>>,
 }
 
-struct Place {
+struct UnreadChild {
     store: Store,
     path: String,
     catalog: Option<Arc<Catalog>>,
@@ -59,7 +59,7 @@ impl Child {
 
     /// Makes a child that is known to have a document, or to be in consolidated metadata, and is not read yet.
     pub(super) fn unseen(name: String, store: &Store, path: String, catalog: &Option<Arc<Catalog>>) -> Child {
-        Child { name, place: Some(Place { store: store.clone(), path, catalog: catalog.clone() }), seen: Once::new() }
+        Child { name, place: Some(UnreadChild { store: store.clone(), path, catalog: catalog.clone() }), seen: Once::new() }
     }
 
     fn look(&self) -> &Result<NodeKind> {
@@ -80,10 +80,10 @@ impl Child {
     }
 }
 
-impl Place {
+impl UnreadChild {
     /// The kind of what is there, all of whose document can be understood.
     fn look(&self) -> Result<NodeKind> {
-        let Place { store, path, catalog } = self;
+        let UnreadChild { store, path, catalog } = self;
         let readable = |found: Stored| {
             let kind = found.kind;
             found.parse(store).map(|_| kind)
@@ -125,7 +125,7 @@ impl Group {
     /// A group whose consolidated metadata are given.
     pub(super) fn imported(store: &Store, path: String, found: Stored, catalog: Option<Arc<Catalog>>) -> Result<Group> {
         let group = Group::from_stored(store, path, found)?;
-        drop(group.0.catalog.replace(Known::All(catalog)));
+        drop(group.0.catalog.replace(CatalogState::All(catalog)));
         Ok(group)
     }
 
@@ -133,15 +133,15 @@ impl Group {
         let GroupMeta { format, dialect, document } = meta;
         let document = Arc::new(document);
         let (known, catalog) = match format {
-            Format::V2 => (attributes, Known::NotYet),
+            Format::V2 => (attributes, CatalogState::NotYet),
             Format::V3 => {
                 let known = v3::attributes(&document).cloned().unwrap_or_default();
-                (Some(known), Known::All(Catalog::of_v3(&path, &document, as_of)))
+                (Some(known), CatalogState::All(Catalog::of_v3(&path, &document, as_of)))
             }
         };
         let attributes = Attributes::new(store, &path, format, NodeKind::Group, known).of(dialect);
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
-        Group(Arc::new(Inner { store: store.clone(), path, format, dialect, document, attributes, catalog }))
+        Group(Arc::new(GroupInner { store: store.clone(), path, format, dialect, document, attributes, catalog }))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
@@ -240,7 +240,7 @@ impl Group {
         }
         self.0.attributes.renew(fresh.0.attributes.published().map(|all| (*all).clone()))?;
         drop(self.0.document.replace(fresh.0.document.read(Arc::clone)));
-        drop(self.0.catalog.replace(fresh.0.catalog.read(Known::clone)));
+        drop(self.0.catalog.replace(fresh.0.catalog.read(CatalogState::clone)));
         Ok(())
     }
 
@@ -261,7 +261,7 @@ impl Group {
         let listed = catalog.as_ref().and_then(|c| c.find(&path)).filter(|found| found.kind == NodeKind::Group);
         match listed.map(|found| Group::from_stored(&self.0.store, path.clone(), found)) {
             Some(Ok(group)) => {
-                group.0.catalog.replace(Known::All(catalog));
+                group.0.catalog.replace(CatalogState::All(catalog));
                 Ok(group)
             }
             _ => Group::open(&self.0.store, &path),
@@ -274,11 +274,11 @@ impl Group {
         if !store.uses_consolidated() {
             return Ok(None);
         }
-        let catalog = match self.0.catalog.read(Known::clone) {
-            Known::All(catalog) => catalog,
-            Known::NotYet => {
+        let catalog = match self.0.catalog.read(CatalogState::clone) {
+            CatalogState::All(catalog) => catalog,
+            CatalogState::NotYet => {
                 let catalog = Catalog::read_v2(store, &self.0.path)?;
-                self.0.catalog.replace(Known::All(catalog.clone()));
+                self.0.catalog.replace(CatalogState::All(catalog.clone()));
                 catalog
             }
         };
@@ -287,13 +287,13 @@ impl Group {
 
     /// Forgets the consolidated metadata of a v2 group: they are read again when they are asked for.
     pub(super) fn forget_catalog(&self) {
-        self.0.catalog.replace(Known::NotYet);
+        self.0.catalog.replace(CatalogState::NotYet);
     }
 
     /// Takes the `zarr.json` that was just stored, and the consolidated metadata in it.
     pub(super) fn set_document(&self, document: Map, as_of: u64) {
         let document = Arc::new(document);
-        self.0.catalog.replace(Known::All(Catalog::of_v3(&self.0.path, &document, as_of)));
+        self.0.catalog.replace(CatalogState::All(Catalog::of_v3(&self.0.path, &document, as_of)));
         drop(self.0.document.replace(document));
     }
 

@@ -5,7 +5,7 @@
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
 use super::lookup::{self, find, find_v2, require};
-use super::state::{Handling, State};
+use super::state::{ArrayState, Handling};
 use super::stored::Stored;
 use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
 use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
@@ -62,7 +62,7 @@ enum New {
 }
 
 struct NewArray {
-    old: State,
+    old: ArrayState,
     new: ArrayMeta,
     /// Why the chunks are encoded anew, if they are.
     recode: Option<Error>,
@@ -243,7 +243,7 @@ impl Job<'_> {
             }
             Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::with_nczarr_members(&meta.document, attributes()?))))),
             Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
-                let old = State::new(self.from, node, (*meta).clone(), &Handling::default())?;
+                let old = ArrayState::new(self.from, node, (*meta).clone(), &Handling::default())?;
                 Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode: None }))))
             }
             Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
@@ -252,7 +252,7 @@ impl Job<'_> {
 
     fn array(&self, node: &str, meta: ArrayMeta, attributes: Map) -> Result<NewArray> {
         // What the state knows of the chunks' keys may be more than what the document says.
-        let old = State::new(self.from, node, meta, &Handling::default())?;
+        let old = ArrayState::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
             Ok(new) => (new, None),
@@ -265,7 +265,7 @@ impl Job<'_> {
             old.bound(node)?;
         }
         if known {
-            State::new(self.to, &self.target(node), new.clone(), &Handling::default())?.bound(&self.target(node))?;
+            ArrayState::new(self.to, &self.target(node), new.clone(), &Handling::default())?.bound(&self.target(node))?;
         }
         Ok(NewArray { old, new, recode })
     }
@@ -342,7 +342,7 @@ impl Job<'_> {
     /// Reads and writes the elements of each chunk.
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
         let source = array.old.bound(node)?;
-        let dest = State::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
+        let dest = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
         let elements = Elements::new((self.from, &array.old, &source), &dest, true, (0, Overflow::Error))?;
         let (before, total, progress) = (self.done, self.total, &mut self.progress);
         elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
@@ -394,7 +394,7 @@ impl Job<'_> {
             return Ok(());
         }
         let mut keys = Vec::new();
-        each_chunk(self.from, &State::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
+        each_chunk(self.from, &ArrayState::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
             keys.push(key.to_string());
             Ok(())
         })?;

@@ -6,7 +6,7 @@
 
 use super::create_array::write_documents;
 use super::lookup::{self, find, require};
-use super::state::{Handling, State};
+use super::state::{ArrayState, Handling};
 use super::stored::Stored;
 use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
 use super::{Create, Group, NodeKind, Spec, Store, copy, document, draft, hierarchy, path, spec, upkeep};
@@ -68,7 +68,7 @@ enum New {
 }
 
 struct NewArray {
-    old: State,
+    old: ArrayState,
     new: ArrayMeta,
     attributes: Map,
     /// Chunks keep their bytes.
@@ -161,7 +161,7 @@ impl Job<'_> {
             }
             Document::Array(meta) => {
                 // What the state knows of the chunks' keys may be more than what the document says.
-                let old = State::new(from, node, *meta, &Handling::default())?;
+                let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let mut notes = Vec::new();
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
                 change(node, &mut spec)?;
@@ -195,7 +195,7 @@ impl Job<'_> {
     fn elements(&self, node: &str, array: &NewArray) -> Result<Elements> {
         let target = moved_path(node, &self.from_path, &self.to_path);
         let source = array.old.bound(node)?;
-        let dest = State::new(self.way.to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
+        let dest = ArrayState::new(self.way.to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
         let same_fill = same_fill(&array.old.meta, &array.new);
         let how = (self.options.memory, self.options.overflow);
         Elements::new((self.way.from, &array.old, &source), &dest, same_fill, how)

@@ -1,7 +1,7 @@
 //! Giving a node another path in its store, with all below it.
 
 use super::lookup::require;
-use super::walk::{self, Place, Wanted};
+use super::walk::{self, ListedGroup, Wanted};
 use super::{Create, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::error::Result;
 
@@ -34,7 +34,7 @@ impl Store {
             self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return self.erase_node(&path);
         }
-        let top = Place::new(&to_path, found.format, None).fresh();
+        let top = ListedGroup::new(&to_path, found.format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None })?;
         changed.push(to_path);
         changed.extend(below.into_iter().map(|found| found.path));

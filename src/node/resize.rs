@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Resizing".
 
 use super::document::{self, array_document};
-use super::state::{State, store_waiting};
+use super::state::{ArrayState, store_waiting};
 use super::stored::Stored;
 use super::{Array, lookup, path, upkeep};
 use crate::counting;
@@ -94,7 +94,7 @@ impl Array {
     }
 
     /// The array as its document says now, with this handle's settings.
-    pub(super) fn read_fresh(&self, format: Format) -> Result<State> {
+    pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
         let gone = || lookup::not_found(self.store(), self.path(), "array");
         let found: Stored = match format {
             Format::V2 => lookup::find_v2(self.store(), self.path())?,
@@ -108,7 +108,7 @@ impl Array {
     }
 
     /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
-    pub(super) fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
+    pub(super) fn reshaped(&self, fresh: &ArrayState, shape: &[u64]) -> Result<ArrayState> {
         let mut meta = fresh.meta.clone();
         meta.shape = Dims::from_slice(shape);
         meta.document.insert("shape".into(), number_list(shape));
@@ -124,7 +124,7 @@ impl Array {
     }
 
     /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
-    pub(super) fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
+    pub(super) fn publish_shape(&self, old: &[u64], next: ArrayState) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
             document::publish(self.store(), &key, &next.meta.document, Condition::None)?;

@@ -31,7 +31,7 @@ pub(super) struct Handling {
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
-pub(super) struct State {
+pub(super) struct ArrayState {
     pub meta: ArrayMeta,
     /// An error where a codec is not supported: metadata and attributes are of use all the same.
     pub bound: Result<Arc<BoundArray>>,
@@ -48,8 +48,8 @@ pub(super) struct State {
 
 type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn KeyCalls>>);
 
-impl State {
-    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<State> {
+impl ArrayState {
+    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
         let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
@@ -97,11 +97,11 @@ impl State {
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(State { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
+        Ok(ArrayState { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
     }
 
     /// Returns this state with its work counted in `stats`.
-    pub fn counting(mut self, stats: &Arc<Counters>) -> State {
+    pub fn counting(mut self, stats: &Arc<Counters>) -> ArrayState {
         if let Ok(bound) = &mut self.bound
             && let Some(bound) = Arc::get_mut(bound)
         {
@@ -111,12 +111,12 @@ impl State {
     }
 
     /// Returns a state of this array with the lengths `shape`, on a regular grid: nothing else depends on them.
-    pub fn with_shape(&self, shape: &[u64]) -> State {
+    pub fn with_shape(&self, shape: &[u64]) -> ArrayState {
         self.like(self.meta.clone(), self.bound.clone()).into_shape(shape)
     }
 
     /// Turns this state, which nothing else refers to, into one with the lengths `shape`.
-    pub fn into_shape(mut self, shape: &[u64]) -> State {
+    pub fn into_shape(mut self, shape: &[u64]) -> ArrayState {
         self.meta.shape = Dims::from_slice(shape);
         self.meta.document.insert("shape".into(), number_list(shape));
         if let Ok(bound) = &mut self.bound {
@@ -126,8 +126,8 @@ impl State {
     }
 
     /// Makes a state with another document and other settings, for chunks in the places of these.
-    pub fn like(&self, meta: ArrayMeta, bound: Result<Arc<BoundArray>>) -> State {
-        State {
+    pub fn like(&self, meta: ArrayMeta, bound: Result<Arc<BoundArray>>) -> ArrayState {
+        ArrayState {
             meta,
             bound,
             inner_chunk: self.inner_chunk.clone(),

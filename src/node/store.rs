@@ -7,7 +7,6 @@ use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
-use crate::store::latency::{LatencyStore, Pace};
 use crate::store::local::{LockMode, SyncMode};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
@@ -20,7 +19,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 pub use crate::store::zip::repair::Repaired;
 
@@ -34,9 +32,9 @@ static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// An open store. Clones share it.
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store(Arc<StoreInner>);
 
-struct Inner {
+struct StoreInner {
     shared: SharedStore,
     mode: Mode,
     context: Context,
@@ -87,17 +85,6 @@ impl Store {
         self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes))))
     }
 
-    /// Opens this store with `delay` added to each request, for tests.
-    pub fn delayed(&self, delay: Duration, mode: Mode) -> Result<Store> {
-        self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::new(inner, delay))))
-    }
-
-    /// Opens this store over a line of limited bytes and requests in a second, shared by all requests; 0 sets no limit.
-    pub fn throttled(&self, bytes_per_second: u64, requests_per_second: u32, mode: Mode) -> Result<Store> {
-        let pace = Pace { bytes_per_second, requests_per_second, ..Pace::default() };
-        self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::paced(inner, pace))))
-    }
-
     fn wrapped(&self, mode: Mode, wrap: impl FnOnce(SharedStore) -> Result<SharedStore>) -> Result<Store> {
         if mode == Mode::ReadWrite {
             self.check_writable()?;
@@ -114,7 +101,7 @@ impl Store {
         let slot = slot(&shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
-        let inner = Inner {
+        let inner = StoreInner {
             shared,
             mode,
             context,

@@ -104,7 +104,7 @@ fn findings(store: &Store, bytes: &[u8]) -> Vec<Finding> {
 fn read_v3(bytes: &[u8]) -> Result<(Map, NodeKind)> {
     let document = json::parse_object(bytes, MAX_CONSOLIDATED)?;
     if drafts::is_entry(&document) {
-        drafts::Entry::from_document(&document)?;
+        drafts::EntryPoint::from_document(&document)?;
         bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
     }
     let kind = match v3::node_type(&document)? {

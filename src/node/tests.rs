@@ -12,6 +12,12 @@ pub(super) fn memory() -> Store {
     Store::memory(&Context::default())
 }
 
+/// Opens a store with a delay added to each request.
+pub(super) fn far_from(near: &Store, delay: std::time::Duration) -> Store {
+    let far = crate::store::latency::LatencyStore::new(near.shared().clone(), delay);
+    Store::from_shared(near.context(), std::sync::Arc::new(far), Mode::ReadWrite)
+}
+
 pub(super) fn put(store: &Store, key: &str, text: &str) {
     store.shared().put(key, &[text.as_bytes()], Condition::None).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
 
-use super::tests::{read_all, spec, view, write_all};
+use super::tests::{far_from, read_all, spec, view, write_all};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
@@ -153,7 +153,7 @@ fn parts_of_chunks_wait_and_are_stored_once() {
 #[test]
 fn threads_share_what_waits() {
     let near = Store::memory(&Context::with_threads(3));
-    let far = near.delayed(Duration::from_micros(200), Mode::ReadWrite).unwrap();
+    let far = far_from(&near, Duration::from_micros(200));
     for (store, inner) in [(&near, None), (&near, Some([4u64, 2])), (&far, None), (&far, Some([4, 2]))] {
         let mut spec = spec(&[48, 48], &[8, 8]);
         if let Some(inner) = inner {
@@ -216,7 +216,7 @@ fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
 #[test]
 fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
     let near = Store::memory(&Context::with_threads(3));
-    let far = near.delayed(Duration::from_micros(300), Mode::ReadWrite).unwrap();
+    let far = far_from(&near, Duration::from_micros(300));
     for (store, dim, chunks) in [(&near, 0usize, [4u64, 3]), (&near, 1, [2, 4]), (&far, 0, [4, 3]), (&far, 1, [2, 4])] {
         let mut shape = [5u64, 5];
         shape[dim] = 0;

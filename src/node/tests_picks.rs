@@ -1,6 +1,6 @@
 //! Lists of elements over stores with latency, and what is counted there.
 
-use super::tests::{memory, spec, view, write_all};
+use super::tests::{far_from, memory, spec, view, write_all};
 use super::*;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::ErrorKind;
@@ -38,7 +38,7 @@ fn lists_are_read_and_written_over_stores_with_latency() {
             spec.set_inner_chunks(&inner).unwrap();
         }
         Array::create(&near, "a", &spec, Create::New).unwrap();
-        let store = near.delayed(Duration::from_micros(50), Mode::ReadWrite).unwrap();
+        let store = far_from(&near, Duration::from_micros(50));
         let array = Array::open(&store, "a").unwrap();
         let mut model: Vec<i32> = (0..432).collect();
         write_all(&array, &mut model);

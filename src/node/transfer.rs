@@ -2,7 +2,7 @@
 //! bytes or as elements.
 
 use super::lookup::find;
-use super::state::State;
+use super::state::ArrayState;
 use super::{NodeKind, Store, draft, path};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
@@ -54,7 +54,7 @@ pub(super) fn at_node(e: Error, node: &str) -> Error {
 }
 
 /// Calls `each` with the key and the index of every stored chunk inside of the array's shape.
-pub(super) fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+pub(super) fn each_chunk(store: &Store, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     let (prefix, keys) = &array.chunks;
     let shape = &array.meta.shape;
     let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
@@ -177,7 +177,7 @@ pub(super) struct Elements {
 impl Elements {
     /// From `old` in `store` to `dest`. `same_fill`: where nothing is stored, nothing needs to be.
     pub fn new(
-        (store, old, source): (&Store, &State, &Arc<BoundArray>),
+        (store, old, source): (&Store, &ArrayState, &Arc<BoundArray>),
         dest: &Arc<BoundArray>,
         same_fill: bool,
         (memory, overflow): (u64, Overflow),
@@ -219,7 +219,7 @@ impl Elements {
 }
 
 /// The bytes that elements of variable length have, by a look at the first chunks.
-fn sampled_length(store: &Store, old: &State, source: &Arc<BoundArray>) -> Result<u64> {
+fn sampled_length(store: &Store, old: &ArrayState, source: &Arc<BoundArray>) -> Result<u64> {
     const SAMPLES: usize = 3;
     let mut chunks: Vec<Dims> = Vec::new();
     each_chunk(store, old, &mut |_, index| {

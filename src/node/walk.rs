@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const LISTINGS: usize = 32;
 
 /// A group that is to be listed.
-pub(super) struct Place {
+pub(super) struct ListedGroup {
     pub path: String,
     pub format: Format,
     /// Consolidated metadata that may be used.
@@ -52,19 +52,19 @@ pub(super) struct Found {
     is_checked: bool,
 }
 
-impl Place {
-    pub fn new(path: &str, format: Format, catalog: Option<Arc<Catalog>>) -> Place {
-        Place { path: path.to_string(), format, catalog, is_fresh: false, above: None }
+impl ListedGroup {
+    pub fn new(path: &str, format: Format, catalog: Option<Arc<Catalog>>) -> ListedGroup {
+        ListedGroup { path: path.to_string(), format, catalog, is_fresh: false, above: None }
     }
 
     /// Returns this place with the documents of all nodes read anew, whatever consolidated metadata say.
-    pub fn fresh(self) -> Place {
-        Place { is_fresh: true, ..self }
+    pub fn fresh(self) -> ListedGroup {
+        ListedGroup { is_fresh: true, ..self }
     }
 }
 
 /// The nodes below a group, sorted so that each is followed by those below it. A link that leads back to a group above is not followed.
-pub(super) fn walk(store: &Store, top: Place, wanted: Wanted) -> Result<Vec<Found>> {
+pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Vec<Found>> {
     let (mut all, mut level) = (Vec::new(), vec![top]);
     for _ in 0..wanted.depth {
         if level.is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn walk(store: &Store, top: Place, wanted: Wanted) -> Result<Vec<Foun
 }
 
 /// The place of a node that is a group, unless a link leads from it back to where it came from.
-fn below(store: &Store, above: &Place, node: &Stored, path: &str) -> Option<Place> {
+fn below(store: &Store, above: &ListedGroup, node: &Stored, path: &str) -> Option<ListedGroup> {
     if node.kind != NodeKind::Group {
         return None;
     }
@@ -100,23 +100,23 @@ fn below(store: &Store, above: &Place, node: &Stored, path: &str) -> Option<Plac
     }
     let trail = folder.map(|folder| Arc::new(Trail { folder, up: above.above.clone() })).or_else(|| above.above.clone());
     let is_fresh = above.is_fresh;
-    Some(Place { path: path.to_string(), format: node.format, catalog, is_fresh, above: trail })
+    Some(ListedGroup { path: path.to_string(), format: node.format, catalog, is_fresh, above: trail })
 }
 
 /// The nodes directly below each of the groups.
-fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec<Found>>> {
+fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted) -> Result<Vec<Vec<Found>>> {
     let mut names = list_many(store, places)?;
     for (place, names) in places.iter().zip(&mut names) {
         // V3-05; in v2 such names are legal.
         names.retain(|name| place.format == Format::V2 || !name.starts_with("__"));
     }
-    let listed = |place: &Place, name: &str| {
+    let listed = |place: &ListedGroup, name: &str| {
         let found = place.catalog.as_ref()?.find(&path::join(&place.path, name))?;
         found.clone().parse(store).is_ok().then_some(found)
     };
     let each = || places.iter().zip(&names).flat_map(|(place, names)| names.iter().map(move |name| (place, name)));
     let known: Vec<Option<Stored>> = each().map(|(place, name)| listed(place, name)).collect();
-    let child = |(place, name): (&Place, &String)| path::join(&place.path, name);
+    let child = |(place, name): (&ListedGroup, &String)| path::join(&place.path, name);
     let unknown: Vec<String> =
         each().zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| child(c)).filter(|p| p.len() <= MAX_KEY).collect();
     let format = wanted.format.or(store.options().format);
@@ -145,7 +145,7 @@ fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec
 }
 
 /// Tells the context of consolidated metadata that do not name the children that are there.
-fn report_stale(store: &Store, place: &Place, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
+fn report_stale(store: &Store, place: &ListedGroup, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
     let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !names.contains(name)).collect();
     let mut findings = Vec::new();
     let mut note = |what: &str, names: &[String]| {
@@ -161,7 +161,7 @@ fn report_stale(store: &Store, place: &Place, catalog: &Catalog, names: &[String
 }
 
 /// Lists the names below each group that nodes may have, sorted.
-fn list_many(store: &Store, places: &[Place]) -> Result<Vec<Vec<String>>> {
+fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> {
     let many = store.shared().capabilities().latency && store.shared().any_thread();
     let threads = if many { places.len().min(LISTINGS) } else { 1 };
     if threads < 2 {
@@ -198,7 +198,7 @@ fn list_many(store: &Store, places: &[Place]) -> Result<Vec<Vec<String>>> {
     all.into_iter().map(|(_, names)| names).collect()
 }
 
-fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
+fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
     match &place.catalog {
         Some(catalog) if !store.shared().capabilities().listable => Ok(catalog.names(&place.path)),
         _ => {
@@ -211,7 +211,7 @@ fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
 impl Group {
     /// The nodes below the group that were found, by their paths relative to it.
     pub(super) fn walk(&self, depth: usize, attributes: bool) -> Result<Vec<Found>> {
-        let place = Place::new(self.path(), self.format(), self.catalog()?);
+        let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
         let mut all = walk(self.store(), place, Wanted { depth, attributes, format: None })?;
         all.iter_mut().for_each(|found| found.path = path::relative(self.path(), &found.path).to_string());
         Ok(all)
@@ -238,7 +238,7 @@ impl Group {
     /// The children of a group of files, of which it is seen that they have a document and no more; `None` where that is no less work than
     /// reading them, or where it is wanted that what is odd in them is told.
     fn unseen_children(&self) -> Result<Option<Vec<Child>>> {
-        let (store, place) = (self.store(), Place::new(self.path(), self.format(), self.catalog()?));
+        let (store, place) = (self.store(), ListedGroup::new(self.path(), self.format(), self.catalog()?));
         let own = if self.format() == Format::V3 { v3::DOCUMENT } else { v2::GROUP };
         let is_in_files = store.shared().file(&path::join(self.path(), own)).is_some();
         if !is_in_files || store.context().watches() || draft::entry(store)?.is_some() {
