@@ -13,6 +13,7 @@ program f_node
   call a%create(root, "a", OZARR_INT32, [1])
   call attributes(a)
   call stores()
+  call whole_arrays()
   call check(len(ozarr_library_version()) >= 5 .and. ozarr_name_of_status(OZARR_ERR_BOUNDS) == "OZARR_ERR_BOUNDS", "names")
   call finish()
 
@@ -153,6 +154,48 @@ contains
     call node%erase_attr("flags")
     call node%set_attr("bytes", 5000000000_int64)
   end subroutine lists
+
+  subroutine whole_arrays()
+    type(ozarr_store) :: store
+    type(ozarr_group) :: g, closed
+    real(real64) :: u(4, 3), back(4, 3), wide(6, 5)
+    real(real32) :: four(4, 3)
+    integer :: i, scalar, stat
+    character(300) :: message
+    logical :: flags(3), flags_back(3)
+    call store%memory()
+    call g%create(store, "g")
+    u = reshape([(real(i, real64), i=1, 12)], [4, 3])
+    call g%write("u", u)
+    call g%read("u", back)
+    call check(all(back == u), "an array")
+    call g%read("u", four)
+    call check(all(four == real(u)), "as another type")
+    wide = 0
+    wide(2:5, 2:4) = u
+    call g%write("inner/w", wide(2:5, 2:4))
+    wide = 0
+    call g%read("inner/w", wide(2:5, 2:4))
+    call check(all(wide(2:5, 2:4) == u) .and. wide(1, 1) == 0, "sections")
+    call g%write("scalar", 7)
+    call g%read("scalar", scalar)
+    call check(scalar == 7, "a scalar")
+    flags = [.true., .false., .true.]
+    call g%write("flags", flags)
+    call g%read("flags", flags_back)
+    call check(all(flags .eqv. flags_back), "logicals")
+    message = ""
+    call g%write("u", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_EXISTS, message, "u", "an array that is there")
+    call g%read("v", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "v", "no such array")
+    call g%read("u", u(:2, :), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "shape [2, 3], expected that of the array, [4, 3]", "another shape")
+    call closed%write("u", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "write to a closed group")
+    call closed%read("u", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "read from a closed group")
+  end subroutine whole_arrays
 
   subroutine stores()
     type(ozarr_store) :: s

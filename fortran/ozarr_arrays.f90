@@ -355,7 +355,8 @@ contains
     call done(status, stat, errmsg)
   end subroutine array_resize
 
-  ! Waits until dimension `dim` (the last one) is longer than `beyond`, for at most `seconds` (0 looks once, a negative number sets no limit), then OZARR_ERR_TIMEOUT.
+  ! Waits until dimension `dim` (the last one) is longer than `beyond`, for at most `seconds` (0 looks once, a negative number sets no
+  ! limit), then OZARR_ERR_TIMEOUT.
   ! `length` is its length then, and the array's shape is up to date.
   subroutine array_wait_growth(self, beyond, seconds, length, dim, stat, errmsg)
     class(ozarr_array), intent(inout) :: self

@@ -1,13 +1,14 @@
 ! Groups: opening, creating, listing.                                                            SPDX-License-Identifier: MIT OR Apache-2.0
 module ozarr_groups
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use ozarr_base
   use ozarr_c
   use ozarr_nodes
   use ozarr_stores
   implicit none
   private
-  public :: ozarr_group, group_take
+  public :: ozarr_group, group_take, list_nodes
 
   type, extends(ozarr_node) :: ozarr_group
   contains
@@ -19,11 +20,41 @@ module ozarr_groups
     procedure, private :: create_group => group_create_group
     procedure, private :: create_store => group_create_store
     generic :: create => create_location, create_group, create_store
+    procedure, private :: write_int8, write_int16, write_int32, write_int64, &
+      write_real32, write_real64, write_complex32, write_complex64, &
+      write_logical8, write_logical16, write_logical32, write_logical64
+    generic :: write => write_int8, write_int16, write_int32, write_int64, &
+      write_real32, write_real64, write_complex32, write_complex64, &
+      write_logical8, write_logical16, write_logical32, write_logical64
+    procedure, private :: read_int8, read_int16, read_int32, read_int64, &
+      read_real32, read_real64, read_complex32, read_complex64, &
+      read_logical8, read_logical16, read_logical32, read_logical64
+    generic :: read => read_int8, read_int16, read_int32, read_int64, &
+      read_real32, read_real64, read_complex32, read_complex64, &
+      read_logical8, read_logical16, read_logical32, read_logical64
     procedure :: children => group_children
     procedure :: nodes => group_nodes
     procedure :: consolidate => group_consolidate
     final :: group_final
   end type ozarr_group
+
+  ! Of fortran/ozarr_shim.c.
+  interface
+    function ozf_group_write(group, path, u) bind(c, name="ozf_group_write") result(r)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(*), dimension(..), intent(in) :: u
+      integer(c_int32_t) :: r
+    end function ozf_group_write
+    function ozf_group_read(group, path, u) bind(c, name="ozf_group_read") result(r)
+      import :: c_ptr, c_char, c_int32_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(*), dimension(..), intent(inout) :: u
+      integer(c_int32_t) :: r
+    end function ozf_group_read
+  end interface
 
 contains
 
@@ -134,6 +165,29 @@ contains
     call group_take(self, handle, status)
     call done(status, stat, errmsg)
   end subroutine group_create_store
+
+  ! One procedure for each type of variable: write_int8 and so on.
+  include "group_kinds.inc"
+
+  ! Creates the array `path` below the group, of the type and shape of u, and writes it.
+  subroutine write_any(self, path, u, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    character(*), intent(in) :: path
+    type(*), dimension(..), intent(in) :: u
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozf_group_write(self%handle, c_text(path), u), stat, errmsg)
+  end subroutine write_any
+
+  ! Reads all of the array `path` below the group.
+  subroutine read_any(self, path, u, stat, errmsg)
+    class(ozarr_group), intent(in) :: self
+    character(*), intent(in) :: path
+    type(*), dimension(..), intent(inout) :: u
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozf_group_read(self%handle, c_text(path), u), stat, errmsg)
+  end subroutine read_any
 
   ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_KIND_ARRAY, OZARR_NODE_KIND_GROUP,
   ! OZARR_NODE_KIND_UNKNOWN.

@@ -387,6 +387,36 @@ ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_
     return transfer(&o, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
 }
 
+/* Creates an array of the variable's type and shape below a group, and writes it. */
+ozarr_status ozf_group_write(ozarr_group *group, const char *path, CFI_cdesc_t *u) {
+    const options none = {0};
+    int64_t shape[CFI_MAX_RANK];
+    ozarr_type type;
+    ozarr_spec *spec = NULL;
+    ozarr_array *array = NULL;
+    ozarr_status status = check_memory(u);
+    if (status == OZARR_OK) status = element_type(u, &type);
+    for (int f = 0; f < u->rank; f++) shape[u->rank - 1 - f] = u->dim[f].extent;
+    if (status == OZARR_OK) status = ozarr_spec_new(type, u->rank, shape, &spec);
+    if (status == OZARR_OK) status = ozarr_group_create_array(group, path, spec, OZARR_CREATE_NEW, &array);
+    if (status == OZARR_OK) status = ozf_move(array, u->rank, WRITE, u, 0, NULL, &none, NULL);
+    ozarr_spec_free(spec);
+    ozarr_array_free(array);
+    return status;
+}
+
+/* Reads all of an array below a group. */
+ozarr_status ozf_group_read(const ozarr_group *group, const char *path, CFI_cdesc_t *u) {
+    const options none = {0};
+    int32_t rank = 0;
+    ozarr_array *array = NULL;
+    ozarr_status status = ozarr_group_open_array(group, path, &array);
+    if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK) status = ozf_move(array, rank, READ, u, 0, NULL, &none, NULL);
+    ozarr_array_free(array);
+    return status;
+}
+
 /* Moves elements that are picked: `u` has the lengths `shape` (of the lists, or one for the points). */
 static ozarr_status move_picked(operation o, CFI_cdesc_t *u, int rank, const int64_t *shape, const char *what) {
     const options none = {0};

@@ -25,7 +25,8 @@ ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "cl
              "overflow": "integer, intent(in), optional :: overflow", "field": "character(*), intent(in), optional :: field",
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
              "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
-             "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name"}
+             "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name",
+             "path": "character(*), intent(in) :: path"}
 REGION = ["start", "count", "stride"]
 
 # File: (type of self, [(procedure, intent of self, attributes of the variable u, further arguments, kinds)]). u is the first one, unless it
@@ -43,6 +44,10 @@ FILES = {
         ("write_points", "in", "intent(in)", ["points"], None),
         ("read_lists", "in", "intent(inout)", ["lists"], None),
         ("write_lists", "in", "intent(in)", ["lists"], None),
+    ]),
+    "group": ("ozarr_group", [
+        ("write", "inout", "intent(in)", ["path", "u"], None),
+        ("read", "in", "intent(inout)", ["path", "u"], None),
     ]),
     "series": ("ozarr_series", [("put", "inout", "intent(in)", ["name", "u"], None)]),
     "appender": ("ozarr_appender", [("append", "inout", "intent(in)", [], None)]),
