@@ -74,7 +74,7 @@ fn parse_v2(
     let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
     let mut stages = Vec::with_capacity(filters.len() + 1);
     let mut item = element;
-    if let DataType::Foreign(t) = element.data_type {
+    if let DataType::Registered(t) = element.data_type {
         item = ElementType::new(t.carrier(), element.order);
         element = item;
         if let Some(codec) = registered::type_codec(t)? {
@@ -108,7 +108,7 @@ fn parse_v2(
 /// Reads a v3 list of codecs, nested in `depth` shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
-    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() && !matches!(data_type, DataType::Foreign(_)) {
+    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() && !matches!(data_type, DataType::Registered(_)) {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),
@@ -195,7 +195,7 @@ impl Parser {
     /// A registered data type becomes what it is in the file, by an array→array codec unless that is what it is in memory. Shards leave this to
     /// their inner chunks.
     fn settle_type(&mut self) -> Result<()> {
-        let DataType::Foreign(t) = self.data_type else { return Ok(()) };
+        let DataType::Registered(t) = self.data_type else { return Ok(()) };
         self.data_type = t.memory();
         match registered::type_codec(t)? {
             Some(codec) => self.array_codec(t.name(), codec),

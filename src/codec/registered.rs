@@ -8,7 +8,7 @@ use super::registry;
 pub use super::stage::Size;
 use super::stage::{BYTES, Dest, Stage, StageRef};
 use super::streams::wrong_size;
-use crate::dtype::foreign::{Calls as TypeCalls, Foreign as RegisteredType};
+use crate::dtype::registered::{RegisteredType, TypeCalls};
 use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Lazy;

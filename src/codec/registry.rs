@@ -2,7 +2,7 @@
 //!
 //! Codecs that change shapes (`transpose`, `bytes`, `sharding_indexed`) are cases of [`super::parse`]; their names are here too.
 
-use super::build::{ArrayCodec, Constructor, Make};
+use super::build::{ArrayCodec, Built, Constructor, Make};
 use super::config::{Config, Style};
 use super::rare::{categorize, conditional, jenkins, objects, packbits};
 use super::stage::VariableCodec;
@@ -11,7 +11,8 @@ use super::{
     shuffle, vlen, zfp, zlib, zstd,
 };
 use crate::dtype::{DataType, ElementType};
-use crate::error::{Error, Result, err};
+use crate::error::{Error, Result, bail, err};
+use crate::metadata::extension::Extension;
 use std::sync::Arc;
 
 struct Row {
@@ -54,13 +55,27 @@ const TABLE: &[Row] = &[
     array("packbits", &[("numcodecs.packbits", N)], packbits::build_numcodecs),
     array("quantize", &[("numcodecs.quantize", N)], quantize::build),
     Row { v2: None, v3: &[("cast_value", V3)], make: Make::Array(cast_value::build) },
-    Row { v2: None, v3: &[("conditional", V3)], make: Make::Bytes(conditional::build) },
+    Row { v2: None, v3: &[("conditional", V3)], make: Make::Bytes(build_conditional) },
     Row { v2: None, v3: &[("scale_offset", V3)], make: Make::Array(scale_offset::build) },
     Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
     Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },
     Row { v2: Some("zfpy"), v3: &[("numcodecs.zfpy", N)], make: Make::Serial(zfp::build_zfpy) },
     Row { v2: None, v3: &[("zfp", V3), ("zarrs.zfp", V3)], make: Make::Serial(zfp::build) },
 ];
+
+/// Makes the codec `conditional`, whose codecs are rows of this table.
+fn build_conditional(config: &Config<'_>, item: ElementType) -> Result<Built> {
+    conditional::build(config, item, |codec, item| {
+        let codec = Extension::from_v3(codec)?;
+        let name = canonical(&codec.name);
+        match find_v3(&name) {
+            Some(_) if name == "conditional" => bail!(Unsupported, "conditional codecs inside a conditional one are not supported"),
+            Some((Make::Bytes(build), style)) => build(&Config::new(&codec.configuration, style), item),
+            Some(_) => bail!(Metadata, "{name:?} makes no bytes of bytes, expected a bytes→bytes codec"),
+            None => Err(unknown_v3(&codec.name)),
+        }
+    })
+}
 
 /// The array→bytes codecs of elements of variable length, in v2 and in v3.
 const VARIABLE: &[&str] = &["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "categorize"];

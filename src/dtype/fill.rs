@@ -6,11 +6,12 @@
 
 use super::narrow::odd;
 use super::number::range;
-use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real, struct_json};
+use super::registered::RegisteredType;
+use super::struct_fill::{fill_from_object, fill_from_only_field, fill_to_object, from_native, to_native};
+use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real};
 use crate::error::{Error, Result, err};
 use crate::json;
-use crate::json::Value;
-pub use crate::json::brief;
+use crate::json::{Value, brief};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::cmp::Ordering;
@@ -59,7 +60,7 @@ impl Fill {
 
     /// Reads `fill_value` of a `zarr.json`; `null` is refused.
     pub fn from_json_v3(data_type: DataType, value: &Value) -> Result<Fill> {
-        if let DataType::Foreign(registered) = data_type {
+        if let DataType::Registered(registered) = data_type {
             return registered.fill_from_json(value);
         }
         match data_type.kind() {
@@ -76,7 +77,7 @@ impl Fill {
     pub fn from_json_v2(element: impl Into<ElementType>, value: &Value) -> Result<Fill> {
         let element = element.into();
         let data_type = element.data_type;
-        if let (DataType::Foreign(registered), false) = (data_type, value.is_null()) {
+        if let (DataType::Registered(registered), false) = (data_type, value.is_null()) {
             return registered.fill_from_json(value);
         }
         match (value, data_type.kind()) {
@@ -90,7 +91,7 @@ impl Fill {
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
             (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(element, &items[0]),
             // A real number for a complex type is its real part.
-            (Value::Number(_) | Value::String(_), Kind::Complex) => scalar(half_of(data_type), value),
+            (Value::Number(_) | Value::String(_), Kind::Complex) => scalar(data_type.part().unwrap_or(data_type), value),
             (_, Kind::Complex) => complex(data_type, value),
             _ => scalar(data_type, value),
         }
@@ -110,7 +111,7 @@ impl Fill {
         }
         if element.data_type.kind() == Kind::Struct {
             let mut bytes = vec![0; element.size()];
-            let done = struct_json::from_native(element, &self.element(element.data_type), &mut bytes);
+            let done = from_native(element, &self.element(element.data_type), &mut bytes);
             return done.map_or(Value::Null, |()| Value::from(STANDARD.encode(bytes)));
         }
         self.json(element.data_type, false)
@@ -120,12 +121,12 @@ impl Fill {
         let v = &self.value;
         match data_type {
             // That there is one is checked where it is chosen.
-            DataType::Foreign(registered) => registered.fill_to_json(self).unwrap_or(Value::Null),
+            DataType::Registered(registered) => registered.fill_to_json(self).unwrap_or(Value::Null),
             DataType::Bool => Value::Bool(v[0] != 0),
             _ if matches!(data_type.kind(), Kind::Int | Kind::UInt) => integer_to_json(data_type, v),
             _ if data_type.kind() == Kind::Float => float_to_json(data_type, v, hex),
             _ if data_type.kind() == Kind::Complex => {
-                let half = half_of(data_type);
+                let half = data_type.part().unwrap_or(data_type);
                 [v, &v[half.size()..]].iter().map(|part| float_to_json(half, part, hex)).collect()
             }
             DataType::DateTime(_) | DataType::TimeDelta(_) => match i64::from_ne_bytes(first(v)) {
@@ -139,14 +140,35 @@ impl Fill {
             DataType::VarBytes => Value::from(STANDARD.encode(v)),
             DataType::VarJson => json::parse(v, v.len()).unwrap_or(Value::Null),
             DataType::VarArray(_) => Value::from(0),
-            DataType::Struct(s) => struct_json::fill_to_object(s, &self.element(data_type)),
+            DataType::Struct(s) => fill_to_object(s, &self.element(data_type)),
             // The parsers of types know no others.
             _ => Value::Null,
         }
     }
 }
 
-/// The text of code points, without the NULs behind it; what is none becomes U+FFFD.
+impl RegisteredType {
+    /// Reads a fill value.
+    pub(super) fn fill_from_json(&self, value: &Value) -> Result<Fill> {
+        if !self.fills {
+            return Fill::from_json_v3(self.memory, value);
+        }
+        let mut element: Element = smallvec::smallvec![0; self.memory.size()];
+        self.calls()?.fill_from_json(&json::to_compact(value), &mut element)?;
+        Ok(Fill::from_bytes(&element))
+    }
+
+    /// The JSON of a fill value.
+    pub fn fill_to_json(&self, fill: &Fill) -> Result<Value> {
+        if !self.fills {
+            return Ok(fill.to_json_v3(self.memory));
+        }
+        let text = self.calls()?.fill_to_json(&fill.element(self.memory))?;
+        json::parse_text(&text).map_err(|e| err!(Callback, "the fill value of {:?} became {text:?}: {}", self.name(), e.message()))
+    }
+}
+
+/// Decodes code points, trims NULs at the end; an invalid code point becomes U+FFFD.
 fn text(element: &[u8]) -> String {
     let points = element.as_chunks::<4>().0.iter().map(|p| char::from_u32(u32::from_ne_bytes(*p)).unwrap_or('\u{fffd}'));
     points.collect::<String>().trim_end_matches('\0').to_string()
@@ -205,15 +227,15 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
     let refuse = || unfit(element.data_type, value);
     match (value, element.data_type) {
         (Value::Object(members), DataType::Struct(_)) => match element.data_type.native() {
-            DataType::Struct(native) => struct_json::fill_from_object(native, members),
+            DataType::Struct(native) => fill_from_object(native, members),
             _ => Err(refuse()),
         },
         (Value::Number(n), _) if n.as_u64() == Some(0) => Ok(Fill::from_bytes(&vec![0; element.size()])),
         (Value::String(text), _) if STANDARD.decode(text).is_ok_and(|b| b.len() == element.size()) => {
             let bytes = STANDARD.decode(text).map_err(|_| refuse())?;
-            Ok(Fill::from_bytes(&struct_json::to_native(element, &bytes)?))
+            Ok(Fill::from_bytes(&to_native(element, &bytes)?))
         }
-        (_, DataType::Struct(s)) => struct_json::fill_from_only_field(s, value).ok_or_else(refuse),
+        (_, DataType::Struct(s)) => fill_from_only_field(s, value).ok_or_else(refuse),
         _ => Err(refuse()),
     }
 }
@@ -238,11 +260,6 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
 }
 
-/// The type of the parts of a complex type.
-fn half_of(data_type: DataType) -> DataType {
-    data_type.part().unwrap_or(data_type)
-}
-
 /// What was found, and what fits the type.
 #[cold]
 fn unfit(data_type: DataType, value: &Value) -> Error {
@@ -262,7 +279,7 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
 }
 
 fn complex(data_type: DataType, value: &Value) -> Result<Fill> {
-    let half = half_of(data_type);
+    let half = data_type.part().unwrap_or(data_type);
     match value {
         Value::Array(parts) if parts.len() == 2 => {
             let mut fill = Fill::zero();

@@ -4,7 +4,8 @@
 //! complex number as its two parts. The functions at the end bring elements to these forms and back.
 
 use super::narrow::{odd, odd_integer, odd_normal, odd_unsigned};
-use super::{DataType, stream};
+use super::relocate::is_padded;
+use super::{DataType, ElementType, Kind, stream};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
@@ -339,4 +340,28 @@ pub(super) unsafe fn pairs<T: Copy + Default>(src: *const T, dst: *mut [T; 2], n
         unsafe { dst.add(i).write([*src.add(i), T::default()]) };
     }
     dst.cast_const().cast()
+}
+
+/// What is known of a conversion beforehand, so that short rows of it cost little.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) kernel: Kernel,
+    /// The bytes of an element on either side.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// The numbers of an element.
+    pub(super) parts: usize,
+}
+
+impl Rows {
+    /// `None` where elements must be turned around, or pass through another form.
+    pub(super) fn new(from: ElementType, to: ElementType, kernel: Kernel) -> Option<Rows> {
+        let simple = |e: ElementType| {
+            let narrow = matches!(e.data_type, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_));
+            !narrow && !is_padded(e.data_type) && !e.swapped()
+        };
+        let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
+        let (size, parts) = (|e: ElementType| e.data_type.size(), if complex(from) { 2 } else { 1 });
+        (simple(from) && simple(to) && complex(from) == complex(to)).then(|| Rows { kernel, from: size(from), to: size(to), parts })
+    }
 }

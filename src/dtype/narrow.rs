@@ -4,8 +4,6 @@
 //! Numbers of 8 bits and less are looked up in tables; the way back has no branches, so that loops of it vectorise. What is rounded
 //! has binary32's 24 bits: wider numbers come through `odd`, which keeps apart what a second rounding would confuse.
 
-use super::Narrow;
-
 /// What the largest codes of a format stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Special {
@@ -30,24 +28,71 @@ struct Format {
     special: Special,
 }
 
+/// Declares the formats and all that is known of each: its name, the bits of its exponent and mantissa, its bias, and what its largest
+/// codes stand for. `$d` is a dollar for the macro inside.
+macro_rules! formats {
+    ($d:tt $( $(#[$doc:meta])* $name:ident $text:literal ($exponent:literal, $mantissa:literal, $bias:literal, $special:ident) )*) => {
+        /// The floating-point formats narrower than binary32; the names are those of the registry of extensions. `Float16` is
+        /// only in [`DataType::ComplexNarrow`](super::DataType::ComplexNarrow).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Narrow {
+            $( $(#[$doc])* $name, )*
+        }
+
+        impl Narrow {
+            /// Every format.
+            pub const ALL: &'static [Narrow] = &[$( Narrow::$name, )*];
+
+            /// The name of the real type, and of the complex one.
+            pub fn names(self) -> (&'static str, &'static str) {
+                match self {
+                    $( Narrow::$name => ($text, concat!("complex_", $text)), )*
+                }
+            }
+
+            const fn format(self) -> Format {
+                match self {
+                    $( Narrow::$name => Format { exponent: $exponent, mantissa: $mantissa, bias: $bias, special: Special::$special }, )*
+                }
+            }
+        }
+
+        /// Runs `$body` with `$format` being the constant of a format, so that its loops are made for each of them.
+        macro_rules! with_format {
+            ($d narrow:expr, $d format:ident, $d body:expr) => {
+                match $d narrow {
+                    $( Narrow::$name => {
+                        const $d format: Format = Narrow::$name.format();
+                        $d body
+                    } )*
+                }
+            };
+        }
+    };
+}
+
+formats! { $
+    Float16 "float16" (5, 10, 15, Ieee)
+    BFloat16 "bfloat16" (8, 7, 127, Ieee)
+    Float8E3M4 "float8_e3m4" (3, 4, 3, Ieee)
+    Float8E4M3 "float8_e4m3" (4, 3, 7, Ieee)
+    Float8E4M3B11Fnuz "float8_e4m3b11fnuz" (4, 3, 11, Fnuz)
+    Float8E4M3Fnuz "float8_e4m3fnuz" (4, 3, 8, Fnuz)
+    /// TensorStore's; not in the registry, and not `float8_e4m3`.
+    Float8E4M3Fn "float8_e4m3fn" (4, 3, 7, Fn)
+    Float8E5M2 "float8_e5m2" (5, 2, 15, Ieee)
+    Float8E5M2Fnuz "float8_e5m2fnuz" (5, 2, 16, Fnuz)
+    Float8E8M0Fnu "float8_e8m0fnu" (8, 0, 127, Scale)
+    Float6E2M3Fn "float6_e2m3fn" (2, 3, 1, Finite)
+    Float6E3M2Fn "float6_e3m2fn" (3, 2, 3, Finite)
+    Float4E2M1Fn "float4_e2m1fn" (2, 1, 1, Finite)
+}
+
 impl Narrow {
-    const fn format(self) -> Format {
-        let (exponent, mantissa, bias, special) = match self {
-            Narrow::Float16 => (5, 10, 15, Special::Ieee),
-            Narrow::BFloat16 => (8, 7, 127, Special::Ieee),
-            Narrow::Float8E3M4 => (3, 4, 3, Special::Ieee),
-            Narrow::Float8E4M3 => (4, 3, 7, Special::Ieee),
-            Narrow::Float8E4M3B11Fnuz => (4, 3, 11, Special::Fnuz),
-            Narrow::Float8E4M3Fnuz => (4, 3, 8, Special::Fnuz),
-            Narrow::Float8E4M3Fn => (4, 3, 7, Special::Fn),
-            Narrow::Float8E5M2 => (5, 2, 15, Special::Ieee),
-            Narrow::Float8E5M2Fnuz => (5, 2, 16, Special::Fnuz),
-            Narrow::Float8E8M0Fnu => (8, 0, 127, Special::Scale),
-            Narrow::Float6E2M3Fn => (2, 3, 1, Special::Finite),
-            Narrow::Float6E3M2Fn => (3, 2, 3, Special::Finite),
-            Narrow::Float4E2M1Fn => (2, 1, 1, Special::Finite),
-        };
-        Format { exponent, mantissa, bias, special }
+    /// Bytes of one number.
+    pub fn size(self) -> usize {
+        if self.bits() > 8 { 2 } else { 1 }
     }
 
     /// The bits that count; they are the low ones.
@@ -240,22 +285,6 @@ pub(crate) fn odd_unsigned(value: u64) -> f64 {
     const BEYOND: u64 = (1 << 11) - 1;
     let odd = (value & !BEYOND) | (u64::from(value & BEYOND != 0) << 11);
     (if value >> 53 == 0 { value } else { odd }) as f64
-}
-
-/// Runs `$body` with `$format` being the constant of a format, so that its loops are made for each of them.
-macro_rules! with_format {
-    ($narrow:expr, $format:ident, $body:expr) => {
-        with_format!(@ $narrow, $format, $body, Float16 BFloat16 Float8E3M4 Float8E4M3 Float8E4M3B11Fnuz Float8E4M3Fnuz Float8E4M3Fn
-            Float8E5M2 Float8E5M2Fnuz Float8E8M0Fnu Float6E2M3Fn Float6E3M2Fn Float4E2M1Fn)
-    };
-    (@ $narrow:expr, $format:ident, $body:expr, $($name:ident)*) => {
-        match $narrow {
-            $( Narrow::$name => {
-                const $format: Format = Narrow::$name.format();
-                $body
-            } )*
-        }
-    };
 }
 
 /// Runs `$body`, an inlined call, with AVX2 where the processor has it.

@@ -1,19 +1,19 @@
-//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`, and lists of fields (read by `struct_json`).
+//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`, and lists of fields such as
+//! `[["x", "<f8"], ["v", ">f4", [3]], ["n", [["a", "<i2"]]], ["", "|V4"]]`: no bytes between fields, each with its own order.
 //! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
 
-use super::fill::brief;
-use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, foreign, struct_json};
-use crate::error::{Result, bail};
-use crate::json::Value;
+use super::{ByteOrder, DataType, ElementType, Field, MAX_LENGTH, Struct, Unit, record, registered};
+use crate::error::{Result, bail, err};
+use crate::json::{Value, brief};
 
 /// Reads the `dtype` member of a `.zarray`. What this library does not read is `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<ElementType> {
     match value {
-        Value::String(text) => match foreign::find_v2(text) {
+        Value::String(text) => match registered::find_v2(text) {
             Some(registered) => Ok(ElementType::native(registered)),
             None => parse_text(text),
         },
-        Value::Array(list) => Ok(ElementType::native(DataType::Struct(struct_json::parse_list(list)?))),
+        Value::Array(list) => Ok(ElementType::native(DataType::Struct(parse_list(list)?))),
         _ => bail!(Metadata, "found {}, expected a data type such as \"<f8\"", brief(value)),
     }
 }
@@ -118,7 +118,7 @@ fn brackets(unit: Unit) -> String {
 /// The `dtype` member for that type.
 pub fn to_json(element: ElementType) -> Value {
     match element.data_type {
-        DataType::Struct(s) => struct_json::to_list(s),
+        DataType::Struct(s) => to_list(s),
         _ => text(element).into(),
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn text(element: ElementType) -> String {
         DateTime(unit) => &format!("M8{}", brackets(unit)),
         TimeDelta(unit) => &format!("m8{}", brackets(unit)),
         VarText | VarBytes | VarJson | VarArray(_) => return "|O".into(),
-        Foreign(f) => return f.name_v2().unwrap_or(f.name()).to_string(),
+        Registered(f) => return f.name_v2().unwrap_or(f.name()).to_string(),
         other => return other.name().to_string(),
     };
     let order = match element.order {
@@ -156,6 +156,73 @@ pub(super) fn text(element: ElementType) -> String {
         ByteOrder::Big => '>',
     };
     format!("{order}{code}")
+}
+
+impl DataType {
+    /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
+    pub fn numpy(self) -> String {
+        text(ElementType::native(self))
+    }
+}
+
+/// Reads v2's list of fields.
+fn parse_list(list: &[Value]) -> Result<&'static Struct> {
+    parse_list_at(list, 1)
+}
+
+fn parse_list_at(list: &[Value], depth: usize) -> Result<&'static Struct> {
+    if depth > record::MAX_DEPTH {
+        bail!(Limit, "found structs more than {} deep", record::MAX_DEPTH);
+    }
+    let field = |(i, value): (usize, &Value)| field_v2(value, depth).map_err(|e| e.at_field(format!("[{i}]")));
+    Struct::packed(list.iter().take(record::MAX_FIELDS + 1).enumerate().map(field).collect::<Result<_>>()?)
+}
+
+fn field_v2(value: &Value, depth: usize) -> Result<Field> {
+    let (name, data_type, shape) = match value.as_array() {
+        Some([name, data_type]) => (name, data_type, None),
+        Some([name, data_type, shape]) => (name, data_type, Some(shape)),
+        _ => bail!(Metadata, "found {}, expected [name, type] or [name, type, shape]", brief(value)),
+    };
+    let name = match name {
+        Value::String(name) => name.clone(),
+        Value::Array(_) => bail!(Unsupported, "found the name {}: fields with a title are not supported", brief(name)),
+        other => bail!(Metadata, "found {}, expected the name of a field", brief(other)),
+    };
+    let element = match data_type {
+        Value::Array(list) => ElementType::native(DataType::Struct(parse_list_at(list, depth + 1).map_err(|e| e.at_field("[1]"))?)),
+        other => parse(other).map_err(|e| e.at_field("[1]"))?,
+    };
+    if name.is_empty() && !matches!(element.data_type, DataType::Raw(_)) {
+        bail!(Metadata, "found a field without a name of type {}; padding is of type |V", brief(data_type));
+    }
+    let shape = shape.map_or(Ok(Vec::new()), |s| shape_v2(s).map_err(|e| e.at_field("[2]")))?;
+    Ok(Field { name: name.to_string(), offset: 0, element, shape })
+}
+
+/// `[2, 3]`, or a bare `2`.
+fn shape_v2(value: &Value) -> Result<Vec<u64>> {
+    let length =
+        |v: &Value| v.as_u64().filter(|n| *n >= 1).ok_or_else(|| err!(Metadata, "found {}, expected a length of at least 1", brief(v)));
+    match value {
+        Value::Array(list) if list.len() > crate::limits::MAX_RANK => {
+            bail!(Limit, "found a shape of rank {}, the limit is {}", list.len(), crate::limits::MAX_RANK)
+        }
+        Value::Array(list) => list.iter().map(length).collect(),
+        bare => Ok(vec![length(bare)?]),
+    }
+}
+
+/// v2's list of fields.
+fn to_list(s: &Struct) -> Value {
+    let field = |f: &Field| {
+        let mut entry = vec![Value::from(f.name.as_str()), to_json(f.element)];
+        if !f.shape.is_empty() {
+            entry.push(Value::from(f.shape.clone()));
+        }
+        Value::Array(entry.into())
+    };
+    s.fields().iter().map(field).collect()
 }
 
 #[cfg(test)]

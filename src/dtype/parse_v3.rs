@@ -1,10 +1,9 @@
 //! Zarr v3 `data_type`: a name, or an object with a name and a configuration.
 //! Specification: v3 core, "Data types", and the registry of extensions.
 
-use super::fill::brief;
-use super::{DataType, MAX_LENGTH, Unit, foreign, struct_json};
+use super::{DataType, ElementType, Field, MAX_LENGTH, Struct, Unit, record, registered};
 use crate::error::{Error, Result, bail, err};
-use crate::json::{Map, Value, json};
+use crate::json::{Map, Value, brief, json};
 
 /// Names that the registry knows and this library does not read.
 const KNOWN: &[&str] = &[];
@@ -14,8 +13,8 @@ pub fn parse(value: &Value) -> Result<DataType> {
     parse_at(value, 1)
 }
 
-/// [`parse`], so many structs deep.
-pub(super) fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
+/// Reads the type of a field that is in `depth - 1` structs.
+fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
     let object = match value {
         Value::String(name) => return named(name, &Map::new(), depth),
         Value::Object(object) => object,
@@ -43,7 +42,7 @@ pub(super) fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
 
 /// The type of that name; its configuration must have exactly the members that the type knows.
 fn named(name: &str, configuration: &Map, depth: usize) -> Result<DataType> {
-    if let Some(registered) = foreign::find_v3(name) {
+    if let Some(registered) = registered::find_v3(name) {
         return match configuration.keys().next() {
             None => Ok(registered),
             Some(member) => Err(err!(Metadata, "found the member {member:?}, expected nothing").at_field("configuration")),
@@ -55,9 +54,7 @@ fn named(name: &str, configuration: &Map, depth: usize) -> Result<DataType> {
         "fixed_length_utf32" => (DataType::Text(length(configuration, 4)? / 4), &["length_bytes"]),
         "numpy.datetime64" => (DataType::DateTime(unit(configuration)?), &["unit", "scale_factor"]),
         "numpy.timedelta64" => (DataType::TimeDelta(unit(configuration)?), &["unit", "scale_factor"]),
-        "struct" | "structured" => {
-            (struct_json::parse_configuration(configuration, depth).map_err(|e| e.at_field("configuration"))?, &["fields"])
-        }
+        "struct" | "structured" => (parse_configuration(configuration, depth).map_err(|e| e.at_field("configuration"))?, &["fields"]),
         _ => (by_name(name)?, &[]),
     };
     match configuration.iter().find(|(member, _)| !members.contains(&member.as_str())) {
@@ -120,10 +117,73 @@ pub fn to_json(data_type: DataType) -> Value {
         DataType::Bytes(n) => configured(json!({"length_bytes": n})),
         DataType::Text(n) => configured(json!({"length_bytes": n * 4})),
         DataType::Raw(n) => Value::from(format!("r{}", u64::from(n) * 8)),
-        DataType::Struct(s) => struct_json::to_object(s),
+        DataType::Struct(s) => to_object(s),
         DataType::DateTime(u) | DataType::TimeDelta(u) => configured(unit(u)),
         number => Value::from(number.name()),
     }
+}
+
+/// Reads the configuration of `struct` or `structured`: fields as objects, or as pairs.
+fn parse_configuration(configuration: &Map, depth: usize) -> Result<DataType> {
+    if depth > record::MAX_DEPTH {
+        bail!(Limit, "found structs more than {} deep", record::MAX_DEPTH);
+    }
+    let fields = configuration.get("fields").ok_or_else(|| err!(Metadata, "the member is missing").at_field("fields"))?;
+    let Value::Array(list) = fields else {
+        return Err(err!(Metadata, "found {}, expected a list of fields", brief(fields)).at_field("fields"));
+    };
+    let field = |(i, value): (usize, &Value)| field_v3(value, depth).map_err(|e| e.at_field(format!("fields[{i}]")));
+    let fields: Vec<Field> = list.iter().take(record::MAX_FIELDS + 1).enumerate().map(field).collect::<Result<_>>()?;
+    Ok(DataType::Struct(Struct::packed(fields).map_err(|e| e.at_field("fields"))?))
+}
+
+fn field_v3(value: &Value, depth: usize) -> Result<Field> {
+    let (name, data_type) = match value {
+        Value::Array(pair) if pair.len() == 2 => (&pair[0], &pair[1]),
+        Value::Object(members) => {
+            let member = |name: &str| members.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name));
+            if let Some(other) = members.keys().find(|k| !matches!(k.as_str(), "name" | "data_type")) {
+                return Err(err!(Metadata, "an unknown member, expected name and data_type").at_field(other));
+            }
+            (member("name")?, member("data_type")?)
+        }
+        other => bail!(Metadata, "found {}, expected an object with name and data_type", brief(other)),
+    };
+    let Value::String(name) = name else { return Err(err!(Metadata, "found {}, expected a string", brief(name)).at_field("name")) };
+    if name.is_empty() {
+        return Err(err!(Metadata, "found an empty name").at_field("name"));
+    }
+    let data_type = parse_at(data_type, depth + 1).map_err(|e| e.at_field("data_type"))?;
+    Ok(Field { name: name.to_string(), offset: 0, element: ElementType::native(data_type), shape: Vec::new() })
+}
+
+/// The `data_type` of v3 for a struct that [`check_v3`] accepts.
+fn to_object(s: &Struct) -> Value {
+    let field = |f: &Field| json!({"name": f.name.as_str(), "data_type": to_json(f.element.data_type)});
+    json!({"name": "struct", "configuration": {"fields": s.fields().iter().map(field).collect::<Value>()}})
+}
+
+/// Refuses structs that v3 has no form for: fields with shapes, without names, or in different byte orders.
+pub fn check_v3(data_type: DataType) -> Result<()> {
+    if let DataType::Registered(f) = data_type
+        && f.name_v3().is_none()
+    {
+        bail!(Unsupported, "the data type {:?} was registered without a name in zarr_format 3", f.name());
+    }
+    let DataType::Struct(s) = data_type else { return Ok(()) };
+    if data_type.has_order() && data_type.field_order().is_none() {
+        bail!(Unsupported, "the fields have different byte orders, which zarr_format 3 cannot say");
+    }
+    for f in s.fields() {
+        if !f.shape.is_empty() {
+            bail!(Unsupported, "the field {:?} has a shape, which zarr_format 3 cannot say", f.name);
+        }
+        if f.name.is_empty() {
+            bail!(Unsupported, "found padding between the fields, which zarr_format 3 cannot say");
+        }
+        check_v3(f.element.data_type)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

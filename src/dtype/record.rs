@@ -65,7 +65,7 @@ impl Struct {
         if size == 0 || size > super::MAX_LENGTH as usize {
             bail!(Limit, "found a struct of {size} bytes, expected 1 to {}", super::MAX_LENGTH);
         }
-        if let Some(field) = fields.iter().find(|f| matches!(f.element.data_type, super::DataType::Foreign(_))) {
+        if let Some(field) = fields.iter().find(|f| matches!(f.element.data_type, DataType::Registered(_))) {
             bail!(Unsupported, "the field {:?} has a registered data type, which fields cannot have", field.name);
         }
         check_fields(fields, size)?;

@@ -3,10 +3,10 @@
 //! Specification: zarr-python's "Data Type Resolution": v2 texts and lists (`>M8[10s]`, `[["x", "<f8"]]`), v3 names and objects
 //! (`{"name": "numpy.datetime64", …}`), and where no version is given also C's and NumPy's names (`double`, `int32_t`, `f8`).
 
-use super::fill::{Fill, brief};
+use super::fill::Fill;
 use super::{ByteOrder, DataType, ElementType, Kind, parse_v2, parse_v3};
 use crate::error::{Result, bail, err};
-use crate::json::Value;
+use crate::json::{Value, brief};
 
 /// In which words a type is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,51 +16,18 @@
 //! so large that it would drive everything else out of them.
 
 use super::coding::{Coded, Coding};
+use super::convert_element::{Pair, convert_element, load, number_text};
 use super::fields::Fields;
-use super::kernels::{Kernel, halves_to_singles, kernel, pairs, singles_to_halves, truth};
+use super::kernels::{Kernel, Rows, halves_to_singles, kernel, pairs, singles_to_halves, truth};
 use super::relocate::{clear_padding, has_clear_padding, is_padded, relocate, relocate_padded};
 use super::run::{self, Run};
+use super::source::BlockBufs;
+pub use super::source::{BLOCK, BlockBuf, Source};
 use super::text::Text;
 use super::time::Time;
-use super::{DataType, ElementType, Kind, Narrow, Number, Overflow, narrow, stream};
+use super::{DataType, ElementType, Kind, Narrow, Overflow, narrow, stream};
 use crate::error::{Error, Result, bail, err};
 use std::sync::Arc;
-
-/// Elements of a block: few enough that blocks of numbers stay in the first-level cache, and a call for each costs nothing beside them.
-pub const BLOCK: usize = 512;
-
-/// Memory for one block of the largest type, of which every byte has a value.
-pub type BlockBuf = [u8; BLOCK * 16];
-
-/// What makes elements of stored ones, each by itself, before they are converted.
-pub trait Source: Send + Sync {
-    /// Decodes as many elements as `dst` has room for, at most [`BLOCK`]; `src` has exactly as many. `bufs` are for what is in
-    /// between.
-    fn decode(&self, src: &[u8], dst: &mut [u8], bufs: &mut [BlockBuf; 2]) -> Result<()>;
-}
-
-/// BlockBufs for a block that is gathered, one that is decoded, and what is in between.
-struct BlockBufs {
-    gathered: BlockBuf,
-    decoded: BlockBuf,
-    between: [BlockBuf; 2],
-}
-
-impl BlockBufs {
-    const NEW: BlockBufs = BlockBufs { gathered: [0; BLOCK * 16], decoded: [0; BLOCK * 16], between: [[0; BLOCK * 16]; 2] };
-
-    /// Runs `f` with the thread's buffers, which are not cleared between: a row may be far shorter than they are.
-    fn with<R>(f: impl FnOnce(&mut BlockBufs) -> R) -> R {
-        thread_local! {
-            static BUFS: std::cell::RefCell<BlockBufs> = const { std::cell::RefCell::new(BlockBufs::NEW) };
-        }
-        BUFS.with(|bufs| match bufs.try_borrow_mut() {
-            Ok(mut bufs) => f(&mut bufs),
-            // A source that converts elements itself.
-            Err(_) => f(&mut { BlockBufs::NEW }),
-        })
-    }
-}
 
 /// How elements of one type become elements of another.
 #[derive(Clone, Debug)]
@@ -73,30 +40,6 @@ pub struct Transfer {
     streams: bool,
     /// The loops that suffice where elements are contiguous on both sides.
     rows: Option<Rows>,
-}
-
-/// What is known of a conversion beforehand, so that short rows of it cost little.
-#[derive(Clone, Copy, Debug)]
-struct Rows {
-    kernel: Kernel,
-    /// The bytes of an element on either side.
-    from: usize,
-    to: usize,
-    /// The numbers of an element.
-    parts: usize,
-}
-
-impl Rows {
-    /// `None` where elements must be turned around, or pass through another form.
-    fn new(from: ElementType, to: ElementType, kernel: Kernel) -> Option<Rows> {
-        let simple = |e: ElementType| {
-            let narrow = matches!(e.data_type, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_));
-            !narrow && !is_padded(e.data_type) && !e.swapped()
-        };
-        let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
-        let (size, parts) = (|e: ElementType| e.data_type.size(), if complex(from) { 2 } else { 1 });
-        (simple(from) && simple(to) && complex(from) == complex(to)).then(|| Rows { kernel, from: size(from), to: size(to), parts })
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -269,8 +212,12 @@ impl Transfer {
             Path::Coded(coded) => unsafe { coded.explain(src) },
             Path::Time(_) => "its count has more than 64 bits in the other unit".into(),
             // SAFETY: forwarded from the caller.
-            _ => unsafe { self.number_text(src) },
+            _ => unsafe { number_text(self.pair(), src) },
         }
+    }
+
+    fn pair(&self) -> Pair {
+        Pair { from: self.from, to: self.to, overflow: self.overflow }
     }
 
     /// The element type that is read.
@@ -347,7 +294,7 @@ impl Transfer {
             if unsafe { self.block(kernel, &mut scratch, run.part(first, count)) } && !wraps {
                 for i in first..first + count {
                     // SAFETY: as above, one element of them.
-                    if !unsafe { self.element(run.src_at(i), run.dst_at(i)) } {
+                    if !unsafe { convert_element(self.pair(), run.src_at(i), run.dst_at(i)) } {
                         return Err(i);
                     }
                 }
@@ -442,35 +389,6 @@ impl Transfer {
         unsafe { rest.run(run.scattered(out.as_ptr(), middle)) }
     }
 
-    /// Converts one element as the policy says; false if it does not fit.
-    ///
-    /// # Safety
-    /// As for [`Transfer::run`], for one element.
-    unsafe fn element(&self, src: *const u8, dst: *mut u8) -> bool {
-        let (from, to) = (self.from, self.to);
-        let parts = if to.data_type.kind() == Kind::Complex { 2 } else { 1 };
-        let (unit, size) = (from.data_type.swap_unit(), to.data_type.swap_unit());
-        let mut out = [0u8; 16];
-        for part in 0..parts {
-            let number = if part == 1 && from.data_type.kind() != Kind::Complex {
-                Some(Number::Int(0))
-            } else {
-                // SAFETY: the caller vouches for the element; this part is in it.
-                unsafe { load(from, src.add(part * unit)) }
-            };
-            let slot = &mut out[part * size..][..size];
-            if !number.is_some_and(|n| n.store(to.data_type, self.overflow, slot)) {
-                return false;
-            }
-            if to.swapped() {
-                slot.reverse();
-            }
-        }
-        // SAFETY: the caller vouches for the element.
-        unsafe { std::ptr::copy_nonoverlapping(out.as_ptr(), dst, to.size()) };
-        true
-    }
-
     /// The error of the element at `src`, which does not fit: of kind `Range`, or what its source says of it.
     ///
     /// # Safety
@@ -494,27 +412,7 @@ impl Transfer {
                 err!(Range, "an element is unfit: {}", unsafe { self.explain(src) })
             }
             // SAFETY: forwarded from the caller.
-            _ => err!(Range, "an element is {}", unsafe { self.number_text(src) }),
-        }
-    }
-
-    /// What the number at `src` is and why it does not fit: `70000, int16 ends at 32767`. Empty where it fits.
-    ///
-    /// # Safety
-    /// A number of the source's type is readable at `src`.
-    unsafe fn number_text(&self, src: *const u8) -> String {
-        let parts = if self.from.data_type.kind() == Kind::Complex { 2 } else { 1 };
-        for part in 0..parts {
-            // SAFETY: the caller vouches for the element; this part is in it.
-            if let Some(number) = unsafe { load(self.from, src.add(part * self.from.data_type.swap_unit())) }
-                && !number.store(self.to.data_type, self.overflow, &mut [0; 16])
-            {
-                return format!("{number}, {}", number.limit_text(self.to.data_type));
-            }
-        }
-        match self.to.data_type.part() {
-            Some(part) if parts == 1 => format!("real, {}", Number::Int(0).limit_text(part)),
-            _ => String::new(),
+            _ => err!(Range, "an element is {}", unsafe { number_text(self.pair(), src) }),
         }
     }
 
@@ -597,21 +495,6 @@ impl Transfer {
 /// Whether elements of the type are numbers that are converted to others.
 fn has_kernel(data_type: DataType) -> bool {
     data_type.is_number()
-}
-
-/// One part of an element, which may be in the other order.
-///
-/// # Safety
-/// The part's bytes are readable at `src`.
-unsafe fn load(from: ElementType, src: *const u8) -> Option<Number> {
-    let mut raw = [0u8; 16];
-    let raw = raw.get_mut(..from.data_type.swap_unit())?;
-    // SAFETY: the caller vouches for the bytes.
-    unsafe { std::ptr::copy_nonoverlapping(src, raw.as_mut_ptr(), raw.len()) };
-    if from.swapped() {
-        raw.reverse();
-    }
-    Number::load(from.data_type.part().unwrap_or(from.data_type), raw)
 }
 
 #[cfg(test)]
@@ -907,7 +790,7 @@ mod tests {
     fn misfits_name_the_value_and_the_limit() {
         let text = |from: ElementType, to, element: &[u8]| {
             // SAFETY: one element.
-            unsafe { Transfer::new(from, ElementType::native(to)).unwrap().number_text(element.as_ptr()) }
+            unsafe { Transfer::new(from, ElementType::native(to)).unwrap().explain(element.as_ptr()) }
         };
         assert_eq!(text(ElementType::new(Int32, ByteOrder::Big), Int16, &70000i32.to_be_bytes()), "70000, int16 ends at 32767");
         let pair = [1f64.to_le_bytes(), (-1e300f64).to_le_bytes()].concat();

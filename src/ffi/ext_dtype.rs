@@ -17,7 +17,8 @@ use super::structs::read_struct;
 use super::types::{OZARR_AS_STORED, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::node::foreign_type::{self, Calls, Description};
+use crate::node::registered_type::TypeCalls;
+use crate::node::type_registration::{self, Description};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
         };
         let item = (memory.map_or(table.item_size, DataType::size), table.item_size);
         let calls = UserType { table, item, name: v3.or(v2).unwrap_or_default().to_string(), life: life.clone() };
-        foreign_type::register(&what, Arc::new(calls), table.flags & OZARR_REGISTER_REPLACE != 0)?;
+        type_registration::register(&what, Arc::new(calls), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
     })
@@ -143,7 +144,7 @@ impl UserType {
     }
 }
 
-impl Calls for UserType {
+impl TypeCalls for UserType {
     fn any_thread(&self) -> bool {
         self.life.any_thread()
     }

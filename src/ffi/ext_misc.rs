@@ -213,7 +213,7 @@ pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *con
             OZARR_EXTENSION_MEMBER => node::unregister_member(name),
             OZARR_EXTENSION_CODEC => node::registered_codec::unregister(name),
             OZARR_EXTENSION_KEY_ENCODING => node::registered_keys::unregister(name),
-            OZARR_EXTENSION_DTYPE => node::foreign_type::unregister(name),
+            OZARR_EXTENSION_DTYPE => node::type_registration::unregister(name),
             _ => bail!(Argument, "the argument `extension` is {extension}, expected one of OZARR_EXTENSION_..."),
         };
         if !was_there {

@@ -51,7 +51,8 @@ mod watch;
 
 pub use crate::codec::parse::has as has_codec;
 pub use crate::codec::registered as registered_codec;
-pub use crate::dtype::foreign as foreign_type;
+pub use crate::dtype::registered as registered_type;
+pub use crate::dtype::registration as type_registration;
 pub use appender::Appender;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};

@@ -5,7 +5,7 @@ use super::{Store, draft, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::DataType;
-use crate::dtype::foreign::Calls;
+use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::Item;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
@@ -46,7 +46,7 @@ pub(super) struct ArrayState {
     functions: Functions,
 }
 
-type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn KeyCalls>>);
+type Functions = (Option<Arc<dyn TypeCalls>>, Option<Arc<dyn KeyCalls>>);
 
 impl ArrayState {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
@@ -65,7 +65,7 @@ impl ArrayState {
         let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
         // Functions of the program that may not run anywhere keep the whole work in the calling thread.
         let functions = (
-            if let DataType::Foreign(registered) = meta.data_type { Some(registered.calls()?) } else { None },
+            if let DataType::Registered(registered) = meta.data_type { Some(registered.calls()?) } else { None },
             if let KeyEncoding::Registered(registered) = meta.keys { Some(registered.calls()?) } else { None },
         );
         let chunk_store = transform::chunk_store(store, path, &meta)?;

@@ -6,15 +6,13 @@
 //!
 //! When encoding, a codec that can make the bytes fewer is applied where it does; one that cannot (a checksum) always.
 
-use crate::codec::build::{Built, Make};
+use crate::codec::build::Built;
 use crate::codec::config::Config;
-use crate::codec::registry;
 use crate::codec::stage::{Dest, Size, Stage, StageRef};
 use crate::codec::streams::decode_known;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits;
-use crate::metadata::extension::Extension;
 use crate::metadata::{Value, json::brief};
 
 struct Conditional {
@@ -23,8 +21,8 @@ struct Conditional {
     header: usize,
 }
 
-/// Reads `codecs` (bytes→bytes only, and no `conditional` among them) and `header_bits`.
-pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+/// Reads `codecs` (bytes→bytes only, and no `conditional` among them), each of which `make` makes, and `header_bits`.
+pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType, make: fn(&Value, ElementType) -> Result<Built>) -> Result<Built> {
     let list = match config.get("codecs") {
         Some(Value::Array(list)) => list,
         Some(other) => return Err(config.error("codecs", format!("found {}, expected a list of codecs", brief(other)))),
@@ -35,7 +33,7 @@ pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<
     }
     let (mut stages, mut item) = (Vec::new(), item);
     for (i, codec) in list.iter().enumerate() {
-        let built = inner(codec, item).map_err(|e| e.at_field(format!("{}[{i}]", config.path("codecs"))))?;
+        let built = make(codec, item).map_err(|e| e.at_field(format!("{}[{i}]", config.path("codecs"))))?;
         item = built.item;
         stages.push(built.stage);
     }
@@ -45,17 +43,6 @@ pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<
         return Err(config.error("header_bits", format!("found {bits}, expected a multiple of 8")));
     }
     Ok(Built::bytes(Conditional { stages, header: (bits / 8) as usize }))
-}
-
-fn inner(codec: &Value, item: ElementType) -> Result<Built> {
-    let codec = Extension::from_v3(codec)?;
-    let name = registry::canonical(&codec.name);
-    match registry::find_v3(&name) {
-        Some(_) if name == "conditional" => bail!(Unsupported, "conditional codecs inside a conditional one are not supported"),
-        Some((Make::Bytes(build), style)) => build(&Config::new(&codec.configuration, style), item),
-        Some(_) => bail!(Metadata, "{name:?} makes no bytes of bytes, expected a bytes→bytes codec"),
-        None => Err(registry::unknown_v3(&codec.name)),
-    }
 }
 
 impl Conditional {

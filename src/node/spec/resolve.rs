@@ -31,7 +31,7 @@ impl Spec {
         };
         self.need_shape()?;
         self.check_format(format)?;
-        if let (Format::V2, DataType::Foreign(registered)) = (format, self.data_type)
+        if let (Format::V2, DataType::Registered(registered)) = (format, self.data_type)
             && registered.name_v2().is_none()
         {
             let e = err!(Unsupported, "the data type {:?} was registered without a name in zarr_format 2", registered.name());
@@ -115,7 +115,7 @@ impl Spec {
         if format == Format::V3 && !fill.defined {
             return Err(err!(Unsupported, "null exists in zarr_format 2 only").at_field("fill_value"));
         }
-        if let (DataType::Foreign(registered), true) = (self.data_type, fill.defined) {
+        if let (DataType::Registered(registered), true) = (self.data_type, fill.defined) {
             registered.fill_to_json(&fill).map_err(|e| e.at_field("fill_value"))?;
         }
         Ok(fill)

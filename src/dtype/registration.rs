@@ -1,31 +1,14 @@
-//! Data types that a program has registered, under a name in v3, one in v2, or both.
-//!
-//! An element has a fixed size in the file. In memory it is an element of a type that the library knows: of the one that the program's
-//! functions convert from and to, or, without them, raw bits, or (where bytes have an order) an unsigned integer of its size. The
-//! engine deals with that type only; the conversion is the first codec of the chain.
+//! How a program registers a data type, and takes it back.
 
-use super::fill::Fill;
-use super::{DataType, Element};
-use crate::error::{Result, bail, err};
+use super::data_type::DataType;
+use super::element::MAX_LENGTH;
+use super::registered::{CallsRef, Kept, RegisteredType, TYPES, TypeCalls, V2, V3};
+use super::{parse_v2, parse_v3};
+use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
-use crate::json;
 use crate::json::Value;
-use crate::registry::{Registry, intern};
-use std::sync::{Arc, Weak};
-
-/// The functions of a program's type. Each is there if [`Description`] says so.
-pub trait Calls: Send + Sync {
-    /// Whether any thread may call them.
-    fn any_thread(&self) -> bool;
-    /// From elements in memory to elements of the file, both in this host's byte order.
-    fn encode(&self, memory: &[u8], file: &mut [u8]) -> Result<()>;
-    /// The reverse.
-    fn decode(&self, file: &[u8], memory: &mut [u8]) -> Result<()>;
-    /// Reads the JSON of a fill value into an element in memory.
-    fn fill_from_json(&self, json: &str, element: &mut [u8]) -> Result<()>;
-    /// The reverse.
-    fn fill_to_json(&self, element: &[u8]) -> Result<String>;
-}
+use crate::registry::intern;
+use std::sync::Arc;
 
 /// What a program says of its type.
 #[derive(Clone, Debug)]
@@ -44,61 +27,14 @@ pub struct Description<'a> {
     pub fills: bool,
 }
 
-/// A registered type: kept for ever, so that a [`DataType`] stays a value. The functions are kept by the registration and by
-/// the chains of open arrays.
-#[derive(Debug)]
-pub struct Foreign {
-    v3: Option<&'static str>,
-    v2: Option<&'static str>,
-    carrier: DataType,
-    memory: DataType,
-    converts: bool,
-    fills: bool,
-    calls: CallsRef,
-}
-
-struct CallsRef(Weak<dyn Calls>);
-
-impl std::fmt::Debug for CallsRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("..")
-    }
-}
-
-impl PartialEq for Foreign {
-    fn eq(&self, other: &Foreign) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Foreign {}
-
-impl std::hash::Hash for Foreign {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        std::ptr::from_ref(self).hash(state);
-    }
-}
-
-/// What the registry keeps alive.
-struct Entry {
-    record: &'static Foreign,
-    _calls: Arc<dyn Calls>,
-}
-
-static TYPES: Lazy<Registry<Entry>> = Lazy::new(Registry::default);
-
 /// All that were ever registered.
-static RECORDS: Lazy<ForkPreserved<Vec<&'static Foreign>>> = Lazy::new(ForkPreserved::default);
-
-/// The registry's names of the two formats.
-const V2: &str = "v2";
-const V3: &str = "v3";
+static RECORDS: Lazy<ForkPreserved<Vec<&'static RegisteredType>>> = Lazy::new(ForkPreserved::default);
 
 /// Registers a type. `is_built_in` tells of a name in v3 (else in v2) whether the library has a type of that name.
-pub fn register(what: &Description<'_>, calls: Arc<dyn Calls>, replace: bool) -> Result<()> {
+pub fn register(what: &Description<'_>, calls: Arc<dyn TypeCalls>, replace: bool) -> Result<()> {
     let carrier = match (what.size, what.ordered) {
         (0, _) => bail!(Argument, "the element's size is 0"),
-        (n, _) if n > super::MAX_LENGTH as usize => bail!(Limit, "an element of {n} bytes exceeds the limit of {}", super::MAX_LENGTH),
+        (n, _) if n > MAX_LENGTH as usize => bail!(Limit, "an element of {n} bytes exceeds the limit of {}", MAX_LENGTH),
         (2, true) => DataType::UInt16,
         (4, true) => DataType::UInt32,
         (8, true) => DataType::UInt64,
@@ -111,13 +47,13 @@ pub fn register(what: &Description<'_>, calls: Arc<dyn Calls>, replace: bool) ->
     let names: Vec<(&'static str, &str)> = what.v3.map(|n| (V3, n)).into_iter().chain(what.v2.map(|n| (V2, n))).collect();
     let is_built_in = |space: &str, name: &str| {
         let value = Value::from(name);
-        if space == V3 { super::parse_v3::parse(&value).is_ok() } else { super::parse_v2::parse(&value).is_ok() }
+        if space == V3 { parse_v3::parse(&value).is_ok() } else { parse_v2::parse(&value).is_ok() }
     };
     if !replace {
         // Before anything is made that stays for ever.
         TYPES.get().check_free(&names, is_built_in)?;
     }
-    let record: &'static Foreign = Box::leak(Box::new(Foreign {
+    let record: &'static RegisteredType = Box::leak(Box::new(RegisteredType {
         v3: what.v3.map(intern),
         v2: what.v2.map(intern),
         carrier,
@@ -127,7 +63,7 @@ pub fn register(what: &Description<'_>, calls: Arc<dyn Calls>, replace: bool) ->
         calls: CallsRef(Arc::downgrade(&calls)),
     }));
     RECORDS.get().write(|all| all.push(record));
-    TYPES.get().add(&names, Arc::new(Entry { record, _calls: calls }), is_built_in, replace).map(drop)
+    TYPES.get().add(&names, Arc::new(Kept { record, _calls: calls }), is_built_in, replace).map(drop)
 }
 
 /// Forgets the type of that name. False if there is none.
@@ -136,92 +72,17 @@ pub fn unregister(name: &str) -> bool {
     gone.or_else(|| TYPES.get().remove(V2, name)).is_some()
 }
 
-fn find(space: &'static str, name: &str) -> Option<DataType> {
-    TYPES.get().find(space, name).map(|entry| DataType::Foreign(entry.record))
-}
-
-/// The registered type of a v3 name.
-pub(super) fn find_v3(name: &str) -> Option<DataType> {
-    find(V3, name)
-}
-
-/// The registered type of a v2 name.
-pub(super) fn find_v2(name: &str) -> Option<DataType> {
-    find(V2, name)
-}
-
-/// The registered type of a name, in v3 or else in v2.
-pub fn find_any(name: &str) -> Option<DataType> {
-    find_v3(name).or_else(|| find_v2(name))
-}
-
-impl Foreign {
-    /// The name: that of v3 where there is one.
-    pub fn name(&self) -> &'static str {
-        self.v3.or(self.v2).unwrap_or("")
-    }
-
-    /// The name in v3.
-    pub fn name_v3(&self) -> Option<&'static str> {
-        self.v3
-    }
-
-    /// The name in v2.
-    pub fn name_v2(&self) -> Option<&'static str> {
-        self.v2
-    }
-
-    /// What it is in the file: raw bits, or an unsigned integer where its bytes have an order.
-    pub fn carrier(&self) -> DataType {
-        self.carrier
-    }
-
-    /// What it is in memory.
-    pub fn memory(&self) -> DataType {
-        self.memory
-    }
-
-    /// Whether the program converts between the two.
-    pub fn converts(&self) -> bool {
-        self.converts
-    }
-
-    /// The program's functions.
-    pub fn calls(&self) -> Result<Arc<dyn Calls>> {
-        self.calls.0.upgrade().ok_or_else(|| err!(Unsupported, "the data type {:?} is registered no more", self.name()))
-    }
-
-    /// Reads a fill value.
-    pub(super) fn fill_from_json(&self, value: &Value) -> Result<Fill> {
-        if !self.fills {
-            return Fill::from_json_v3(self.memory, value);
-        }
-        let mut element: Element = smallvec::smallvec![0; self.memory.size()];
-        self.calls()?.fill_from_json(&json::to_compact(value), &mut element)?;
-        Ok(Fill::from_bytes(&element))
-    }
-
-    /// The JSON of a fill value.
-    pub fn fill_to_json(&self, fill: &Fill) -> Result<Value> {
-        if !self.fills {
-            return Ok(fill.to_json_v3(self.memory));
-        }
-        let text = self.calls()?.fill_to_json(&fill.element(self.memory))?;
-        json::parse_text(&text).map_err(|e| err!(Callback, "the fill value of {:?} became {text:?}: {}", self.name(), e.message()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::{parse_v2, parse_v3};
-    use crate::error::ErrorKind;
+    use crate::dtype::fill::Fill;
+    use crate::error::{ErrorKind, err};
     use crate::json::json;
 
     /// Raw bits with a fill value as a number.
     struct Plain;
 
-    impl Calls for Plain {
+    impl TypeCalls for Plain {
         fn any_thread(&self) -> bool {
             true
         }
