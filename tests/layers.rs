@@ -1,4 +1,4 @@
-//! Who may use whom: every `crate::` path in `src` against one table, so that a layer knows nothing of those above it.
+//! Checks every `crate::` path in `src` against the table of layers in docs/architecture.md, and that files form no circles.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ fn is_word(c: char) -> bool {
 fn allowed(layers: &Layers, from: &str, path: &str) -> bool {
     let Some((_, uses)) = layers.iter().find(|(layer, _)| layer == from) else { return false };
     let first = path.split("::").next().unwrap();
-    // Macros stand at the top of the crate without being a layer of their own.
+    // Macros are at the top of the crate, in no layer.
     first == from || first.is_empty() || uses.iter().any(|u| path == u || path.starts_with(&format!("{u}::")))
 }
 

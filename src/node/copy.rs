@@ -25,10 +25,8 @@ impl Store {
         verify: bool,
         progress: &mut Progress<'_>,
     ) -> Result<()> {
-        to.check_writable()?;
-        [self, to].into_iter().try_for_each(draft::refuse)?;
-        let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
-        path::check_new(&to_path)?;
+        let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
+        draft::refuse(self)?;
         self.check_listable()?;
         let found = require(self, &path, NodeKind::None)?;
         refuse_overlap((self, &path), (to, &to_path))?;
@@ -38,8 +36,8 @@ impl Store {
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
         let replaced = {
             let _lock = document::lock_place(to, &to_path)?;
-            if let (Create::New, Some(there)) = (how, hierarchy::found_on_create(to, &to_path)?) {
-                return Err(hierarchy::exists(to, &to_path, there.kind, ""));
+            if how == Create::New {
+                hierarchy::refuse_existing(to, &to_path)?;
             }
             let replaced = hierarchy::clear(to, &to_path)?;
             changed.extend(self.copy_keys(&path, (to, &to_path), verify, progress)?);

@@ -2,40 +2,30 @@
 
 use super::context::not_finite;
 use super::document::{self, array_document};
-use super::{Array, Create, NodeKind, Spec, Store, draft, hierarchy, path, transform, upkeep};
+use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::{ArrayMeta, Format, Map, json, v2};
 use crate::store::{Condition, SharedStore};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
-        store.check_writable()?;
-        draft::refuse(store)?;
-        let path = path::normalize(path)?;
-        path::check_new(&path)?;
+        let path = hierarchy::new_path(store, path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
         if !store.context().allows_non_finite() && attributes.values().any(json::has_non_finite) {
             return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
         }
-        if let Some(array) = existing(store, &path, &meta, how)? {
+        let publish = |_| {
+            erase_leftovers(store, &path, &meta)?;
+            write_documents(store, &path, &meta, &attributes)
+        };
+        let found = || existing(store, &path, &meta, how);
+        if let ControlFlow::Break(array) = hierarchy::create(store, &path, || Ok(meta.format), found, publish)? {
             return Ok(array);
         }
-        let mut changed = hierarchy::ensure_ancestors(store, &path, meta.format)?;
-        let replaced = {
-            let _lock = document::lock_place(store, &path)?;
-            if let Some(array) = existing(store, &path, &meta, how)? {
-                return Ok(array);
-            }
-            let replaced = hierarchy::clear(store, &path)?;
-            erase_leftovers(store, &path, &meta)?;
-            write_documents(store, &path, &meta, &attributes)?;
-            replaced
-        };
-        changed.push(path.clone());
-        upkeep::after_change(store, &changed, replaced.then_some(path.as_str()))?;
         let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
         store.note_named(&path, named);
         Array::new(store, path, meta, None, false)

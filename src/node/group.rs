@@ -3,11 +3,12 @@
 
 use super::catalog::Catalog;
 use super::stored::Stored;
-use super::{Array, Attributes, Create, NodeKind, Store, document, draft, hierarchy, lookup, path, upkeep};
+use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, lookup, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
 use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// An open group. Clones share it.
@@ -146,33 +147,24 @@ impl Group {
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
-        store.check_writable()?;
-        draft::refuse(store)?;
-        let path = path::normalize(path)?;
-        path::check_new(&path)?;
-        if let Some(group) = Group::existing(store, &path, format, how)? {
-            return Ok(group);
-        }
-        let format = match format {
-            Some(format) => format,
-            None => hierarchy::enclosing_format(store, &path)?.unwrap_or(Format::V3),
+        let path = hierarchy::new_path(store, path)?;
+        let chosen = || match format {
+            Some(format) => Ok(format),
+            None => Ok(hierarchy::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
         };
-        let (name, document) = match format {
-            Format::V2 => (v2::GROUP, v2::write_group()),
-            Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
-        };
-        let mut changed = hierarchy::ensure_ancestors(store, &path, format)?;
-        let replaced = {
-            let _lock = document::lock_place(store, &path)?;
-            if let Some(group) = Group::existing(store, &path, Some(format), how)? {
-                return Ok(group);
-            }
-            let replaced = hierarchy::clear(store, &path)?;
+        let publish = |format| {
+            let (name, document) = match format {
+                Format::V2 => (v2::GROUP, v2::write_group()),
+                Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
+            };
             hierarchy::publish_new(store, &path, name, &document)?;
-            replaced
+            Ok((format, document))
         };
-        changed.push(path.clone());
-        upkeep::after_change(store, &changed, replaced.then_some(path.as_str()))?;
+        let found = || Group::existing(store, &path, format, how);
+        let (format, document) = match hierarchy::create(store, &path, chosen, found, publish)? {
+            ControlFlow::Break(group) => return Ok(group),
+            ControlFlow::Continue(made) => made,
+        };
         store.note_named(&path, false);
         let meta = GroupMeta { format, dialect: Dialect::Final, document };
         Ok(Group::new(store, path, meta, store.changes(), None))

@@ -7,6 +7,7 @@ use super::{NodeKind, Store, document, draft, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::Condition;
+use std::ops::ControlFlow;
 
 impl Store {
     /// Returns the kind of the node at `path`.
@@ -103,6 +104,50 @@ pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored
     match find(store, path) {
         Err(e) if lookup::is_misunderstood(&e) => Err(exists(store, path, NodeKind::Unknown, &format!(": {e}"))),
         other => other,
+    }
+}
+
+/// Checks that a node may be created at `path` of `store`, and returns the path in its normal form.
+pub(super) fn new_path(store: &Store, path: &str) -> Result<String> {
+    store.check_writable()?;
+    draft::refuse(store)?;
+    let path = path::normalize(path)?;
+    path::check_new(&path)?;
+    Ok(path)
+}
+
+/// Creates a node, and the groups above it that are missing: `publish` stores its documents once nothing is in the way, and its result is
+/// returned as `Continue`. If `existing`, which is asked again under the lock, returns a node to use instead, that is returned as `Break`.
+pub(super) fn create<T, M>(
+    store: &Store,
+    path: &str,
+    format: impl FnOnce() -> Result<Format>,
+    existing: impl Fn() -> Result<Option<T>>,
+    publish: impl FnOnce(Format) -> Result<M>,
+) -> Result<ControlFlow<T, M>> {
+    if let Some(node) = existing()? {
+        return Ok(ControlFlow::Break(node));
+    }
+    let format = format()?;
+    let mut changed = ensure_ancestors(store, path, format)?;
+    let (replaced, made) = {
+        let _lock = document::lock_place(store, path)?;
+        if let Some(node) = existing()? {
+            return Ok(ControlFlow::Break(node));
+        }
+        let replaced = clear(store, path)?;
+        (replaced, publish(format)?)
+    };
+    changed.push(path.to_string());
+    upkeep::after_change(store, &changed, replaced.then_some(path))?;
+    Ok(ControlFlow::Continue(made))
+}
+
+/// Returns an error of kind `Exists` if there is a node at `path`.
+pub(super) fn refuse_existing(store: &Store, path: &str) -> Result<()> {
+    match found_on_create(store, path)? {
+        Some(there) => Err(exists(store, path, there.kind, "")),
+        None => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::Stored;
 use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, copy, document, draft, hierarchy, path, spec, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -102,10 +102,7 @@ impl Store {
         change: &mut Change<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Reshaped> {
-        to.check_writable()?;
-        draft::refuse(to)?;
-        let (from_path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
-        path::check_new(&to_path)?;
+        let (from_path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         self.check_listable()?;
         let found = require(self, &from_path, NodeKind::None)?;
         copy::refuse_overlap((self, &from_path), (to, &to_path))?;
@@ -232,8 +229,8 @@ impl Job<'_> {
     /// Erases what is in the way as far as that was asked for, and what an interrupted run left; refuses anything else.
     fn make_room(&self) -> Result<bool> {
         let (to, place) = (self.way.to, &self.to_path);
-        if let (Create::New, Some(there)) = (self.options.how, hierarchy::found_on_create(to, place)?) {
-            return Err(hierarchy::exists(to, place, there.kind, ""));
+        if self.options.how == Create::New {
+            hierarchy::refuse_existing(to, place)?;
         }
         let replaced = hierarchy::clear(to, place)?;
         let capabilities = to.shared().capabilities();

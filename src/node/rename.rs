@@ -2,7 +2,7 @@
 
 use super::lookup::require;
 use super::walk::{self, ListedGroup, Wanted};
-use super::{Create, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
+use super::{Create, NodeKind, Store, copy, document, hierarchy, path, upkeep};
 use crate::error::Result;
 
 impl Store {
@@ -12,19 +12,14 @@ impl Store {
     ///
     /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other.
     pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
-        self.check_writable()?;
-        draft::refuse(self)?;
-        let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
-        path::check_new(&to_path)?;
+        let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(self, to_path)?);
         let found = require(self, &path, NodeKind::None)?;
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         let renamed = {
             let _lock = document::lock_place(self, &to_path)?;
-            if let Some(there) = hierarchy::found_on_create(self, &to_path)? {
-                return Err(hierarchy::exists(self, &to_path, there.kind, ""));
-            }
+            hierarchy::refuse_existing(self, &to_path)?;
             // From here on nothing says any more that it is where it was.
             upkeep::after_change(self, &[], Some(&path))?;
             self.shared().rename_prefix(&path::prefix(&path), &path::prefix(&to_path))?
