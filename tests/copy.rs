@@ -9,7 +9,7 @@ use ozarr::dtype::{DataType, Overflow};
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, Reshaped, Reshaping, Spec, Store};
+use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, RechunkOptions, RechunkReport, Spec, Store};
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::{SharedStore, get};
 use std::collections::BTreeMap;
@@ -72,8 +72,8 @@ fn write(array: &Array, start: &[i64], count: &[i64]) {
 
 type Change = fn(&mut Spec) -> Result<()>;
 
-fn copy(from: &Store, path: &str, to: (&Store, &str), options: Reshaping, change: Change) -> Result<Reshaped> {
-    from.reshape_node(path, to, options, &mut |_, spec| change(spec), &mut |_, _| Ok(()))
+fn copy(from: &Store, path: &str, to: (&Store, &str), options: RechunkOptions, change: Change) -> Result<RechunkReport> {
+    from.rechunk_node(path, to, options, &mut |_, spec| change(spec), &mut |_, _| Ok(()))
 }
 
 fn open(store: &Store, path: &str) -> Array {
@@ -83,13 +83,13 @@ fn open(store: &Store, path: &str) -> Array {
     }
 }
 
-fn to(format: u8, memory: u64) -> Reshaping {
+fn to(format: u8, memory: u64) -> RechunkOptions {
     let format = match format {
         2 => Some(Format::V2),
         3 => Some(Format::V3),
         _ => None,
     };
-    Reshaping { format, memory, ..Reshaping::default() }
+    RechunkOptions { format, memory, ..RechunkOptions::default() }
 }
 
 /// The number of chunks that hold anything but the fill value.
@@ -327,7 +327,7 @@ fn a_group_is_copied_with_all_below_it_and_stays_consolidated() {
         };
         let mut told = Vec::new();
         let done = from
-            .reshape_node("", (&into, ""), to(format, 0), &mut change, &mut |done, all| {
+            .rechunk_node("", (&into, ""), to(format, 0), &mut change, &mut |done, all| {
                 told.push((done, all));
                 Ok(())
             })
@@ -365,7 +365,7 @@ fn a_copy_that_was_cut_short_is_no_node_and_the_same_call_completes_it() {
             if is_done {
                 // Only what is said of it elsewhere is left to do.
                 assert_eq!(elements(&open(&handle(&killed), &format!("{place}/a"))), elements(&open(&handle(&source), "a")));
-                let again = Reshaping { how: Create::Overwrite, ..to(0, 0) };
+                let again = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
                 copy(&handle(&source), "", (&handle(&killed), place), again, change).unwrap();
             } else {
                 assert_eq!(handle(&killed).node_kind(place).unwrap(), NodeKind::None);
@@ -382,14 +382,14 @@ fn progress_can_end_it_and_what_is_in_the_way_is_refused() {
     let (from, into) = (memory(), memory());
     hierarchy(&from);
     let end = &mut |done, _| if done >= 3 { Err(Error::new(ErrorKind::Cancelled, "enough")) } else { Ok(()) };
-    let e = from.reshape_node("g", (&into, "h"), Reshaping::default(), &mut |_, _| Ok(()), end).unwrap_err();
+    let e = from.rechunk_node("g", (&into, "h"), RechunkOptions::default(), &mut |_, _| Ok(()), end).unwrap_err();
     assert_eq!((e.kind(), into.node_kind("h").unwrap()), (ErrorKind::Cancelled, NodeKind::None));
     let same: Change = |_| Ok(());
     // What is left there is of another copy.
     assert_eq!(copy(&from, "a", (&into, "h"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Exists);
     copy(&from, "g", (&into, "h"), to(0, 0), same).unwrap();
     assert_eq!(copy(&from, "g", (&into, "h"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Exists);
-    let over = Reshaping { how: Create::Overwrite, ..to(0, 0) };
+    let over = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
     copy(&from, "a", (&into, "h"), over, same).unwrap();
     assert_eq!(elements(&open(&into, "h")), elements(&open(&from, "a")));
     into.key_put("files/mine.txt", b"x").unwrap();
@@ -423,7 +423,7 @@ fn elements_are_converted_and_those_that_do_not_fit_are_as_they_are_wanted() {
     // 300 does not fit: neither the fill value nor the missing chunks.
     let small: Change = |s| s.set_data_type(DataType::UInt8);
     assert_eq!(copy(&from, "a", (&into, "u"), to(0, 0), small).unwrap_err().kind(), ErrorKind::Range);
-    let saturating = Reshaping { overflow: Overflow::Saturate, ..to(0, 0) };
+    let saturating = RechunkOptions { overflow: Overflow::Saturate, ..to(0, 0) };
     copy(&from, "a", (&into, "s"), saturating, small).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(elements(&open(&into, "s"))[8..], vec![vec![255]; 8]);
     // Another fill value leaves the elements.
@@ -456,7 +456,7 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
     made.set_compressor("none", None).unwrap();
     let array = Array::create(&from, "a", &made, Create::New).unwrap();
     write(&array, &[0], &[3 << 20]);
-    let link = Reshaping { link: true, ..to(0, 0) };
+    let link = RechunkOptions { link: true, ..to(0, 0) };
     let (linked, copied) = (store("linked.zarr"), store("copied.zarr"));
     assert_eq!(copy(&from, "a", (&linked, "a"), link, |_| Ok(())).unwrap().linked, 2);
     assert_eq!(copy(&from, "a", (&copied, "a"), to(0, 0), |_| Ok(())).unwrap().copied, 2);

@@ -3,7 +3,7 @@
 use ozarr::dtype::{DataType, Overflow};
 use ozarr::engine::{Memory, Selection};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Mode, Reshaping, Spec, Store};
+use ozarr::node::{Array, Context, Create, Mode, RechunkOptions, Spec, Store};
 use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -81,8 +81,8 @@ fn the_peak_is_what_was_asked_for_whatever_becomes_of_the_chunks() {
     for (name, mib, change) in cases {
         let before = NOW.load(Ordering::Relaxed);
         MOST.store(before, Ordering::Relaxed);
-        let options = Reshaping { memory: mib << 20, how: Create::Overwrite, ..Reshaping::default() };
-        store.reshape_node("a", (&store, "b"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
+        let options = RechunkOptions { memory: mib << 20, how: Create::Overwrite, ..RechunkOptions::default() };
+        store.rechunk_node("a", (&store, "b"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
         let used = MOST.load(Ordering::Relaxed) - before;
         assert!(used <= (*mib as usize) << 20, "{name}: {used} bytes, {mib} MiB were asked for");
         let copy = Array::open(&store, "b").unwrap();

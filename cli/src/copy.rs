@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
 use ozarr::engine::Overflow;
 use ozarr::error::{Error, ErrorKind};
-use ozarr::node::{Create, Format, Mode, Node, NodeKind, Reshaping, Spec, Store};
+use ozarr::node::{Create, Format, Mode, Node, NodeKind, RechunkOptions, Spec, Store};
 
 /// Copy an array, or a group with all below it, into other chunks, shards, codecs, or another format
 ///
@@ -69,7 +69,7 @@ impl Copy {
             OnOverflow::Wrap => Overflow::Wrap,
             OnOverflow::Saturate => Overflow::Saturate,
         };
-        let options = Reshaping { format: self.format, memory: self.memory.unwrap_or(0), link: self.link, how, overflow };
+        let options = RechunkOptions { format: self.format, memory: self.memory.unwrap_or(0), link: self.link, how, overflow };
         let ranks = self.layout.ranks();
         let in_group = !ranks.is_empty() && check_ranks(&from, &path, &ranks)?;
         let mut kept = Vec::new();
@@ -87,7 +87,7 @@ impl Copy {
                 Failure::Quiet => Error::new(ErrorKind::Cancelled, String::new()),
             })
         };
-        let done = from.reshape_node(&path, (&to, &to_path), options, &mut change, &mut |done, all| {
+        let done = from.rechunk_node(&path, (&to, &to_path), options, &mut change, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
             Ok(())

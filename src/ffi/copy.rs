@@ -27,7 +27,7 @@ use super::structs::read_struct;
 use super::types::{Specification, create, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Mode, Reshaping, Spec, Store};
+use crate::node::{Mode, RechunkOptions, Spec, Store};
 use std::ffi::{CString, c_char, c_void};
 
 /// Copies every stored object as it is, several at a time; nothing else may be asked for but
@@ -143,7 +143,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         from.0.copy_node(from.1, to, create(given.mode)?, verify, &mut progress)?;
         return to.0.flush();
     }
-    let reshaping = Reshaping {
+    let rechunk = RechunkOptions {
         format: format(given.zarr_format)?,
         memory: given.memory as u64,
         link: given.flags & OZARR_COPY_LINK != 0,
@@ -161,7 +161,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         }
         changed(&given, path, target)
     };
-    from.0.reshape_node(from.1, to, reshaping, &mut change, &mut progress)?;
+    from.0.rechunk_node(from.1, to, rechunk, &mut change, &mut progress)?;
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
 /// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or serde_json's own where that list is too short.
 /// Also returns how many such numbers it met.
 fn attempt(text: &str, spellings: &[&str]) -> (Result<Value>, usize) {
-    let source = Source { text, spellings, exponents: Cell::new(0) };
+    let source = JsonText { text, spellings, exponents: Cell::new(0) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     (value.map_err(|e| invalid(&e)), source.exponents.get())
@@ -47,7 +47,7 @@ fn not_utf8(bytes: &[u8], offset: usize) -> Error {
 }
 
 /// What the visitors of one text share.
-struct Source<'a> {
+struct JsonText<'a> {
     text: &'a str,
     /// The spelling of each number with an exponent, in the order of the text.
     spellings: &'a [&'a str],
@@ -55,7 +55,7 @@ struct Source<'a> {
     exponents: Cell<usize>,
 }
 
-impl Source<'_> {
+impl JsonText<'_> {
     /// Returns the number that serde_json spells as `text`, by its spelling in the source.
     fn number(&self, text: &str) -> Value {
         let mut spelling = text;
@@ -69,7 +69,7 @@ impl Source<'_> {
 
 /// Builds one value.
 #[derive(Clone, Copy)]
-struct ValueVisitor<'a>(&'a Source<'a>);
+struct ValueVisitor<'a>(&'a JsonText<'a>);
 
 impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = Value;
@@ -134,7 +134,7 @@ enum Name {
 }
 
 /// Reads a [`Name`]. serde_json's mark is borrowed from serde_json itself, not from the text, so that no document can forge it.
-struct NameVisitor<'a>(&'a Source<'a>);
+struct NameVisitor<'a>(&'a JsonText<'a>);
 
 impl<'de> DeserializeSeed<'de> for NameVisitor<'_> {
     type Value = Name;

@@ -2,7 +2,7 @@
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
 use super::state::{ArrayState, Handling, store_waiting};
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{Attributes, Explanation, NodeKind, Spec, Store, lookup, path};
 use crate::codec::BoundChain;
 use crate::counting;
@@ -56,7 +56,7 @@ impl Array {
     }
 
     /// Makes the array of a document that was found, and reports its deviations to the context.
-    pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
+    pub(super) fn from_stored(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
         found.report(store)?;
         let array = Array::quietly(store, path, found)?;
         if array.state().guessed {
@@ -72,7 +72,7 @@ impl Array {
     }
 
     /// Makes the array of a document that was found, without a report to the context: a lock may be held.
-    pub(super) fn quietly(store: &Store, path: String, found: Stored) -> Result<Array> {
+    pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
         let (key, listed, attributes) = (found.key.clone(), found.listed, found.attributes.clone());
         match found.parse(store)? {
             Document::Array(meta) => Array::new(store, path, *meta, attributes, listed).map_err(|e| e.at_key(key)),

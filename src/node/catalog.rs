@@ -3,7 +3,7 @@
 //! They are as they were when the group was opened, and are believed for finding, opening and reading. As soon as this process
 //! changes a node of the same store they are not used any more, and whatever changes something reads the documents themselves.
 
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
@@ -49,13 +49,13 @@ impl Catalog {
     }
 
     /// The document of the node at a path below the group; `None` if it is not here.
-    pub fn find(&self, path: &str) -> Option<Stored> {
+    pub fn find(&self, path: &str) -> Option<StoredDocument> {
         let (entries, name) = (self.entries()?, path::relative(&self.group, path));
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
             let (format, dialect, as_of, findings) = (self.format, Dialect::Final, self.as_of, Vec::new());
-            Some(Stored { format, dialect, kind, key, document, as_of, listed: true, attributes, findings })
+            Some(StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, findings })
         };
         match self.format {
             Format::V3 => {

@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
 
 use super::catalog::Catalog;
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::walk::{self, Found, ListedGroup, Wanted};
 use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
 use crate::error::{Result, bail};
@@ -32,7 +32,7 @@ impl Group {
                 let _lock = document::lock(store, path, v3::DOCUMENT)?;
                 let entries = collect_v3(store, path)?;
                 let found = lookup::find_v3(store, path)?.filter(|f| f.kind == NodeKind::Group);
-                let Stored { key, mut document, .. } = found.ok_or_else(|| lookup::not_found(store, path, "group"))?;
+                let StoredDocument { key, mut document, .. } = found.ok_or_else(|| lookup::not_found(store, path, "group"))?;
                 document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
                 document::publish(store, &key, &document, Condition::None)?;
                 self.set_document(document, as_of);
@@ -63,7 +63,7 @@ impl Group {
 
 /// Consolidates a group, whose document was just found. One that is consolidated already is kept in step with every change; only what
 /// another process missed that did it at the same time is added, of the `nodes` that this one has made.
-pub(super) fn consolidate_unless(store: &Store, path: &str, found: Stored, nodes: &BTreeSet<String>) -> Result<()> {
+pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeSet<String>) -> Result<()> {
     if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
         return Ok(());
     }

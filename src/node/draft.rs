@@ -3,7 +3,7 @@
 //! Array `a/b`: `meta/root/a/b.array.json`, its chunks `data/root/a/b/c0/0`. Group `a`: `meta/root/a.group.json`, or nothing but nodes
 //! below it. The root: `meta/root.array.json` or `meta/root.group.json`. `zarr.json` is the entry point of all.
 
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{NodeKind, Store, path};
 use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
@@ -62,16 +62,16 @@ pub(super) fn refuse(store: &Store) -> Result<()> {
 }
 
 /// The node at a path, if the store is a hierarchy of the draft: an array before a group before an implicit group.
-pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn find(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     match entry(store)? {
         Some(entry) => find_in(store, &entry, path),
         None => Ok(None),
     }
 }
 
-fn find_in(store: &Store, entry: &EntryPoint, path: &str) -> Result<Option<Stored>> {
+fn find_in(store: &Store, entry: &EntryPoint, path: &str) -> Result<Option<StoredDocument>> {
     let as_of = store.changes();
-    let stored = |kind, key, document| Stored {
+    let stored = |kind, key, document| StoredDocument {
         format: Format::V3,
         dialect: Dialect::D0,
         kind,

@@ -3,7 +3,7 @@
 //! The bytes are JSON: what is needed to open the node, and of a group all below it, as its consolidated metadata would have it. They are
 //! believed as far as those: for reading; whatever changes something reads the documents themselves first.
 
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{Array, Group, Node, NodeKind, Store, catalog, consolidate, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
@@ -102,7 +102,8 @@ impl Node {
             (Format::V2, _) => v2::GROUP,
         };
         let key = path::join(&path, name);
-        let found = Stored { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
+        let found =
+            StoredDocument { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
         match kind {
             NodeKind::Array => Array::from_stored(store, path, found).map(Node::Array),
             _ => Group::imported(store, path, found, catalog).map(Node::Group),

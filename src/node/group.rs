@@ -2,7 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
 use super::catalog::Catalog;
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, lookup, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
@@ -85,7 +85,7 @@ impl UnreadChild {
     /// The kind of what is there, all of whose document can be understood.
     fn look(&self) -> Result<NodeKind> {
         let UnreadChild { store, path, catalog } = self;
-        let readable = |found: Stored| {
+        let readable = |found: StoredDocument| {
             let kind = found.kind;
             found.parse(store).map(|_| kind)
         };
@@ -109,13 +109,13 @@ impl Group {
     }
 
     /// Makes the group of a document that was found, and reports its deviations to the context.
-    pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
+    pub(super) fn from_stored(store: &Store, path: String, found: StoredDocument) -> Result<Group> {
         found.report(store)?;
         Group::quietly(store, path, found)
     }
 
     /// Makes the group of a document that was found, without a report to the context: a lock may be held.
-    pub(super) fn quietly(store: &Store, path: String, found: Stored) -> Result<Group> {
+    pub(super) fn quietly(store: &Store, path: String, found: StoredDocument) -> Result<Group> {
         let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse(store)? {
             Document::Group(meta) => Ok(Group::new(store, path, meta, as_of, attributes)),
@@ -124,7 +124,7 @@ impl Group {
     }
 
     /// A group whose consolidated metadata are given.
-    pub(super) fn imported(store: &Store, path: String, found: Stored, catalog: Option<Arc<Catalog>>) -> Result<Group> {
+    pub(super) fn imported(store: &Store, path: String, found: StoredDocument, catalog: Option<Arc<Catalog>>) -> Result<Group> {
         let group = Group::from_stored(store, path, found)?;
         drop(group.0.catalog.replace(CatalogState::All(catalog)));
         Ok(group)

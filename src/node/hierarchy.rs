@@ -2,7 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations".
 
 use super::lookup::{self, find, find_bare};
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{NodeKind, Store, document, draft, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::{Format, Map, v2, v3};
@@ -78,7 +78,7 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
     Ok(missing.into_iter().map(str::to_string).collect())
 }
 
-fn refuse_array(store: &Store, above: &str, found: &Stored) -> Result<()> {
+fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()> {
     if found.kind == NodeKind::Array {
         bail!(NodeKind, "{} of {} is an array; nodes stand below groups only", path::display(above), store.shared().describe());
     }
@@ -100,7 +100,7 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
 }
 
 /// Finds the node where one is to be created, or `None`. A document that cannot be understood is an error: it is in the way, too.
-pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     match find(store, path) {
         Err(e) if lookup::is_misunderstood(&e) => Err(exists(store, path, NodeKind::Unknown, &format!(": {e}"))),
         other => other,

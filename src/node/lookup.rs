@@ -1,6 +1,6 @@
 //! Finding the documents of nodes: of one, or of many at once, side by side over a store with latency; and what is there instead of one.
 
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
@@ -11,7 +11,7 @@ use crate::store::{get, get_many};
 
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
-pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn find(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     find_with(store, path, false)
 }
 
@@ -35,11 +35,11 @@ pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
 }
 
 /// Finds a document like [`find`], but leaves out the metadata consolidated in a `zarr.json`, which is cheaper if they are large.
-pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     find_with(store, path, true)
 }
 
-fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
+fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     if store.shared().capabilities().latency {
         // All of them at once: one round trip.
         let found = find_many(store, &[path.to_string()], false, store.options().format);
@@ -74,24 +74,24 @@ fn note_root(store: &Store, path: &str) {
 }
 
 /// Reads the `zarr.json` at a path, or `None` if it is missing. A draft's entry point is an error of kind `Unsupported`.
-pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     find_v3_with(store, path, false)
 }
 
 /// Reads the `zarr.json` at a path like [`find_v3`]; with `bare`, without the consolidated metadata in it.
-fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
+fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), store.changes());
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
     let text = if bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
-    Stored::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
+    StoredDocument::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 
 /// Reads the `.zarray` or `.zgroup` at a path, or `None` if there is neither.
-pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
+pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<StoredDocument>> {
     for name in [v2::ARRAY, v2::GROUP] {
         let (key, as_of) = (path::join(path, name), store.changes());
         if let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? {
-            return Stored::from_bytes(store, name, key, &bytes, as_of).map(Some);
+            return StoredDocument::from_bytes(store, name, key, &bytes, as_of).map(Some);
         }
     }
     Ok(None)
@@ -99,7 +99,7 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
 
 /// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
 /// `attributes`, those of v2 nodes are read, too.
-pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Vec<Result<Option<Stored>>> {
+pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Vec<Result<Option<StoredDocument>>> {
     if !store.shared().capabilities().latency {
         let find = |path: &String| match format {
             _ if format == store.options().format => find(store, path),
@@ -143,7 +143,7 @@ pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, forma
 }
 
 /// The node that documents make: `zarr.json` before `.zarray` before `.zgroup`.
-fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>, as_of: u64) -> Result<Option<Stored>> {
+fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>, as_of: u64) -> Result<Option<StoredDocument>> {
     let (mut node, mut attributes) = (None, None);
     for (name, bytes) in found {
         if name == v2::ATTRIBUTES {
@@ -156,7 +156,7 @@ fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>
             if bytes.len() > limit {
                 return Err(err!(Limit, "found {} bytes, the limit is {limit}", bytes.len()).at_key(key));
             }
-            node = Some(Stored::from_bytes(store, name, key, &bytes, as_of)?);
+            node = Some(StoredDocument::from_bytes(store, name, key, &bytes, as_of)?);
         }
     }
     let Some(mut node) = node else { return Ok(None) };
@@ -174,7 +174,7 @@ fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>
     Ok(Some(node))
 }
 
-fn with_attributes(store: &Store, path: &str, found: Result<Option<Stored>>, wanted: bool) -> Result<Option<Stored>> {
+fn with_attributes(store: &Store, path: &str, found: Result<Option<StoredDocument>>, wanted: bool) -> Result<Option<StoredDocument>> {
     let mut found = found?;
     if let Some(stored) = &mut found
         && wanted
@@ -265,7 +265,7 @@ fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
 }
 
 /// Finds the node at `path`, or returns an error that says what is there instead.
-pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<Stored> {
+pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<StoredDocument> {
     let what = match wanted {
         NodeKind::Array => "array",
         NodeKind::Group => "group",

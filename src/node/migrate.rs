@@ -6,7 +6,7 @@
 
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
 use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::counting::{self, Counting};
@@ -387,7 +387,7 @@ impl Job<'_> {
     }
 
     /// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
-    fn erase_recoded(&self, node: &str, old: Stored) -> Result<()> {
+    fn erase_recoded(&self, node: &str, old: StoredDocument) -> Result<()> {
         let Some(new) = lookup::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
         let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(self.from), old.parse(self.from)) else { return Ok(()) };
         if matches!(new.keys, KeyEncoding::V2(_)) {

@@ -65,7 +65,7 @@ pub use either::Node;
 pub use group::{Child, Group};
 pub use kinds::{Create, Mode, NodeKind};
 pub use migrate::Migrated;
-pub use rechunk::{Reshaped, Reshaping};
+pub use rechunk::{RechunkOptions, RechunkReport};
 pub use series::Series;
 pub use spec::Spec;
 pub use store::{Repaired, Store, repair_zip};

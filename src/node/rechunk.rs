@@ -7,7 +7,7 @@
 use super::create_array::write_documents;
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
 use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, spec, upkeep};
 use crate::dtype::Overflow;
@@ -24,7 +24,7 @@ const NOTES: usize = 1000;
 
 /// How a copy is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Reshaping {
+pub struct RechunkOptions {
     /// The version that all nodes get; `None`: the one that they have (3 for drafts).
     pub format: Option<Format>,
     /// The bytes of memory to use, about; 0 is the default, 512 MiB.
@@ -37,15 +37,15 @@ pub struct Reshaping {
     pub overflow: Overflow,
 }
 
-impl Default for Reshaping {
-    fn default() -> Reshaping {
-        Reshaping { format: None, memory: 0, link: false, how: Create::New, overflow: Overflow::Error }
+impl Default for RechunkOptions {
+    fn default() -> RechunkOptions {
+        RechunkOptions { format: None, memory: 0, link: false, how: Create::New, overflow: Overflow::Error }
     }
 }
 
 /// What a copy did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reshaped {
+pub struct RechunkReport {
     /// The nodes.
     pub nodes: u64,
     /// Chunks that got a second name.
@@ -79,10 +79,10 @@ struct Job<'a> {
     way: Way<'a>,
     from_path: String,
     to_path: String,
-    options: Reshaping,
+    options: RechunkOptions,
     done: u64,
     total: u64,
-    report: Reshaped,
+    report: RechunkReport,
     progress: &'a mut Progress<'a>,
 }
 
@@ -94,14 +94,14 @@ impl Store {
     /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
     /// what it left. Errors: `Exists`, `Argument` (one place is inside the other), `Unsupported`, `Range` (a value does not
     /// fit into another type), and those of reading and writing.
-    pub fn reshape_node(
+    pub fn rechunk_node(
         &self,
         path: &str,
         (to, to_path): (&Store, &str),
-        options: Reshaping,
+        options: RechunkOptions,
         change: &mut Change<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<Reshaped> {
+    ) -> Result<RechunkReport> {
         let (from_path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         self.check_listable()?;
         let found = require(self, &from_path, NodeKind::None)?;
@@ -111,7 +111,7 @@ impl Store {
         }
         let format = options.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 });
         let way = Way { from: self, to, link: options.link };
-        let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: Reshaped::default(), progress };
+        let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let nodes = job.plan(change)?;
         let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
         job.run(nodes, changed)?;
@@ -137,7 +137,7 @@ impl Job<'_> {
         Ok(plan)
     }
 
-    fn convert(&mut self, node: &str, found: Stored, change: &mut Change<'_>) -> Result<New> {
+    fn convert(&mut self, node: &str, found: StoredDocument, change: &mut Change<'_>) -> Result<New> {
         let from = self.way.from;
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let attributes = match format {

@@ -3,7 +3,7 @@
 
 use super::document::{self, array_document};
 use super::state::{ArrayState, store_waiting};
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{Array, lookup, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
@@ -96,7 +96,7 @@ impl Array {
     /// The array as its document says now, with this handle's settings.
     pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
         let gone = || lookup::not_found(self.store(), self.path(), "array");
-        let found: Stored = match format {
+        let found: StoredDocument = match format {
             Format::V2 => lookup::find_v2(self.store(), self.path())?,
             Format::V3 => lookup::find_v3(self.store(), self.path())?,
         }

@@ -10,7 +10,7 @@ use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, json, v2, v3};
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
-pub(super) struct Stored {
+pub(super) struct StoredDocument {
     pub format: Format,
     /// `D0` if it is stored in the layout of that draft; a d2 document is found out when it is parsed.
     pub dialect: Dialect,
@@ -27,9 +27,9 @@ pub(super) struct Stored {
     pub findings: Vec<Finding>,
 }
 
-impl Stored {
+impl StoredDocument {
     /// Reads the document `name` from the bytes under its key.
-    pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<Stored> {
+    pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<StoredDocument> {
         let read = || match name {
             v3::DOCUMENT => read_v3(bytes),
             v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array)),
@@ -38,7 +38,7 @@ impl Stored {
         let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
         let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
         let (dialect, findings) = (Dialect::Final, findings(store, bytes));
-        Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, findings })
+        Ok(StoredDocument { format, dialect, kind, key, document, as_of, listed: false, attributes: None, findings })
     }
 
     /// Reads the document into the model, as the store's options say.
@@ -46,7 +46,7 @@ impl Stored {
         if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
             return self.parse_known();
         }
-        let Stored { format, dialect, kind, key, document, .. } = self;
+        let StoredDocument { format, dialect, kind, key, document, .. } = self;
         let parsed = match (format, kind) {
             (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
             _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
@@ -58,9 +58,9 @@ impl Stored {
         parsed.map_err(|e| e.at_key(key))
     }
 
-    /// Reads the document like [`Stored::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
+    /// Reads the document like [`StoredDocument::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
     fn parse_known(self) -> Result<Document> {
-        let Stored { kind, key, document, .. } = self;
+        let StoredDocument { kind, key, document, .. } = self;
         let parsed = if kind == NodeKind::Array {
             let known = v3::without_unknown(NodeType::Array, &document);
             v3::array_from(known).map(|meta| Document::Array(Box::new(ArrayMeta { document, ..meta })))

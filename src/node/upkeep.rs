@@ -1,6 +1,6 @@
 //! Keeping consolidated metadata right: what is done after each change of a node's documents.
 
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{NodeKind, Store, document, lookup, path};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
@@ -121,7 +121,7 @@ fn publish_changed(
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
-pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &str, found: Stored) -> Result<()> {
+pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &str, found: StoredDocument) -> Result<()> {
     let name = path::relative(group, path);
     let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
     entries.insert(path::join(name, own).into(), Value::Object(found.document));

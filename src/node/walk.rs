@@ -2,7 +2,7 @@
 
 use super::catalog::Catalog;
 use super::info::describe;
-use super::stored::Stored;
+use super::stored::StoredDocument;
 use super::{Child, Group, Node, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
@@ -47,7 +47,7 @@ pub(super) struct Wanted {
 /// A node below the group that was begun at, by its path in the store.
 pub(super) struct Found {
     pub path: String,
-    pub node: Result<Stored>,
+    pub node: Result<StoredDocument>,
     /// It comes from consolidated metadata, and was found to be readable.
     is_checked: bool,
 }
@@ -84,7 +84,7 @@ pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Ve
 }
 
 /// The place of a node that is a group, unless a link leads from it back to where it came from.
-fn below(store: &Store, above: &ListedGroup, node: &Stored, path: &str) -> Option<ListedGroup> {
+fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) -> Option<ListedGroup> {
     if node.kind != NodeKind::Group {
         return None;
     }
@@ -115,7 +115,7 @@ fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted) -> Result<V
         found.clone().parse(store).is_ok().then_some(found)
     };
     let each = || places.iter().zip(&names).flat_map(|(place, names)| names.iter().map(move |name| (place, name)));
-    let known: Vec<Option<Stored>> = each().map(|(place, name)| listed(place, name)).collect();
+    let known: Vec<Option<StoredDocument>> = each().map(|(place, name)| listed(place, name)).collect();
     let child = |(place, name): (&ListedGroup, &String)| path::join(&place.path, name);
     let unknown: Vec<String> =
         each().zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| child(c)).filter(|p| p.len() <= MAX_KEY).collect();
@@ -295,7 +295,7 @@ impl Group {
     }
 
     /// Opens the node of a document that was found directly below, and reports its deviations to the context.
-    pub(super) fn open_found(&self, path: String, found: Stored) -> Result<Node> {
+    pub(super) fn open_found(&self, path: String, found: StoredDocument) -> Result<Node> {
         let store = self.store();
         if found.kind == NodeKind::Array {
             return super::Array::from_stored(store, path, found).map(Node::Array);

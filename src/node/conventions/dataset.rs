@@ -84,7 +84,7 @@ pub struct Variable {
     pub chunks: Option<Vec<u64>>,
     /// The element that means "missing": parts that are never written read as it.
     pub missing: Option<Element>,
-    /// Stored numbers are multiplied with it.
+    /// StoredDocument numbers are multiplied with it.
     pub scale: Option<f64>,
     /// Then this is added.
     pub offset: Option<f64>,
