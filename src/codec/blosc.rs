@@ -142,7 +142,7 @@ impl Header {
         self.check_blocks(src)
     }
 
-    /// The start of each block, and the size of its first part, must lie inside.
+    /// The start of each block, and the size of its first part, must be inside.
     fn check_blocks(&self, src: &[u8]) -> Result<()> {
         let blocks = self.nbytes.div_ceil(self.blocksize);
         let Some(starts) = blocks.checked_mul(4).and_then(|n| src.get(HEADER..HEADER.checked_add(n)?)) else {
@@ -239,7 +239,7 @@ impl Header {
         Ok(())
     }
 
-    /// The parts of one block: each a size and so many bytes, which are plain if there are as many as they decode to.
+    /// The parts of one block: each a size and that number of bytes, which are plain if there are as many as they decode to.
     fn parts(&self, block: usize, mut src: &[u8], out: &mut [u8]) -> Result<()> {
         let split = self.flags & NOT_SPLIT == 0 && self.typesize <= 16 && self.blocksize / self.typesize >= 128;
         let parts = if split && out.len() == self.blocksize { self.typesize } else { 1 };

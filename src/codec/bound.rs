@@ -16,7 +16,7 @@ pub enum BoundChain {
     Sharded(Box<Sharded>),
 }
 
-/// How the elements of a decoded chunk lie in its buffer.
+/// How the elements of a decoded chunk are arranged in its buffer.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The type and byte order of the elements.
@@ -52,7 +52,7 @@ impl Leaf {
     }
 }
 
-/// Where the index of a shard stands.
+/// The end of a shard at which its index is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexLocation {
     /// Before the inner chunks.

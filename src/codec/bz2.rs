@@ -16,7 +16,7 @@ struct Bz2 {
     level: u32,
 }
 
-/// Reads `level`, 1 to 9 (blocks of so many 100,000 bytes).
+/// Reads `level`, 1 to 9 (the size of blocks in units of 100,000 bytes).
 pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Bz2 { level: config.int("level", 1, 9, 1)? as u32 }))
 }

@@ -29,7 +29,7 @@ pub struct Chain {
 /// The array→bytes codec.
 #[derive(Clone)]
 pub(super) enum Body {
-    /// `bytes`: how the elements lie before the first stage.
+    /// `bytes`: how the elements are arranged before the first stage.
     Elements(ElementType),
     /// `vlen-utf8` and its like: elements of that type, and what makes bytes of them.
     Variable(DataType, Arc<dyn VariableCodec>),

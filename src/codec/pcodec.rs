@@ -93,7 +93,7 @@ fn damaged(e: PcoError) -> Error {
     Error::new(kind, format!("the pcodec file is damaged ({})", e.message))
 }
 
-/// A number as it lies in a buffer.
+/// A number in the form that it has in a buffer.
 trait Plain: Number + Copy {
     const ZERO: Self;
     fn write(self, bytes: &mut [u8]);

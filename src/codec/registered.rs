@@ -1,6 +1,6 @@
 //! Codecs that a program has registered: what they give is checked here, and they become stages as the library's own do.
 //!
-//! In v3 a codec stands where its kind belongs: before the codec that makes bytes, in its place, or behind. v2 knows no kinds: there
+//! In v3 a codec has the place of its kind: before the codec that makes bytes, in its place, or behind. v2 knows no kinds: there
 //! each is a stage at its place. A program's codec sees elements in this host's byte order.
 
 use super::build::{ArrayCodec, Built};
@@ -17,7 +17,7 @@ use crate::metadata::{Map, Value, json};
 use crate::registry::{Registry, intern};
 use std::sync::Arc;
 
-/// Where a codec stands in a v3 list.
+/// The place of a codec in a v3 list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Bytes to bytes.
@@ -33,7 +33,7 @@ pub enum Class {
 
 /// A codec of a program.
 pub trait Codec: Send + Sync {
-    /// Where it stands.
+    /// Its place in a v3 list.
     fn class(&self) -> Class;
     /// Checks a configuration (an object of JSON; in v2 the parameters beside the id) and the elements that it is for, and gives what
     /// encodes and decodes them, and the type of the elements behind it (of [`Class::Array`]).
@@ -44,7 +44,7 @@ pub trait Codec: Send + Sync {
 pub trait Opened: Send + Sync {
     /// Whether any thread may use it.
     fn any_thread(&self) -> bool;
-    /// The size of what so many bytes are encoded to.
+    /// The size of what that number of bytes is encoded to.
     fn encoded_size(&self, decoded: usize) -> Result<Size>;
     /// Encodes into a buffer, and gives the number of bytes.
     fn encode(&self, src: &[u8], dst: &mut [u8]) -> Result<usize>;
@@ -68,7 +68,7 @@ pub fn register(v3: Option<&str>, v2: Option<&str>, codec: Arc<dyn Codec>, repla
     CODECS.get().add(&names, codec, |_, name| registry::has_built_in(name), replace).map(drop)
 }
 
-/// Forgets the codec of that name. Arrays that are open keep it. False if there is none.
+/// Forgets the codec of that name. Arrays that are open keep it. False if no codec has it.
 pub fn unregister(name: &str) -> bool {
     let gone = CODECS.get().remove(V3, name);
     gone.or_else(|| CODECS.get().remove(V2, name)).is_some()

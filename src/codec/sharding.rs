@@ -14,7 +14,7 @@ use crate::metadata::extension::Extension;
 use crate::metadata::{Value, json::brief};
 use std::ops::Range;
 
-/// What stands in the index for an inner chunk that is not stored.
+/// What the index has for an inner chunk that is not stored.
 pub const EMPTY: u64 = u64::MAX;
 /// Bytes of one entry of the decoded index.
 pub const ENTRY: usize = 16;
@@ -121,7 +121,7 @@ pub fn decode_entry(index: &[u8], i: usize) -> Result<Option<(u64, u64)>> {
     }
 }
 
-/// Where the inner chunks of a shard of `object` bytes may lie whose index has `index` bytes: everywhere but there.
+/// Where the inner chunks of a shard of `object` bytes may be whose index has `index` bytes: everywhere but there.
 pub fn room(location: IndexLocation, index: usize, object: u64) -> Range<u64> {
     match location {
         IndexLocation::Start => index as u64..object,
@@ -129,7 +129,7 @@ pub fn room(location: IndexLocation, index: usize, object: u64) -> Range<u64> {
     }
 }
 
-/// Checks that inner chunk `i` lies inside the [`room`] of its shard.
+/// Checks that inner chunk `i` is inside the [`room`] of its shard.
 pub fn check_entry(i: usize, (offset, len): (u64, u64), room: &Range<u64>) -> Result<()> {
     match offset.checked_add(len) {
         Some(end) if offset >= room.start && end <= room.end => Ok(()),

@@ -133,7 +133,7 @@ fn planes<const N: usize, const W: usize>(src: &[u8]) -> [&[[u8; W]]; N] {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    /// The rows, both halves taken alternately, so many times; each of the two lanes for itself.
+    /// The rows, both halves taken alternately, `TIMES` times; each of the two lanes for itself.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn interleave<const N: usize, const TIMES: usize>(mut v: [__m256i; N]) -> [__m256i; N] {

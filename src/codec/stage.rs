@@ -11,9 +11,9 @@ pub(super) const BYTES: ElementType = ElementType { data_type: DataType::UInt8, 
 /// What is known of a size before the bytes are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Exactly so many bytes.
+    /// Exactly this number of bytes.
     Exact(usize),
-    /// At most so many bytes.
+    /// At most this number of bytes.
     AtMost(usize),
 }
 
@@ -30,7 +30,7 @@ impl Size {
 pub enum Dest<'a> {
     /// Exactly this many bytes are expected: fewer or more is an error of kind `Chunk` with both numbers.
     Exact(&'a mut [u8]),
-    /// The buffer is cleared and becomes the decoded bytes, at most so many (one more is an error of kind `Chunk`).
+    /// The buffer is cleared and becomes the decoded bytes, at most this number of them (one more is an error of kind `Chunk`).
     AtMost(&'a mut Vec<u8>, usize),
 }
 

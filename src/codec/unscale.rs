@@ -29,7 +29,7 @@ multiversion! {
     }
 
     /// `x / scale + offset` in binary32, of integers of up to 16 bits. The quotient is the product with the reciprocal in binary64,
-    /// rounded: no quotient of two binary32 lies as near to the middle between two others as that product may be wrong (2^-49 against
+    /// rounded: no quotient of two binary32 is as near to the middle between two others as that product may be wrong (2^-49 against
     /// 2^-52 of it), and none of these is so small that it has fewer bits.
     pub(super) fn unscale_short(t: DataType, src: &[u8], dst: &mut [u8], offset: f32, scale: f32) {
         let reciprocal = 1.0 / f64::from(scale);

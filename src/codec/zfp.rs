@@ -47,7 +47,7 @@ enum Mode {
 struct Zfp {
     data_type: DataType,
     mode: Mode,
-    /// Whether zfp's header stands in front.
+    /// Whether zfp's header comes first.
     header: bool,
     /// The chunk's sides, the fastest first, unused ones 0; all 0 before the shape is known.
     sides: [usize; 4],
@@ -316,7 +316,7 @@ impl Zfp {
         bytes.ok_or_else(|| err!(Chunk, "the zfp header says more values than there can be"))
     }
 
-    /// Decodes to `numbers`; `fill` is what stands for the bytes that a last word lacks.
+    /// Decodes to `numbers`; `fill` replaces the bytes that a last word lacks.
     fn decompress_once<T: ZfpScalar>(&self, src: &[u8], numbers: &mut [T], fill: u8) -> Result<()> {
         let n = numbers.len() * self.data_type.size();
         let missing = src.len().next_multiple_of(WORD) - src.len();

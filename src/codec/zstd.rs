@@ -79,7 +79,7 @@ unsafe impl WriteBuf for Spare<'_> {
     }
 
     unsafe fn filled_until(&mut self, n: usize) {
-        // SAFETY: the caller has written the first `n` bytes, which lie inside the capacity.
+        // SAFETY: the caller has written the first `n` bytes, which are inside the capacity.
         unsafe { self.0.set_len(n) }
     }
 }
@@ -142,7 +142,7 @@ impl Stage for Zstd {
         })
     }
 
-    /// Frames can only be decoded from their start: what lies before the range is decoded and dropped, what lies behind it
+    /// Frames can only be decoded from their start: what is before the range is decoded and dropped, what is behind it
     /// is never touched (nor is a checksum at the end verified).
     fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
         let end = offset.checked_add(dst.len())?;

@@ -440,7 +440,7 @@ impl Decimal {
 /// A binary64 that a narrower format rounds as it rounds the number itself.
 fn decimal_to_sided(text: &str) -> Option<f64> {
     let near: f64 = text.parse().ok()?;
-    // A tie of two numbers of a narrow format is a binary64. If `near` is one, the text may lie beside it: step to that side, which decides the tie.
+    // A tie of two numbers of a narrow format is a binary64. If `near` is one, the text may be beside it: step to that side, which decides the tie.
     let exact = Decimal::parse(&format!("{near:.200}"));
     let sided = match (Decimal::parse(text), exact) {
         (Some(text), Some(exact)) if near != 0.0 => match text.compare(&exact) {
@@ -703,7 +703,7 @@ mod tests {
 
     #[test]
     fn decimals_are_rounded_once_and_to_even() {
-        // 1 + 2^-11 is the tie between 1 and the next binary16; the others lie just beside it, closer than binary64 can tell.
+        // 1 + 2^-11 is the tie between 1 and the next binary16; the others are just beside it, closer than binary64 can tell.
         let tie = "1.00048828125";
         for (text, bits) in [
             (tie.to_string(), 0x3c00u16),

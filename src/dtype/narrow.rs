@@ -110,7 +110,7 @@ impl Narrow {
         matches!(self.format().special, Special::Ieee)
     }
 
-    /// The code of the NaN that "NaN" stands for in metadata, where there is one.
+    /// The code of the NaN that "NaN" means in metadata, where the format has one.
     pub const fn nan(self) -> Option<u16> {
         let f = self.format();
         match f.special {

@@ -106,7 +106,7 @@ fn known(kind: Option<char>, size: &str) -> bool {
     }
 }
 
-/// What stands behind `M8`: nothing for the generic unit.
+/// What follows `M8`: nothing for the generic unit.
 fn brackets(unit: Unit) -> String {
     match (unit.name(), unit.scale) {
         ("generic", _) => String::new(),

@@ -66,7 +66,7 @@ pub fn register(what: &Description<'_>, calls: Arc<dyn TypeCalls>, replace: bool
     TYPES.get().add(&names, Arc::new(Kept { record, _calls: calls }), is_built_in, replace).map(drop)
 }
 
-/// Forgets the type of that name. False if there is none.
+/// Forgets the type of that name. False if no type has it.
 pub fn unregister(name: &str) -> bool {
     let gone = TYPES.get().remove(V3, name);
     gone.or_else(|| TYPES.get().remove(V2, name)).is_some()

@@ -49,7 +49,7 @@ unsafe fn copy_lines(src: *const u8, dst: *mut u8, bytes: usize) {
     }
 }
 
-/// Brings the lines to the cache that a copy to so many bytes at `dst` writes only in part: those at its ends, which are read before. To
+/// Brings the lines to the cache that a copy of `bytes` bytes to `dst` writes only in part: those at its ends, which are read before. To
 /// be called some time before the copy; that memory need not be valid.
 #[inline]
 pub fn prepare(dst: *const u8, bytes: usize) {
@@ -67,7 +67,7 @@ pub fn prepare(dst: *const u8, bytes: usize) {
 /// Stores one line past the caches, which `fill` writes; what it returns.
 ///
 /// # Safety
-/// `dst` is a multiple of [`LINE`], and so many bytes are writable there. `fill` writes every byte of the line that it is given.
+/// `dst` is a multiple of [`LINE`], and [`LINE`] bytes are writable there. `fill` writes every byte of the line that it is given.
 #[inline(always)]
 pub unsafe fn line<R>(dst: *mut u8, fill: impl FnOnce(*mut u8) -> R) -> R {
     #[repr(align(64))]

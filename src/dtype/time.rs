@@ -19,11 +19,11 @@ pub(super) struct Time {
 enum Rule {
     /// Count times `num` over `den`, rounded down.
     Scale { num: i128, den: i128 },
-    /// So many months a count to so many days (of `per_day` parts) a count; the other way round with `back`.
+    /// Counts of a number of months become counts of a number of days (of `per_day` parts); the other way round with `back`.
     Calendar { months: i128, parts: i128, per_day: Ratio, back: bool },
 }
 
-/// So many of a unit make so many days.
+/// How many of a unit make how many days.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ratio {
     units: i128,
@@ -174,7 +174,7 @@ fn days_before_month(month: i128) -> i128 {
     era * DAYS_400 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The month, counted from January 1970, in which that day lies.
+/// The month, counted from January 1970, of that day.
 fn month_of_day(day: i128) -> i128 {
     let since = day + 719_468;
     let (era, of_era) = (since.div_euclid(DAYS_400), since.rem_euclid(DAYS_400));

@@ -13,7 +13,7 @@ impl Unit {
     /// The names of the base units, as NumPy writes them; `generic` counts nothing in particular.
     pub const NAMES: [&'static str; 14] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"];
 
-    /// `scale` of the unit called `name` (`μs` is `us`); `None` if there is none or the scale is not from 1 to 2^31-1.
+    /// `scale` of the unit called `name` (`μs` is `us`); `None` if no unit has that name or the scale is not from 1 to 2^31-1.
     pub fn new(name: &str, scale: u64) -> Option<Unit> {
         let name = if name == "μs" || name == "µs" { "us" } else { name };
         let base = Unit::NAMES.iter().position(|n| *n == name)? as u8;

@@ -1,6 +1,6 @@
-//! Elements of variable length in memory: where each one's bytes are, and who keeps them.
+//! Elements of variable length in memory: where each one's bytes are, and what keeps them.
 //!
-//! The engine moves [`Item`]s as it moves any element of 16 bytes. The bytes lie in buffers that an [`Arena`] keeps for as long as
+//! The engine moves [`Item`]s as it moves any element of 16 bytes. The bytes are in buffers that an [`Arena`] keeps for as long as
 //! the items are used: decoded chunks while a region is read, the caller's data while it is written.
 
 use std::sync::Mutex;

@@ -243,17 +243,17 @@ pub trait LocalFiles {
     /// Opens what `key` holds, as [`Store::open`] does, in the folder that [`LocalFiles::folder`] opened.
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>>;
 
-    /// Says what a key's file is like now by one `fstatat`, as [`Object::stamp`] would after opening it, or `None` if there is none.
+    /// Says what a key's file is like now by one `fstatat`, as [`Object::stamp`] would after opening it, or `None` if the key holds nothing.
     fn stamp(&self, key: &str) -> Result<Option<Stamp>>;
 
-    /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if there is none.
+    /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if no file does.
     fn file(&self, key: &str) -> Option<PathBuf>;
 
     /// Stores what `file` holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
     /// possible. The file must not be changed in place from then on, only be replaced.
     fn link(&self, key: &str, file: &Path) -> Result<bool>;
 
-    /// Gives every key that starts with `from` the same name behind `to`, where there is none, all at once; `false`, and nothing done, if
+    /// Gives every key that starts with `from` the same name behind `to`, which must hold no key, all at once; `false`, and nothing done, if
     /// that is not possible (both end in `/`).
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool>;
 

@@ -31,7 +31,7 @@ impl Block {
         4 + 4 * self.shape.len()
     }
 
-    /// The block's shape, and what stands behind the header.
+    /// The block's shape, and what follows the header.
     fn header<'a>(&self, src: &'a [u8]) -> Result<(Dims, &'a [u8])> {
         let Some((head, rest)) = src.split_at_checked(self.header_size()) else {
             bail!(Truncated, "found {} bytes, expected at least the {} of an N5 header", src.len(), self.header_size());

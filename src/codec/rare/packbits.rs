@@ -181,7 +181,7 @@ pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<
 }
 
 impl PackBits {
-    /// Bytes of so many decoded bytes, without the one that counts the padding.
+    /// The encoded bytes of that number of decoded bytes, without the one that counts the padding.
     fn packed_size(&self, decoded: usize) -> usize {
         let bits = (decoded / self.component) as u128 * u128::from(self.bits);
         usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX)

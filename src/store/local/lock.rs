@@ -1,8 +1,8 @@
 //! Locks between processes: open-file-description locks on one byte for each key of the hidden file `.ozarr.lock`.
 //!
-//! The file goes when nobody uses it, because other readers stumble over it: whoever gives a lock back tries to lock the whole file, which
-//! works only where nobody else holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. Whoever gets a lock looks whether the
-//! file is still the one of that name, and begins again if not. A kill leaves at most the file, which the next lock there removes.
+//! The file is removed when no process uses it, because other readers report it. A lock that ends tries to lock the whole file, which
+//! works only where no other lock holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. A lock that begins compares the
+//! open file with the one of that name, and is taken anew if they differ. A kill leaves at most the file, which the next lock there removes.
 
 use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
@@ -20,9 +20,9 @@ use std::time::Duration;
 
 /// Lock bytes of `lock_key` are below this, those of conditional puts above.
 pub(super) const LOCK_SPACE: u64 = 1 << 62;
-/// The byte that all who use a lock file rarely share, from before they wait until they are done: it keeps others from removing the file.
+/// The byte on which every rare lock holds a shared lock, from before it waits until it ends: it keeps others from removing the file.
 const PRESENCE: u64 = i64::MAX as u64 - 1;
-/// The length that a removed lock file gets, for those on network file systems who may still see it under its name.
+/// The length that a removed lock file gets, for processes on network file systems that may still see it under its name.
 const REMOVED_LEN: u64 = 0x6f7a;
 /// How long to wait between tries after [`TRIES`] of them: others have the file removed all the time.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -135,20 +135,23 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
     }
 }
 
-/// Says whether an open lock file is the one that its path names. It is not if another process has removed it, or erased the folder.
+/// Says whether an open lock file was removed, by another lock's end or with its folder.
+fn is_removed(file: BorrowedFd<'_>) -> Os<bool> {
+    match os::stat(file) {
+        Err(Errno(libc::ESTALE)) => Ok(true),
+        own => own.map(|own| own.st_nlink == 0 || own.st_size as u64 == REMOVED_LEN),
+    }
+}
+
+/// Says whether an open lock file is the one that its path names: network file systems keep a removed file that is open under another name.
 fn is_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<bool> {
-    let own = match os::stat(file) {
-        Err(Errno(libc::ESTALE)) => return Ok(false),
-        own => own?,
-    };
-    if own.st_nlink == 0 || own.st_size as u64 == REMOVED_LEN {
+    if is_removed(file)? {
         return Ok(false);
     }
-    // Network file systems keep a removed file that is open under another name.
-    match os::stat_at(root, path.as_c(), false) {
-        Ok(named) => Ok((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)),
-        Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)) => Ok(false),
-        Err(e) => Err(e),
+    match (os::stat_at(root, path.as_c(), false), os::stat(file)?) {
+        (Ok(named), own) => Ok((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)),
+        (Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)), _) => Ok(false),
+        (Err(e), _) => Err(e),
     }
 }
 
@@ -157,7 +160,7 @@ fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> 
     if os::try_lock_all(file).is_err() {
         return false;
     }
-    // Who holds all of the file of this name is the only one who may remove it.
+    // Only the holder of a lock on all of the file of this name may remove it.
     if is_current(root, path, file) == Ok(true) && os::unlink(root, path.as_c()).is_ok() {
         let _ = os::truncate(file, REMOVED_LEN);
     }
@@ -188,7 +191,7 @@ impl ByteLock {
             }
         }
         os::lock_byte(self.fd.as_fd(), byte as i64)?;
-        is_current(root, path, self.fd.as_fd())
+        Ok(!is_removed(self.fd.as_fd())?)
     }
 }
 

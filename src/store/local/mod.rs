@@ -73,7 +73,7 @@ impl LocalStore {
         })
     }
 
-    /// The root folder, or `None` if there is none yet.
+    /// Gives the root folder, or `None` if it does not exist yet.
     #[inline]
     fn root(&self) -> Result<Option<BorrowedFd<'_>>> {
         match self.root_fd.get() {
@@ -92,7 +92,7 @@ impl LocalStore {
         }
     }
 
-    /// The root folder, made if there is none yet.
+    /// Gives the root folder, and makes it if it does not exist.
     fn root_to_write(&self) -> Result<BorrowedFd<'_>> {
         for _ in 0..TRIES {
             if let Some(fd) = self.root()? {
@@ -194,7 +194,7 @@ impl LocalStore {
         self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability)
     }
 
-    /// Opens the folder of a prefix to list it, or `None` if there is none.
+    /// Opens the folder of a prefix to list it, or gives `None` if it does not exist.
     fn open_folder(&self, folder: &str, flags: i32) -> Result<Option<OwnedFd>> {
         let Some(root) = self.root()? else { return Ok(None) };
         match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0) {
@@ -425,7 +425,7 @@ impl LocalFiles for LocalStore {
     }
 }
 
-/// Opens the file of a key to read it, or `None` if there is none.
+/// Opens the file of a key to read it, or gives `None` if it does not exist.
 fn open_file(dir: BorrowedFd<'_>, path: &KeyPath) -> Result<Option<Object>> {
     // A pipe must not block the program.
     let flags = libc::O_RDONLY | libc::O_NOCTTY;

@@ -79,7 +79,7 @@ pub(super) fn folder_of(key: &str) -> &str {
     key.rfind('/').map_or("", |at| &key[..at])
 }
 
-/// Checks that a key is none of the library's own files.
+/// Refuses a key that names one of the library's own files.
 pub(super) fn check_name(key: &str) -> Result<()> {
     if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
         bail!(Name, "the name is kept for the library's own files");

@@ -38,7 +38,7 @@ pub(super) struct Got {
 }
 
 impl Live {
-    /// Gets bytes of an object, or `None` if there is none. If the connection breaks off in the body, the download goes on at the next byte, as long as the object
+    /// Gets bytes of an object, or `None` if the key holds nothing. If the connection breaks off in the body, the download goes on at the next byte, as long as the object
     /// stays the same.
     pub(super) async fn get(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
         let _permit = self.permit().await?;

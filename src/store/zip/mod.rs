@@ -378,7 +378,7 @@ pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<Shared
     Ok(open_already(&path, Some(&store)).unwrap_or(store))
 }
 
-/// The store that has `path` open for writing in this process; if there is none, `new` is it from now on.
+/// The store that has `path` open for writing in this process, or `new`, which then has.
 fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
     static WRITTEN: Mutex<BTreeMap<PathBuf, Weak<ZipStore>>> = Mutex::new(BTreeMap::new());
     // Dropping the last reference writes to the file: not under the locks.

@@ -144,7 +144,7 @@ impl Scan<'_> {
         false
     }
 
-    /// Goes on behind the next directory that is whole; `false` if there is none.
+    /// Goes on behind the next directory that is whole; `false` if no more follows.
     fn directory_after(&mut self, from: u64) -> Result<bool> {
         let mut at = from;
         while at < self.len {
