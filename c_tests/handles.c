@@ -163,6 +163,10 @@ static void every_node_call(ozarr_node *n, ozarr_status want) {
 }
 
 static void every_group_call(ozarr_group *g, ozarr_status want) {
+    ERR(want, ozarr_checkpoint_commit(g));
+    ERR(want, ozarr_checkpoint_abandon(g));
+    ERR(want, ozarr_group_put(g, "a", OZARR_FLOAT64, 1, extents, &real, sizeof real));
+    ERR(want, ozarr_group_get(g, "a", OZARR_FLOAT64, &real, sizeof real));
     ERR(want, ozarr_group_create_group(g, "x", OZARR_CREATE_NEW, &out_group));
     ERR(want, ozarr_group_open_group(g, "x", &out_group));
     ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_CREATE_NEW, &out_array));

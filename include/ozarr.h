@@ -954,6 +954,18 @@ OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 /** Frees the handle; NULL is allowed. */
 void ozarr_group_free(ozarr_group *group);
 
+/**
+ * Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
+ * fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
+ * `OZARR_ERR_EXISTS` if a node is already there.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_put(ozarr_group *group, const char *path, ozarr_type type,
+    int32_t rank, const int64_t *shape, const void *data, size_t size);
+
+/** Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does. */
+OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char *path, ozarr_type type,
+    void *data, size_t size);
+
 /* ========================================================================================================
  * The nodes below a group
  * ========================================================================================================
@@ -1879,6 +1891,80 @@ void ozarr_appender_free(ozarr_appender *appender);
  */
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
     double seconds, int64_t *length);
+
+/* ========================================================================================================
+ * Checkpoints
+ * ========================================================================================================
+ *
+ * A checkpoint is a group that is there as a whole or not at all, whatever is killed when: on folders,
+ * in memory, in archives and in object stores. It is begun under a name, filled with arrays, groups
+ * and attributes like any group, and committed; a restart opens the newest one. See
+ * docs/checkpoints.md.
+ *
+ *     ozarr_group *g = NULL;
+ *     if (ozarr_checkpoint_begin("run-checkpoints.zarr", "step-100", &g)) goto fail;
+ *     if (ozarr_group_put(g, "u", OZARR_FLOAT64, 3, shape, u, sizeof u)) goto fail;
+ *     if (ozarr_attr_set_int64(ozarr_group_node(g), "step", 100)) goto fail;
+ *     if (ozarr_checkpoint_commit(g)) goto fail;
+ *     ...
+ *     if (ozarr_checkpoint_latest("run-checkpoints.zarr", &g)) goto fail;
+ *     if (ozarr_group_get(g, "u", OZARR_FLOAT64, u, sizeof u)) goto fail; */
+
+/**
+ * Begins a checkpoint in the group at `location`, which is created if it is not there. `*out` is a
+ * group to put arrays, groups and attributes into; readers do not find it before
+ * `ozarr_checkpoint_commit`. Its nodes have paths relative to the checkpoint. Other processes may
+ * write regions of its arrays, which they open at `location`, `/`, `name`, `/` and the array's path
+ * once it is created; they are to have closed them before the commit.
+ *
+ * A committed checkpoint of the same name stays until this one is committed, which is then the node
+ * `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
+ * time may begin, commit and prune checkpoints of a group.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no checkpoint;
+ * `OZARR_ERR_READ_ONLY`.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const char *name, ozarr_group **out);
+
+/**
+ * Commits the checkpoint that was begun with `group`, and frees the handle, whatever the status says:
+ * everything in it is made durable as far as the store's `"file.sync"` promises it, then the
+ * checkpoint is there for everybody, at once. A checkpoint of the same name that was there before is
+ * removed after that. Close its arrays and groups before.
+ *
+ * After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
+ * is possible, and the one before is still the newest. Errors: `OZARR_ERR_ARGUMENT` for a group that
+ * is no begun checkpoint.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_commit(ozarr_group *group);
+
+/**
+ * Gives up the checkpoint that was begun with `group`, removes what was written of it, and frees the
+ * handle, whatever the status says. Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun
+ * checkpoint, of which nothing is removed; `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be
+ * removed.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
+
+/**
+ * Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
+ * its name. `OZARR_ERR_NOT_FOUND` if there is none: a run then starts from the beginning.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_group **out);
+
+/**
+ * Lists the committed checkpoints in the group at `location`, the oldest first, under a cursor as that
+ * of `ozarr_group_list_nodes`; none if the group is not there. `ozarr_group_open` opens one at
+ * `location`, `/` and its name.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_node_iter **out);
+
+/**
+ * Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
+ * ones have left. A checkpoint that is being removed is gone for readers first.
+ * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_prune(const char *location, int64_t keep);
 
 /* ========================================================================================================
  * Parallel programs

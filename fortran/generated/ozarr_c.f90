@@ -703,6 +703,26 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: group
     end subroutine ozarr_group_free
+    function ozarr_group_put(group, path, type_, rank, shape, data, bytes) bind(c, name="ozarr_group_put") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_group_put
+    function ozarr_group_get(group, path, type_, data, bytes) bind(c, name="ozarr_group_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_group_get
     function ozarr_group_list_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_list_nodes") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -1379,6 +1399,41 @@ module ozarr_c
       integer(c_int64_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_wait_growth
+    function ozarr_checkpoint_begin(location, name, out) bind(c, name="ozarr_checkpoint_begin") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_begin
+    function ozarr_checkpoint_commit(group) bind(c, name="ozarr_checkpoint_commit") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_commit
+    function ozarr_checkpoint_abandon(group) bind(c, name="ozarr_checkpoint_abandon") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_abandon
+    function ozarr_checkpoint_latest(location, out) bind(c, name="ozarr_checkpoint_latest") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_latest
+    function ozarr_checkpoint_list(location, out) bind(c, name="ozarr_checkpoint_list") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_list
+    function ozarr_checkpoint_prune(location, keep) bind(c, name="ozarr_checkpoint_prune") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int64_t), value :: keep
+      integer(c_int32_t) :: r
+    end function ozarr_checkpoint_prune
     function ozarr_array_partition(array, region, workers, index, flags, start, shape) bind(c, &
       name="ozarr_array_partition") result(r)
       import :: c_int32_t, c_int64_t, c_ptr

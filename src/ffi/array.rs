@@ -385,7 +385,7 @@ pub unsafe extern "C" fn ozarr_array_append(
 ///
 /// # Safety
 /// `shape` and `chunks` are NULL or have `rank` numbers.
-unsafe fn simple_spec(raw_type: ozarr_type, raw_rank: i32, shape: *const i64, chunks: *const i64) -> Result<Spec> {
+pub(super) unsafe fn simple_spec(raw_type: ozarr_type, raw_rank: i32, shape: *const i64, chunks: *const i64) -> Result<Spec> {
     let (data_type, rank) = (data_type(raw_type, None)?, rank(raw_rank)?);
     // SAFETY: the caller's promise.
     let mut spec = Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?)?;

@@ -1,13 +1,16 @@
 //! Groups
 
+use super::array::{contiguous, contiguous_of, simple_spec};
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
-use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec};
-use crate::node::{Array, Group, Mode, Store};
-use std::ffi::c_char;
+use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec, ozarr_type};
+use crate::engine::Selection;
+use crate::node::{Array, Create, Group, Mode, Store};
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
 
 /// Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
 /// Zarr format of the group above it; 3 without one. `mode` says what to do if a node already exists
@@ -140,4 +143,50 @@ pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_sta
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_free(group: *mut ozarr_group) {
     entry!("ozarr_group_free", else (), { ozarr_group::free(group, "group") })
+}
+
+/// Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
+/// fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
+/// `OZARR_ERR_EXISTS` if a node is already there.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_put(
+    group: *mut ozarr_group,
+    path: *const c_char,
+    r#type: ozarr_type,
+    rank: i32,
+    shape: *const i64,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_group_put", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a text and numbers as is said, by the function's contract.
+        let (path, spec) = unsafe { (group.child_path(text(path, "path")?)?, simple_spec(r#type, rank, shape, null())?) };
+        let memory = contiguous_of(spec.shape(), r#type, data.cast_mut(), size, "data")?;
+        let array = Array::create(group.store(), &path, &spec, Create::New)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write(&Selection::all(&array.shape()), &memory) }
+    })
+}
+
+/// Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_get(
+    group: *const ozarr_group,
+    path: *const c_char,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_group_get", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let array = group.open_array(unsafe { text(path, "path") }?)?;
+        let shape = array.shape();
+        let memory = contiguous(&array, &shape, r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.read(&Selection::all(&shape), &memory) }
+    })
 }

@@ -15,6 +15,7 @@ pub mod array;
 pub mod attr;
 pub mod batch;
 pub mod buffer;
+pub mod checkpoint;
 pub mod chunk;
 pub mod context;
 pub mod copy;

@@ -10,6 +10,7 @@ mod attr_values;
 pub mod attrs;
 pub mod buffer;
 mod catalog;
+mod checkpoint;
 mod chunk;
 mod close;
 mod codec_edit;
@@ -56,6 +57,7 @@ pub use crate::dtype::registration as type_registration;
 pub use appender::Appender;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
+pub use checkpoint::Checkpoints;
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
 pub use compression::{Shuffle, Zfp};
 pub use context::{Context, Level, Log, Settings};
@@ -87,6 +89,8 @@ pub use crate::store::registered;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_checkpoint;
 #[cfg(test)]
 mod tests_growth;
 #[cfg(test)]

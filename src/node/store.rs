@@ -46,11 +46,20 @@ struct StoreInner {
     opened_for: Option<String>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
+    /// The checkpoint that it is, which is not there for others yet.
+    checkpoint: Option<Unfinished>,
     /// Documents of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: AtomicBool,
     stats: Arc<Counters>,
     /// The log was told that the file system has no locks.
     told_of_locks: AtomicBool,
+}
+
+/// Where a checkpoint will be.
+#[derive(Clone)]
+pub(super) struct Unfinished {
+    pub store: Store,
+    pub path: String,
 }
 
 impl Store {
@@ -80,6 +89,21 @@ impl Store {
         self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &prefix)?)))
     }
 
+    /// Opens what is below `path` as a store in which a checkpoint is made: the documents that make its root a node are hidden from others.
+    pub(super) fn unfinished(&self, path: &str, hides: &'static [&'static str]) -> Result<Store> {
+        let prefix = path::prefix(path);
+        let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides)?)))?;
+        if let Some(inner) = Arc::get_mut(&mut store.0) {
+            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string() });
+        }
+        Ok(store)
+    }
+
+    /// The checkpoint that is made in this store.
+    pub(super) fn checkpoint(&self) -> Option<&Unfinished> {
+        self.0.checkpoint.as_ref()
+    }
+
     /// Opens this store with a cache of up to `bytes` bytes, which checks before each use that the store has nothing newer.
     pub fn cached(&self, bytes: usize, mode: Mode) -> Result<Store> {
         self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes))))
@@ -102,6 +126,7 @@ impl Store {
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
+            checkpoint: None,
             shared,
             mode,
             context,

@@ -16,19 +16,31 @@ pub struct PrefixStore {
     prefix: String,
     /// Whether the prefix is put in front of keys on their way in; else it is taken off.
     adds: bool,
+    /// Keys that are kept under other names ([`hidden`]): other stores do not find them.
+    hides: &'static [&'static str],
+}
+
+/// The key under which a part of a store keeps one that it hides.
+pub fn hidden(key: &str) -> String {
+    format!("{key}.begun")
 }
 
 impl PrefixStore {
     /// Makes a store of the keys of `inner` below `prefix` (empty, or ending in a slash).
     pub fn below(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true })
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true, hides: &[] })
+    }
+
+    /// Makes a store of the keys of `inner` below `prefix`, of which those in `hides` are not found there by their names.
+    pub fn hiding(inner: SharedStore, prefix: &str, hides: &'static [&'static str]) -> Result<PrefixStore> {
+        Ok(PrefixStore { hides, ..PrefixStore::below(inner, prefix)? })
     }
 
     /// All of `inner`, seen as if it lay below `prefix`; other keys are errors.
     pub fn above(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false })
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false, hides: &[] })
     }
 
     fn inside<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
@@ -44,7 +56,10 @@ impl PrefixStore {
     /// A key, checked as it came.
     fn key<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
         check_key(key)?;
-        self.inside(key)
+        match self.hides.contains(&key) {
+            true => Ok(Cow::Owned(format!("{}{}", self.prefix, hidden(key)))),
+            false => self.inside(key),
+        }
     }
 
     fn prefix_inside<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
@@ -176,6 +191,17 @@ mod tests {
         assert!(part.open("k").unwrap().is_none() && all.open("ab").unwrap().is_some());
         assert!(part.open("../k").is_err());
         assert!(PrefixStore::below(all, "a").is_err());
+    }
+
+    #[test]
+    fn a_key_that_is_hidden_is_found_in_the_part_only() {
+        let all: SharedStore = Arc::new(MemoryStore::new());
+        let part = PrefixStore::hiding(all.clone(), "a/", &["k"]).unwrap();
+        part.put("k", &[b"1"], Condition::Absent).unwrap();
+        part.put("b/k", &[b"2"], Condition::Absent).unwrap();
+        assert!(part.open("k").unwrap().is_some() && all.open("a/k").unwrap().is_none());
+        assert!(all.open(&hidden("a/k")).unwrap().is_some() && all.open("a/b/k").unwrap().is_some());
+        assert!(part.erase("k").unwrap() && part.open("k").unwrap().is_none());
     }
 
     #[test]

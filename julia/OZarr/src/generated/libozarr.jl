@@ -492,6 +492,8 @@ end
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_put(group::Ptr{Cvoid}, path::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_group_get(group::Ptr{Cvoid}, path::Cstring, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_group_list_nodes(group::Ptr{Cvoid}, pattern::Cstring, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
 @c_function ozarr_node_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
@@ -586,6 +588,12 @@ end
 @c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
+@c_function ozarr_checkpoint_begin(location::Cstring, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_checkpoint_commit(group::Ptr{Cvoid})::Int32
+@c_function ozarr_checkpoint_abandon(group::Ptr{Cvoid})::Int32
+@c_function ozarr_checkpoint_latest(location::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_checkpoint_list(location::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_checkpoint_prune(location::Cstring, keep::Int64)::Int32
 @c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
 @c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32

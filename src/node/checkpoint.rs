@@ -1,0 +1,262 @@
+//! Checkpoints: groups that are there as a whole or not at all, whatever is killed when.
+//!
+//! A checkpoint is written where it stays, but without the document that makes its group a node: that is kept under another key
+//! ([`crate::store::prefix::hidden`]). Committing it makes all of it durable and then puts this one document, which also has the consolidated
+//! metadata of all below it. One put is atomic in every store, so no store needs to rename.
+
+use super::store::Unfinished;
+use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::{Map, Value, v2, v3};
+use crate::store::prefix::hidden;
+use crate::store::{Condition, get};
+
+/// The documents that make a group a node.
+const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
+
+/// The attribute of a checkpoint's group: the name that it was given, and its number.
+const ATTRIBUTE: &str = "ozarr_checkpoint";
+
+/// The checkpoints in a group.
+pub struct Checkpoints {
+    store: Store,
+    path: String,
+}
+
+/// A checkpoint that was committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Committed {
+    /// The name of its node, which others open it by.
+    node: String,
+    /// The name that it was given.
+    name: String,
+    /// Counts the checkpoints of the group: the newest has the largest.
+    number: u64,
+}
+
+impl Checkpoints {
+    /// The checkpoints in the group at `path`, which need not be there.
+    pub fn new(store: &Store, path: &str) -> Result<Checkpoints> {
+        Ok(Checkpoints { store: store.clone(), path: path::normalize(path)? })
+    }
+
+    /// Begins a checkpoint: a group to put arrays, groups and attributes into. Nobody else finds it before it is committed. What a kill
+    /// left of one of that name is removed. One of that name that was committed stays until the new one is.
+    pub fn begin(&self, name: &str) -> Result<Group> {
+        self.store.check_writable()?;
+        if name.is_empty() || name.contains('/') || path::normalize(name)? != name {
+            bail!(Name, "found the name {name:?}, expected one that is not empty and has no slash");
+        }
+        path::check_new(name)?;
+        let above = Group::create(&self.store, &self.path, None, Create::OpenIfSame)?;
+        let committed = self.committed()?;
+        self.mend(&above, &committed)?;
+        let number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);
+        let taken = self.kind_of(name)? != NodeKind::None;
+        if taken && !committed.iter().any(|c| c.node == name) {
+            bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
+        }
+        let node = if taken { format!("{name}.{number}") } else { name.to_string() };
+        let place = path::join(&self.path, &node);
+        self.remove_leftovers(&place)?;
+        let store = self.store.unfinished(&place, MAKES_A_GROUP)?;
+        let group = Group::create(&store, "", Some(above.format()), Create::New)?;
+        let mut about = Map::new();
+        about.insert("name".into(), name.into());
+        about.insert("number".into(), number.into());
+        group.attributes().set(ATTRIBUTE, Value::Object(about))?;
+        Ok(group)
+    }
+
+    /// The committed checkpoints, the oldest first. An older one of the same name is not among them.
+    pub fn list(&self) -> Result<Vec<Child>> {
+        if self.kind_of("")? == NodeKind::None {
+            return Ok(Vec::new());
+        }
+        Ok(self.current()?.into_iter().map(|c| Child::seen(c.node, Ok(NodeKind::Group))).collect())
+    }
+
+    /// Opens the newest checkpoint. Errors: `NotFound` if there is none.
+    pub fn latest(&self) -> Result<Group> {
+        self.store.check_listable()?;
+        match self.current()?.last() {
+            Some(newest) => Group::open(&self.store, &path::join(&self.path, &newest.node)),
+            None => Err(err!(NotFound, "no checkpoint at {} of {}", path::display(&self.path), self.store.shared().describe())),
+        }
+    }
+
+    /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left.
+    pub fn prune(&self, keep: usize) -> Result<()> {
+        self.store.check_writable()?;
+        self.store.check_erasable()?;
+        if self.kind_of("")? == NodeKind::None {
+            return Ok(());
+        }
+        let current = self.current()?;
+        let kept = &current[current.len().saturating_sub(keep)..];
+        let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
+        let all = self.committed()?;
+        let newest = all.iter().map(|c| c.number).max().unwrap_or(0);
+        for old in all.iter().filter(|c| !is_kept(&c.node)) {
+            self.retire(&old.node)?;
+        }
+        for node in self.places()? {
+            let place = path::join(&self.path, &node);
+            if !is_kept(&node) && self.unfinished_number(&place)?.is_some_and(|number| number <= newest) {
+                self.remove_leftovers(&place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
+    fn current(&self) -> Result<Vec<Committed>> {
+        let all = self.committed()?;
+        let is_last = |c: &Committed| all.iter().all(|other| other.name != c.name || other.number <= c.number);
+        Ok(all.iter().filter(|c| is_last(c)).cloned().collect())
+    }
+
+    /// All committed checkpoints by number, as their own documents say.
+    fn committed(&self) -> Result<Vec<Committed>> {
+        let mut found = Vec::new();
+        for node in self.places()? {
+            if self.kind_of(&node)? != NodeKind::Group {
+                continue;
+            }
+            let group = Group::open(&self.store, &path::join(&self.path, &node))?;
+            let about = group.attributes().view()?.get(ATTRIBUTE).cloned();
+            let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
+            if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
+                found.push(Committed { node, name: name.to_string(), number });
+            }
+        }
+        found.sort_by(|a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
+        Ok(found)
+    }
+
+    /// The names of what is below the group, nodes or not.
+    fn places(&self) -> Result<Vec<String>> {
+        self.store.check_listable()?;
+        Ok(self.store.shared().list_dir(&path::prefix(&self.path))?.prefixes)
+    }
+
+    fn kind_of(&self, node: &str) -> Result<NodeKind> {
+        let place = if node.is_empty() { self.path.clone() } else { path::join(&self.path, node) };
+        Ok(lookup::find_bare(&self.store, &place)?.map_or(NodeKind::None, |found| found.kind))
+    }
+
+    /// The number of a checkpoint that was begun there and is not committed.
+    fn unfinished_number(&self, place: &str) -> Result<Option<u64>> {
+        let is_there = |name: &&&str| self.store.shared().open(&path::join(place, &hidden(name))).is_ok_and(|found| found.is_some());
+        if lookup::find_bare(&self.store, place)?.is_some() || MAKES_A_GROUP.iter().find(is_there).is_none() {
+            return Ok(None);
+        }
+        let group = Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "")?;
+        Ok(group.attributes().view()?.get(ATTRIBUTE).and_then(|about| about.get("number")?.as_u64()).or(Some(0)))
+    }
+
+    /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.
+    fn retire(&self, node: &str) -> Result<()> {
+        let place = path::join(&self.path, node);
+        upkeep::after_change(&self.store, &[], Some(&place))?;
+        let shared = self.store.shared();
+        for name in MAKES_A_GROUP {
+            let key = path::join(&place, name);
+            if let Some(text) = get(&**shared, &key, MAX_CONSOLIDATED)? {
+                document::publish_text(&self.store, &path::join(&place, &hidden(name)), &text, MAX_CONSOLIDATED, Condition::None)?;
+                shared.erase(&key).map_err(|e| e.at_key(&key))?;
+                self.store.note_document(&key);
+            }
+        }
+        self.remove_leftovers(&place)
+    }
+
+    /// Removes what is at a place where there is no node; what tells that it was a checkpoint goes last.
+    fn remove_leftovers(&self, place: &str) -> Result<()> {
+        let (prefix, shared) = (path::prefix(place), self.store.shared());
+        let listing = shared.list_dir(&prefix)?;
+        if listing.keys.is_empty() && listing.prefixes.is_empty() {
+            return Ok(());
+        }
+        self.store.check_erasable()?;
+        for name in &listing.prefixes {
+            let below = format!("{prefix}{name}/");
+            shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
+        }
+        shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+    }
+
+    /// Brings the consolidated metadata of the group in step with the checkpoints that are there: other programs list them by these, and
+    /// do not meet one that is not finished.
+    fn mend(&self, above: &Group, committed: &[Committed]) -> Result<()> {
+        if self.store.options().consolidate == Consolidate::Never {
+            return Ok(());
+        }
+        let listed = above.catalog()?.map(|catalog| catalog.names(&self.path));
+        let is_right = listed.is_some_and(|names| committed.iter().all(|c| names.contains(&c.node)));
+        if is_right { Ok(()) } else { above.consolidate() }
+    }
+}
+
+/// The checkpoint that is made below a group handle. Errors: `Argument` for any other group.
+fn unfinished(group: &Group) -> Result<&Unfinished> {
+    match group.store().checkpoint().filter(|_| group.path().is_empty()) {
+        Some(place) => Ok(place),
+        None => bail!(Argument, "{} is no checkpoint that was begun", path::display(group.path())),
+    }
+}
+
+impl Group {
+    /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
+    /// of the same name that was there before is removed then. After an error before that moment what was written is removed.
+    pub fn commit(&self) -> Result<()> {
+        let Unfinished { store: above, path: place } = unfinished(self)?;
+        self.publish(above, place).inspect_err(|_| {
+            // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
+            if matches!(lookup::find_bare(above, place), Ok(None)) {
+                let _ = self.abandon();
+            }
+        })?;
+        self.tell(above, place)?;
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let committed = all.committed()?;
+        let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return Ok(()) };
+        for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
+            all.retire(&old.node)?;
+        }
+        Ok(())
+    }
+
+    /// Makes all below durable, then the group's own document known, and durable.
+    fn publish(&self, above: &Store, place: &str) -> Result<()> {
+        if self.store().options().consolidate != Consolidate::Never {
+            self.consolidate()?;
+        }
+        self.store().flush()?;
+        for name in MAKES_A_GROUP {
+            let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
+            let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
+            document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::None)?;
+            above.flush()?;
+            if above.capabilities().erasable {
+                above.shared().erase(&from).map_err(|e| e.at_key(&from))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the consolidated metadata above a checkpoint up to date.
+    fn tell(&self, above: &Store, place: &str) -> Result<()> {
+        let below = self.nodes(usize::MAX)?;
+        let mut paths = vec![place.to_string()];
+        paths.extend(below.into_iter().map(|child| path::join(place, &child.name)));
+        upkeep::after_change(above, &paths, None)
+    }
+
+    /// Gives up the checkpoint that was begun with this group, and removes what was written of it.
+    pub fn abandon(&self) -> Result<()> {
+        let Unfinished { store: above, path: place } = unfinished(self)?;
+        Checkpoints::new(above, path::parent(place).unwrap_or_default())?.remove_leftovers(place)
+    }
+}

@@ -1,0 +1,138 @@
+//! Tests of checkpoints: there as a whole or not at all, whatever write fails.
+
+use super::tests::view;
+use super::*;
+use crate::dtype::DataType;
+use crate::engine::Selection;
+use crate::error::{ErrorKind, Result};
+use crate::store::local::{LocalStore, SyncMode};
+use crate::store::os::Call;
+use crate::store::os::fault::{self, Effect, Fault};
+use std::sync::Arc;
+
+fn anew(store: &Store) -> Store {
+    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
+}
+
+/// Puts two arrays, one of them in a group, and an attribute.
+fn fill(group: &Group, value: i32) -> Result<()> {
+    for name in ["u", "more/v"] {
+        let mut spec = Spec::new(DataType::Int32, &[4])?;
+        spec.set_chunks(&[2])?;
+        let array = Array::create(group.store(), name, &spec, Create::New)?;
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])) }?;
+    }
+    group.attributes().set_json("step", &value.to_string())
+}
+
+fn make(all: &Checkpoints, name: &str, value: i32) -> Result<()> {
+    let group = all.begin(name)?;
+    fill(&group, value)?;
+    group.commit()
+}
+
+/// What the newest checkpoint holds, all of which agrees; 0 without one.
+fn newest(store: &Store, path: &str) -> i32 {
+    let group = match Checkpoints::new(&anew(store), path).unwrap().latest() {
+        Ok(group) => group,
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::NotFound);
+            return 0;
+        }
+    };
+    let step = group.attributes().get_json("step").unwrap().parse().unwrap();
+    for name in ["u", "more/v"] {
+        let mut found = [0; 4];
+        // SAFETY: as above.
+        unsafe { group.open_array(name).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
+        assert_eq!(found, [step; 4], "{name}");
+    }
+    step
+}
+
+fn names(all: &Checkpoints) -> Vec<String> {
+    all.list().unwrap().into_iter().map(|child| child.name).collect()
+}
+
+#[test]
+fn checkpoints_are_there_when_they_are_committed() {
+    for (format, path) in [(Format::V3, ""), (Format::V3, "run/restart"), (Format::V2, "")] {
+        let store = Store::memory(&Context::with_threads(1));
+        let all = Checkpoints::new(&store, path).unwrap();
+        assert_eq!((newest(&store, path), names(&all).len()), (0, 0));
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        for n in 1..5 {
+            let group = all.begin(&format!("step-{n}")).unwrap();
+            fill(&group, n).unwrap();
+            assert_eq!((newest(&store, path), names(&all).len() as i32), (n - 1, n - 1), "{format:?}");
+            assert_eq!(group.format(), format);
+            group.commit().unwrap();
+            assert_eq!(newest(&store, path), n);
+        }
+        let group = Group::open(&anew(&store), path).unwrap();
+        assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+        let given_up = all.begin("step-5").unwrap();
+        fill(&given_up, 5).unwrap();
+        given_up.abandon().unwrap();
+        all.prune(2).unwrap();
+        assert_eq!((names(&all), newest(&store, path)), (vec!["step-3".to_string(), "step-4".to_string()], 4));
+        assert!(store.key_list("").unwrap().iter().all(|key| !key.contains(".begun") && !key.contains("step-1")));
+        assert_eq!(Group::open(&anew(&store), path).unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    }
+}
+
+#[test]
+fn a_checkpoint_takes_the_place_of_one_of_the_same_name_when_it_is_committed() {
+    let store = Store::memory(&Context::with_threads(1));
+    let all = Checkpoints::new(&store, "").unwrap();
+    for n in 1..4 {
+        let group = all.begin("restart").unwrap();
+        fill(&group, n).unwrap();
+        assert_eq!(newest(&store, ""), n - 1);
+        group.commit().unwrap();
+        assert_eq!((newest(&store, ""), names(&all).len()), (n, 1));
+    }
+    let e = Group::create(&store, "", None, Create::OpenIfSame).unwrap().commit().unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Argument);
+    Group::create(&store, "other", None, Create::New).unwrap();
+    assert_eq!(all.begin("other").err().unwrap().kind(), ErrorKind::Exists);
+    for bad in ["", "a/b", "..", "__x"] {
+        assert_eq!(all.begin(bad).err().unwrap().kind(), ErrorKind::Name, "{bad:?}");
+    }
+}
+
+/// The write that fails is each one in turn, and so are all that follow, as in a full disk or after a kill.
+#[test]
+fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
+    for (call, by) in [(Call::Rename, 1), (Call::RenameNew, 1), (Call::Unlink, 1), (Call::Open, 13)] {
+        let root = std::env::temp_dir().join(format!("ozarr-checkpoint-{call:?}-{}", std::process::id()));
+        let mut came = std::collections::BTreeSet::new();
+        for after in (0..).step_by(by) {
+            let _ = std::fs::remove_dir_all(&root);
+            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            let all = Checkpoints::new(&store, "").unwrap();
+            make(&all, "a", 1).unwrap();
+            make(&all, "b", 2).unwrap();
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+            let (done, _) = fault::with(&[hit], || make(&all, "a", 3).and_then(|()| all.prune(1)));
+            let found = newest(&store, "");
+            assert!(found == 2 || found == 3, "{call:?} {after}: {found}");
+            came.insert(found);
+            let again = Checkpoints::new(&anew(&store), "").unwrap();
+            make(&again, "a", 4).unwrap();
+            again.prune(1).unwrap();
+            assert_eq!((newest(&store, ""), names(&again).len()), (4, 1), "{call:?} {after}");
+            let left = store.key_list("").unwrap();
+            assert!(left.iter().all(|key| !key.ends_with(".begun") && !key.starts_with("b/")), "{call:?} {after}: {left:?}");
+            let group = Group::open(&anew(&store), "").unwrap();
+            assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]), "{call:?} {after}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(came.contains(&3), "{call:?} {came:?}");
+    }
+}
