@@ -382,12 +382,6 @@ enum {
     OZARR_STORE_IS_REMOTE = 8
 };
 
-/**
- * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
- * `OZARR_OK` continues; any other status stops the listing, which then fails with it.
- */
-typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
-
 /** What to do if a node already exists where one is to be created. */
 typedef int32_t ozarr_create_mode;
 
@@ -420,6 +414,15 @@ enum {
     OZARR_JSON_KIND_OBJECT = 6           /**< An object. */
 };
 
+/* ========================================================================================================
+ * Contexts
+ * ========================================================================================================
+ *
+ * A context holds settings for the stores that are opened with it. Functions that take a location and no
+ * context use the default context, whose settings are changed by NULL in place of a context. Without a
+ * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
+ * starts them when the first call gains by it. */
+
 /** How important a message of a log is. */
 typedef int32_t ozarr_log_level;
 
@@ -435,15 +438,6 @@ enum {
  * itself. Its status has no effect: a message is no reason to stop.
  */
 typedef ozarr_status (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
-
-/* ========================================================================================================
- * Contexts
- * ========================================================================================================
- *
- * A context holds settings for the stores that are opened with it. Functions that take a location and no
- * context use the default context, whose settings are changed by NULL in place of a context. Without a
- * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
- * starts them when the first call gains by it. */
 
 /** Creates a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);

@@ -792,6 +792,12 @@ OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, u
  * `"run/t/c/0/0"`. */
 
 /**
+ * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
+ * `OZARR_OK` continues; any other status stops the listing, which then fails with it.
+ */
+typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
+
+/**
  * Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
  * mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
  */

@@ -171,6 +171,12 @@ static inline void ozarr_store_table_init(ozarr_store_table *store_table) {
     *store_table = init;
 }
 
+/* ========================================================================================================
+ * Stores of your own: making one, and its answers
+ * ========================================================================================================
+ *
+ * A function that reads puts bytes, or keys, into the handle that it was given. */
+
 /**
  * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
  * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`

@@ -62,7 +62,7 @@ const HEADERS: &[Header] = &[
         name: "ozarr_extend.h",
         about: "stores, codecs, data types and other extensions that a program brings itself. Not yet stable: a minor version \
                 may change what is declared here.",
-        sections: &["ext_store", "ext_misc", "ext_codec", "ext_dtype"],
+        sections: &["ext_store", "ext_answer", "ext_misc", "ext_codec", "ext_dtype"],
     },
 ];
 

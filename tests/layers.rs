@@ -25,7 +25,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
     ),
     (&["dtype/transfer.rs", "dtype/coding.rs", "dtype/fields.rs"], "a struct is converted by the transfers of its fields, a coding by two"),
     (&["dtype/fill.rs", "dtype/struct_fill.rs"], "the value of a struct contains values"),
-    (&["ffi/*"], "the types of all nouns are one file"),
 ];
 
 /// Crates that only some layers may name.

@@ -11,7 +11,7 @@ use super::region::{both, ozarr_memory, ozarr_region};
 use super::request::{Flight, launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
 use super::strings::{item_count, not_null, put};
-use super::structs::{read_struct, struct_size};
+use super::structs::{growing, read_struct, struct_size};
 use super::types::{ozarr_array, ozarr_request};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
@@ -31,6 +31,7 @@ pub struct ozarr_batch_entry {
     /// Their memory.
     pub memory: *const ozarr_memory,
 }
+growing!(ozarr_batch_entry: 32);
 
 type Checked = (Ref<Array>, Selection, Memory);
 

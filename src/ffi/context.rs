@@ -10,9 +10,7 @@ use super::handle::Handle;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
 use super::strings::{put, put_text, text};
-use super::types::{
-    OZARR_LOG_LEVEL_INFO, OZARR_LOG_LEVEL_OFF, OZARR_LOG_LEVEL_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level,
-};
+use super::types::{Settings, ozarr_context};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
@@ -21,6 +19,21 @@ use std::io::Write;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// How important a message of a log is.
+pub type ozarr_log_level = i32;
+
+/// No messages.
+pub const OZARR_LOG_LEVEL_OFF: ozarr_log_level = 0;
+/// Something in a file is unusual, and was read nevertheless.
+pub const OZARR_LOG_LEVEL_WARNING: ozarr_log_level = 1;
+/// Something may be of interest.
+pub const OZARR_LOG_LEVEL_INFO: ozarr_log_level = 2;
+
+/// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
+/// of a call of the library (in several at once, if several use the context), and may call the library
+/// itself. Its status has no effect: a message is no reason to stop.
+pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char) -> ozarr_status>;
 
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;

@@ -21,10 +21,9 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::spec::snapshot;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::store::format_of;
 use super::strings::{not_null, put, text};
-use super::structs::read_struct;
-use super::types::{Specification, create, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
+use super::structs::{growing, read_struct};
+use super::types::{Specification, create, format_of, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
 use crate::node::{Mode, RechunkOptions, Spec, Store};
@@ -75,6 +74,7 @@ pub struct ozarr_copy_options {
     /// Given to both.
     pub user: *mut c_void,
 }
+growing!(ozarr_copy_options: 64);
 
 /// Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
 /// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its

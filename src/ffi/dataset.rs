@@ -26,7 +26,7 @@ use super::handle::Handle;
 use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
 use super::strings::{at_least_0, lengths, not_null, optional_texts, position, put, put_text, rank, text};
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::counting;
 use crate::dtype::{DataType, Element};
@@ -255,6 +255,7 @@ pub struct ozarr_variable {
     /// 0.
     pub reserved: i32,
 }
+growing!(ozarr_variable: 128, reserved);
 
 /// Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `mode` says what to
 /// do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and

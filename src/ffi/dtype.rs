@@ -23,7 +23,7 @@
 //! In memory, elements and fields are always in this machine's byte order, whatever the type says.
 
 use super::entry;
-use super::handle::Handle;
+use super::handle::{Handle, handle_type};
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, put, rank, text};
 use super::types::{Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
@@ -40,6 +40,7 @@ pub(crate) struct Description {
     turns: ForkReset<Mutex<()>>,
     pub(super) value: ForkPreserved<Meaning>,
 }
+handle_type!(ozarr_dtype, Dtype, Description);
 
 #[derive(Clone)]
 pub(super) enum Meaning {

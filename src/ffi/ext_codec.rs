@@ -9,7 +9,7 @@ use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
 use super::strings::text;
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::{ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
@@ -96,6 +96,7 @@ pub struct ozarr_codec_table {
     /// Decodes. What comes from a file can be anything.
     pub decode: ozarr_codec_fn,
 }
+growing!(ozarr_codec_table: 88);
 
 /// Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
 /// `"sharding_indexed"`, `"vlen-utf8"` and their like) cannot be replaced.

@@ -13,7 +13,7 @@ use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
 use super::strings::text;
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::{OZARR_AS_STORED, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -68,6 +68,7 @@ pub struct ozarr_dtype_table {
     /// See `fill_from_json`.
     pub fill_to_json: ozarr_dtype_json_fn,
 }
+growing!(ozarr_dtype_table: 88);
 
 /// Registers a data type. The table is copied. Types cannot be the fields of structs.
 #[unsafe(no_mangle)]

@@ -15,12 +15,13 @@
 //! calling thread alone.
 
 use super::entry;
-use super::ext_store::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_fn, ozarr_store_table, status_of, table_of};
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn, ozarr_store_table};
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::text;
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::ozarr_store;
+use super::user_store::{Inner, as_flagged, status_of, table_of};
 use crate::error::{Result, bail, err};
 use crate::node::registered::Calls;
 use crate::node::{self, Member, Store, Transformer};
@@ -79,6 +80,7 @@ pub struct ozarr_transformer_table {
     /// Called whenever an array with this transformer is opened, created or resized.
     pub open: ozarr_transformer_open_fn,
 }
+growing!(ozarr_transformer_table: 48, reserved);
 
 /// The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
 /// prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
@@ -129,6 +131,7 @@ pub struct ozarr_key_encoding_table {
     /// From keys to indices.
     pub decode: ozarr_key_decode_fn,
 }
+growing!(ozarr_key_encoding_table: 64, reserved);
 
 /// Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced.
 #[unsafe(no_mangle)]

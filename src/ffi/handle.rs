@@ -159,6 +159,21 @@ pub(crate) trait Handle: Sized + 'static {
     }
 }
 
+/// Says what a type of handles refers to.
+macro_rules! handle_type {
+    ($c:ident, $kind:ident, $object:ty) => {
+        impl $crate::ffi::handle::Handle for $c {
+            type Object = $object;
+
+            fn table() -> &'static $crate::ffi::handle::Table<$object> {
+                static TABLE: $crate::ffi::handle::Table<$object> = $crate::ffi::handle::Table::new($crate::ffi::handle::Kind::$kind);
+                &TABLE
+            }
+        }
+    };
+}
+pub(super) use handle_type;
+
 /// The caller's variable for a new handle.
 pub(super) struct Out<H>(*mut *mut H);
 

@@ -18,7 +18,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::structs::Output;
+use super::structs::{Output, growing};
 use super::types::{ozarr_array, ozarr_context, ozarr_store};
 use crate::engine::{Memory, Overflow};
 use crate::error::Result;
@@ -64,6 +64,7 @@ pub struct ozarr_explanation {
     /// Bytes of buffers that each of them needs, about, with chunks compressed to a half.
     pub thread_bytes: i64,
 }
+growing!(ozarr_explanation: 128);
 
 /// Counters of what was done. Set it to `OZARR_STATS_INIT` first.
 #[repr(C)]
@@ -106,6 +107,7 @@ pub struct ozarr_stats {
     /// Nanoseconds that encoding took, summed over all threads; 0 unless `"measure_time"` is on.
     pub encode_ns: i64,
 }
+growing!(ozarr_stats: 144);
 
 /// Fills `explanation` with what reading (`write` false) or writing a region (NULL: the whole array)
 /// will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would

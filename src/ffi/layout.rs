@@ -18,7 +18,7 @@ use super::handle::Handle;
 use super::spec::{bits_of, new_spec, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, optional_texts, put, text};
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::{Specification, ozarr_spec, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Spec;
@@ -48,6 +48,7 @@ pub struct ozarr_layout {
     /// 1: a checksum after each chunk (`ozarr_spec_set_checksum`).
     pub checksum: i32,
 }
+growing!(ozarr_layout: 56);
 
 /// As `ozarr_spec_new`, with a layout; NULL is one that leaves everything to the library.
 ///

@@ -22,6 +22,7 @@ pub mod copy;
 pub mod dataset;
 pub mod dtype;
 pub mod dtype_info;
+pub mod ext_answer;
 pub mod ext_codec;
 pub mod ext_dtype;
 pub mod ext_misc;
@@ -55,6 +56,7 @@ mod host;
 mod settings;
 mod strings;
 mod structs;
+mod user_store;
 
 use crate::error::{Result, err};
 use std::any::Any;

@@ -32,7 +32,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{numbers, text};
-use super::structs::read_struct;
+use super::structs::{growing, read_struct};
 use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
@@ -56,6 +56,7 @@ pub struct ozarr_region {
     /// is 1 in every dimension.
     pub step: *const i64,
 }
+growing!(ozarr_region: 32);
 
 /// Memory of the caller. No byte outside of `data` to `data + size` is touched. Set it to
 /// `OZARR_MEMORY_INIT` first.
@@ -90,6 +91,7 @@ pub struct ozarr_memory {
     /// the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
     pub field: *const c_char,
 }
+growing!(ozarr_memory: 72, reserved);
 
 /// Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
 /// ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is

@@ -41,14 +41,15 @@
 
 use super::array::{box_of, contiguous};
 use super::entry;
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, as_flagged};
-use super::handle::Handle;
+use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
+use super::handle::{Handle, handle_type};
 use super::region::both;
 use super::region::{ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{item_count, not_null, put};
-use super::structs::{Output, read_struct};
+use super::structs::{Output, growing, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type};
+use super::user_store::as_flagged;
 use crate::error::{Error, Result, bail};
 use crate::node::{OnDone, Pending, Progress, RequestOptions, wait_any};
 use std::ffi::{CString, c_char, c_void};
@@ -99,12 +100,14 @@ pub struct ozarr_request_options {
     /// Handed to `done`.
     pub user: *mut c_void,
 }
+growing!(ozarr_request_options: 40, reserved);
 
 /// The state behind an `ozarr_request`.
 pub(crate) struct Flight {
     pending: Pending,
     error: OnceLock<Texts>,
 }
+handle_type!(ozarr_request, Request, Flight);
 
 /// An error as C texts, which live as long as the request.
 struct Texts {

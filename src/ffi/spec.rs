@@ -23,7 +23,9 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, rank, text};
-use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create_mode, ozarr_order, ozarr_spec, ozarr_type};
+use super::types::{
+    Specification, create, data_type, format_of, is_order_f, ozarr_array, ozarr_create_mode, ozarr_order, ozarr_spec, ozarr_type,
+};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
@@ -101,7 +103,7 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, format: i32) -> ozarr_status {
-    entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(super::store::format_of(format)?)) })
+    entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(format_of(format)?)) })
 }
 
 /// Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set

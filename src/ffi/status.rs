@@ -9,7 +9,7 @@
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
 use super::entry;
-use super::structs::Output;
+use super::structs::{Output, growing};
 use super::types::OZARR_ORDER_F;
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
@@ -202,6 +202,7 @@ pub struct ozarr_error_info {
     /// text.
     pub field: *const c_char,
 }
+growing!(ozarr_error_info: 48, reserved);
 
 /// Fills `info` with the details of the calling thread's last failure. The caller sets
 /// `info->struct_size` before (`OZARR_ERROR_INFO_INIT`).

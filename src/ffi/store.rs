@@ -27,10 +27,9 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
 use super::types::{
-    create, node_kind, ozarr_array, ozarr_context, ozarr_create_mode, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store,
+    create, format_of, node_kind, ozarr_array, ozarr_context, ozarr_create_mode, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store,
 };
 use crate::error::{Result, bail};
-use crate::metadata::Format;
 use crate::node::{Array, Group, Mode, Store};
 use std::ffi::c_char;
 
@@ -268,15 +267,6 @@ pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_sta
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_store_free(store: *mut ozarr_store) {
     entry!("ozarr_store_free", else (), { ozarr_store::free(store, "store") })
-}
-
-/// The version that a number from C means.
-pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
-    match zarr_format {
-        2 => Ok(Format::V2),
-        3 => Ok(Format::V3),
-        _ => bail!(Argument, "the Zarr format is {zarr_format}, expected 2 or 3"),
-    }
 }
 
 /// Pairs of key and value, up to a NULL.

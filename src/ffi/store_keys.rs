@@ -8,10 +8,14 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
 use super::strings::{not_null, put, text};
-use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_key_fn, ozarr_store};
+use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
 use std::ffi::{CString, c_char, c_void};
+
+/// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
+/// `OZARR_OK` continues; any other status stops the listing, which then fails with it.
+pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> ozarr_status>;
 
 /// Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
 /// mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.

@@ -6,20 +6,7 @@
 //! program's header does not have are zero when the library reads the struct, and are left out when it
 //! fills the struct. Members that the library does not have must be zero.
 
-use super::batch::ozarr_batch_entry;
-use super::copy::ozarr_copy_options;
-use super::dataset::ozarr_variable;
-use super::ext_codec::ozarr_codec_table;
-use super::ext_dtype::ozarr_dtype_table;
-use super::ext_misc::{ozarr_key_encoding_table, ozarr_transformer_table};
-use super::ext_store::ozarr_store_table;
-use super::inspect::{ozarr_explanation, ozarr_stats};
-use super::layout::ozarr_layout;
-use super::region::{ozarr_memory, ozarr_region};
-use super::request::ozarr_request_options;
-use super::status::ozarr_error_info;
 use super::strings::not_null;
-use super::tree::ozarr_info;
 use crate::error::{Result, bail};
 
 /// The largest `struct_size` that is believed.
@@ -38,45 +25,21 @@ pub(super) unsafe trait Growing: Copy {
     const RESERVED: Option<usize>;
 }
 
-/// Names each struct with its first size, and says whether it has a member `reserved`.
+/// Says of a struct its first size, and whether it has a member `reserved`.
 macro_rules! growing {
-    ($($name:ident: $first:literal $(, $reserved:ident)?;)*) => {
-        $(
-            // SAFETY: `repr(C)` structs of numbers, pointers and functions that may be NULL, with their holes named; the size comes first.
-            unsafe impl Growing for $name {
-                const FIRST: usize = $first;
-                const RESERVED: Option<usize> = match [$(std::mem::offset_of!($name, $reserved))?].as_slice() {
-                    [offset] => Some(*offset),
-                    _ => None,
-                };
-            }
-            const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0 && $first <= size_of::<$name>());
-        )*
-
-        /// Each struct's name, first size and size.
-        #[cfg(test)]
-        const TABLE: &[(&str, usize, usize)] = &[$((stringify!($name), $first, size_of::<$name>())),*];
+    ($name:ident: $first:literal $(, $reserved:ident)?) => {
+        // SAFETY: a `repr(C)` struct of numbers, pointers and functions that may be NULL, with its holes named; the size comes first.
+        unsafe impl $crate::ffi::structs::Growing for $name {
+            const FIRST: usize = $first;
+            const RESERVED: Option<usize> = match [$(std::mem::offset_of!($name, $reserved))?].as_slice() {
+                [offset] => Some(*offset),
+                _ => None,
+            };
+        }
+        const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0 && $first <= size_of::<$name>());
     };
 }
-
-growing! {
-    ozarr_error_info: 48, reserved;
-    ozarr_region: 32;
-    ozarr_memory: 72, reserved;
-    ozarr_request_options: 40, reserved;
-    ozarr_batch_entry: 32;
-    ozarr_explanation: 128;
-    ozarr_stats: 144;
-    ozarr_variable: 128, reserved;
-    ozarr_info: 48;
-    ozarr_layout: 56;
-    ozarr_copy_options: 64;
-    ozarr_store_table: 120, reserved;
-    ozarr_transformer_table: 48, reserved;
-    ozarr_key_encoding_table: 64, reserved;
-    ozarr_codec_table: 88;
-    ozarr_dtype_table: 88;
-}
+pub(super) use growing;
 
 /// The size of a struct as the program's header gives it.
 ///
@@ -222,7 +185,29 @@ mod tests {
 
     #[test]
     fn no_struct_has_grown_before_the_first_release() {
-        for (name, first, now) in TABLE {
+        use crate::ffi::*;
+        fn sizes<T: Growing>() -> (usize, usize) {
+            (T::FIRST, size_of::<T>())
+        }
+        let table = [
+            ("ozarr_error_info", sizes::<status::ozarr_error_info>()),
+            ("ozarr_region", sizes::<region::ozarr_region>()),
+            ("ozarr_memory", sizes::<region::ozarr_memory>()),
+            ("ozarr_request_options", sizes::<request::ozarr_request_options>()),
+            ("ozarr_batch_entry", sizes::<batch::ozarr_batch_entry>()),
+            ("ozarr_explanation", sizes::<inspect::ozarr_explanation>()),
+            ("ozarr_stats", sizes::<inspect::ozarr_stats>()),
+            ("ozarr_variable", sizes::<dataset::ozarr_variable>()),
+            ("ozarr_info", sizes::<tree::ozarr_info>()),
+            ("ozarr_layout", sizes::<layout::ozarr_layout>()),
+            ("ozarr_copy_options", sizes::<copy::ozarr_copy_options>()),
+            ("ozarr_store_table", sizes::<ext_store::ozarr_store_table>()),
+            ("ozarr_transformer_table", sizes::<ext_misc::ozarr_transformer_table>()),
+            ("ozarr_key_encoding_table", sizes::<ext_misc::ozarr_key_encoding_table>()),
+            ("ozarr_codec_table", sizes::<ext_codec::ozarr_codec_table>()),
+            ("ozarr_dtype_table", sizes::<ext_dtype::ozarr_dtype_table>()),
+        ];
+        for (name, (first, now)) in table {
             assert_eq!(first, now, "{name}");
         }
     }

@@ -4,7 +4,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
-use super::structs::Output;
+use super::structs::{Output, growing};
 use super::types::{ozarr_array, ozarr_group};
 use std::ffi::c_char;
 
@@ -75,6 +75,7 @@ pub struct ozarr_info {
     /// `element_bytes` divided by `stored_bytes`; 0 where it is not known.
     pub ratio: f64,
 }
+growing!(ozarr_info: 48);
 
 /// Fills `info` with how much of the array is stored. This lists the array's keys.
 #[unsafe(no_mangle)]

@@ -6,12 +6,12 @@
 //! but set `ozarr_last_error()`. The order does not matter: an array stays usable after its store's
 //! handle is freed.
 
-use super::handle::{Handle, Kind, Table, kind_of, refuse};
+use super::handle::{Handle, Kind, handle_type, kind_of, refuse};
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
+use crate::metadata::Format;
 use crate::node;
-use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -212,10 +212,6 @@ pub const OZARR_STORE_CAN_ERASE: u32 = 4;
 /// A store is far away: reads are worth having in flight together.
 pub const OZARR_STORE_IS_REMOTE: u32 = 8;
 
-/// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
-/// `OZARR_OK` continues; any other status stops the listing, which then fails with it.
-pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> super::status::ozarr_status>;
-
 /// What to do if a node already exists where one is to be created.
 pub type ozarr_create_mode = i32;
 
@@ -255,22 +251,6 @@ pub const OZARR_JSON_KIND_STRING: ozarr_json_kind = 4;
 pub const OZARR_JSON_KIND_ARRAY: ozarr_json_kind = 5;
 /// An object.
 pub const OZARR_JSON_KIND_OBJECT: ozarr_json_kind = 6;
-
-/// How important a message of a log is.
-pub type ozarr_log_level = i32;
-
-/// No messages.
-pub const OZARR_LOG_LEVEL_OFF: ozarr_log_level = 0;
-/// Something in a file is unusual, and was read nevertheless.
-pub const OZARR_LOG_LEVEL_WARNING: ozarr_log_level = 1;
-/// Something may be of interest.
-pub const OZARR_LOG_LEVEL_INFO: ozarr_log_level = 2;
-
-/// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
-/// of a call of the library (in several at once, if several use the context), and may call the library
-/// itself. Its status has no effect: a message is no reason to stop.
-pub type ozarr_log_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char) -> super::status::ozarr_status>;
 
 /// The settings behind an `ozarr_context`.
 pub(crate) struct Settings {
@@ -334,34 +314,19 @@ impl Specification {
     }
 }
 
-macro_rules! handle {
-    ($c:ident, $kind:ident, $object:ty) => {
-        impl Handle for $c {
-            type Object = $object;
-
-            fn table() -> &'static Table<$object> {
-                static TABLE: Table<$object> = Table::new(Kind::$kind);
-                &TABLE
-            }
-        }
-    };
-}
-handle!(ozarr_context, Context, Settings);
-handle!(ozarr_store, Store, node::Store);
-handle!(ozarr_group, Group, node::Group);
-handle!(ozarr_array, Array, node::Array);
-handle!(ozarr_spec, Spec, Specification);
-handle!(ozarr_node_iter, Iter, Cursor);
-handle!(ozarr_varlen, Varlen, node::variable::Variable);
-handle!(ozarr_dtype, Dtype, super::dtype::Description);
-handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
-handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
-handle!(ozarr_appender, Appender, Turn<node::Appender>);
-handle!(ozarr_series, Series, Turn<node::Series>);
-handle!(ozarr_dataset, Dataset, node::Dataset);
-handle!(ozarr_request, Request, super::request::Flight);
-handle!(ozarr_answer, Answer, Turn<super::ext_store::Pending>);
-handle!(ozarr_keys, Keys, Turn<Vec<String>>);
+handle_type!(ozarr_context, Context, Settings);
+handle_type!(ozarr_store, Store, node::Store);
+handle_type!(ozarr_group, Group, node::Group);
+handle_type!(ozarr_array, Array, node::Array);
+handle_type!(ozarr_spec, Spec, Specification);
+handle_type!(ozarr_node_iter, Iter, Cursor);
+handle_type!(ozarr_varlen, Varlen, node::variable::Variable);
+handle_type!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
+handle_type!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
+handle_type!(ozarr_appender, Appender, Turn<node::Appender>);
+handle_type!(ozarr_series, Series, Turn<node::Series>);
+handle_type!(ozarr_dataset, Dataset, node::Dataset);
+handle_type!(ozarr_keys, Keys, Turn<Vec<String>>);
 
 /// The array or group of a handle; `argument` names the handle in errors.
 pub(super) fn node_of(handle: *const ozarr_node, argument: &str) -> Result<node::Node> {
@@ -431,6 +396,15 @@ pub(super) fn create(raw: ozarr_create_mode) -> Result<node::Create> {
         _ => {
             bail!(Argument, "the argument `mode` is {raw}, expected OZARR_CREATE_NEW, OZARR_CREATE_OVERWRITE or OZARR_CREATE_OPEN_IF_SAME")
         }
+    }
+}
+
+/// The version that a number from C means.
+pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
+    match zarr_format {
+        2 => Ok(Format::V2),
+        3 => Ok(Format::V3),
+        _ => bail!(Argument, "the Zarr format is {zarr_format}, expected 2 or 3"),
     }
 }
 

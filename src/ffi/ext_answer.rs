@@ -1,0 +1,133 @@
+//! Stores of your own: making one, and its answers
+//!
+//! A function that reads puts bytes, or keys, into the handle that it was given.
+
+use super::context::context_of;
+use super::entry;
+use super::ext_store::ozarr_store_table;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, text};
+use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
+use super::user_store::{bytes_of, finish, table_of};
+use crate::error::{bail, err};
+use crate::node::registered::MAX_TOKEN;
+use crate::node::{Mode, Store};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
+/// settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`
+/// stays yours.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_from_table(
+    context: *const ozarr_context,
+    table: *const ozarr_store_table,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_from_table", {
+        not_null(out, "out")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
+        let context = context_of(context)?;
+        // SAFETY: NULL, or a struct with its size, by the function's contract.
+        let calls = Arc::new(unsafe { table_of(table, "table") }?);
+        let handle = ozarr_store::insert(Store::from_calls(&context, calls.clone(), mode)).inspect_err(|_| calls.disarm())?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(handle, out, "out") }
+    })
+}
+
+/// Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
+/// are those of the ranges, in order, and their sizes are checked.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *const c_void, size: usize) -> ozarr_status {
+    entry!("ozarr_answer_put", {
+        let answer = ozarr_answer::get(answer, "answer")?;
+        // SAFETY: `size` bytes, by the function's contract.
+        let bytes = unsafe { bytes_of(data, size, "data") }?;
+        answer.with(|pending| {
+            let part = pending.next_part(size)?;
+            part.copy_from_slice(bytes);
+            Ok(())
+        })
+    })
+}
+
+/// Allocates the next part of an answer: `*data` becomes a pointer to `size` bytes of 0, to be filled
+/// before the function returns (of a read that was started: before `ozarr_answer_done`).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usize, data: *mut *mut c_void) -> ozarr_status {
+    entry!("ozarr_answer_room", {
+        not_null(data, "data")?;
+        let room = ozarr_answer::get(answer, "answer")?.with(|pending| pending.next_part(size).map(|part| part.as_mut_ptr()))?;
+        // SAFETY: `data` points to room for a pointer.
+        unsafe { put(room.cast(), data, "data") }
+    })
+}
+
+/// Says which version of the key's value the answer is of: any bytes (an ETag, a counter), at most 1,024,
+/// that never come back for another value of that key.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version: *const c_void, size: usize) -> ozarr_status {
+    entry!("ozarr_answer_version", {
+        let answer = ozarr_answer::get(answer, "answer")?;
+        if size > MAX_TOKEN {
+            bail!(Argument, "the version has {size} bytes, the limit is {MAX_TOKEN}");
+        }
+        // SAFETY: `size` bytes, by the function's contract.
+        let token = unsafe { bytes_of(version, size, "version") }?.to_vec();
+        answer.with(|pending| {
+            pending.answer.token = Some(token);
+            Ok(())
+        })
+    })
+}
+
+/// Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
+/// version only. Optional; without it a value is read whole where its length must be known.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64) -> ozarr_status {
+    entry!("ozarr_answer_size", {
+        let size = u64::try_from(size).map_err(|_| err!(Argument, "the argument `size` is {size}, expected at least 0"))?;
+        ozarr_answer::get(answer, "answer")?.with(|pending| {
+            pending.answer.size = Some(size);
+            Ok(())
+        })
+    })
+}
+
+/// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
+/// or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: ozarr_status) -> ozarr_status {
+    entry!("ozarr_answer_done", {
+        let done = ozarr_answer::get(answer, "answer")?.with(|pending| match pending.done.take() {
+            Some(done) => Ok(done),
+            None => bail!(State, "the answer is not one of `start_get_ranges`, or was ended before"),
+        })?;
+        finish(answer, status, "start_get_ranges", None, done);
+        Ok(())
+    })
+}
+
+/// Adds one key (or, for `list_dir`, one name) to a listing.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {
+    entry!("ozarr_keys_add", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        ozarr_keys::get(keys, "keys")?.with(|all| {
+            all.push(key.to_string());
+            Ok(())
+        })
+    })
+}
