@@ -118,6 +118,11 @@ assert a.shards == (16, 64, 64) and a.chunks == (1, 64, 64), a.metadata
 blosc, crc = a.compressors
 assert (blosc.cname.value, blosc.clevel, blosc.shuffle.value) == ("zstd", 5, "bitshuffle") and type(crc).__name__ == "Crc32cCodec", a.compressors
 """,
+    "halo": """
+import numpy as np, zarr
+a = zarr.open_array(STORE + "/u", mode="r")
+assert a.chunks == (32, 32) and (a[:] == 100 * np.arange(64)[:, None] + np.arange(64)).all()
+""",
     "attributes": """
 import zarr
 a = zarr.open_group(STORE, mode="r")["t"]
