@@ -228,6 +228,30 @@ static void appenders_take_any_memory() {
     CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 2);
 }
 
+static void series_write_all_variables() {
+    auto ds = ozarr::dataset::create("series.zarr");
+    ds.define_dimension("x", 3);
+    ds.define_time("time", 0, "seconds since 2026-01-01");
+    for (const char *name : {"t", "p"}) ds.define_variable<float>(name, {"time", "x"});
+    auto steps = ozarr::series::open(ds, "time", 1);
+    const double halo[5] = {-1, 7, 8, 9, -1};
+    for (int step = 0; step < 3; step++) {
+        steps.put("t", std::vector<float>{1, 2, 3});
+        if (step != 1) steps.put("p", ozarr::strided(&halo[0], 5, {0, 1}, 1));
+        steps.step(60 * step);
+    }
+    CHECK(steps.position() == 3 && steps.published() == 3);
+    THROWS(OZARR_ERR_NOT_FOUND, "q", steps.put("q", halo, 3));
+    THROWS(OZARR_ERR_ARGUMENT, "", steps.step(60));
+    steps.close();
+    ds.close();
+    ds = ozarr::dataset::open("series.zarr", "r+");
+    CHECK((ds.variable("p").read<int>({{2, 0}, {1, 3}}) == std::vector<int>{7, 8, 9}));
+    CHECK((ds.variable("time").read<int>() == std::vector<int>{0, 60, 120}));
+    EQUAL(ozarr::series::open(ds, "time").position(), 3);
+    THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
+}
+
 static void specifications_in_detail() {
     auto s = ozarr::spec::of<float>({64, 64});
     s.chunks({32, 32}).inner_chunks({8, 8}).shuffle(OZARR_SHUFFLE_BYTE).keep_bits(10).checksum().no_inner_chunks();
@@ -245,5 +269,6 @@ int main() {
     contexts_have_settings_and_logs();
     appenders_take_any_memory();
     specifications_in_detail();
+    series_write_all_variables();
     return finish();
 }

@@ -105,12 +105,12 @@ inline std::vector<ozarr_request *> handles(const std::vector<request> &requests
 /// Waits until all are done, for at most so many seconds (negative: without end); the error is that of the first that failed.
 inline returned<void> wait_all(const std::vector<request> &requests, double seconds = -1) {
     const auto all = detail::handles(requests);
-    return detail::checked(ozarr_requests_wait_all(all.size(), all.data(), seconds, nullptr));
+    return detail::checked(ozarr_requests_wait_all(all.data(), static_cast<std::int64_t>(all.size()), seconds, nullptr));
 }
 /// Waits until one is done, and gives its index; its own error is thrown. Make it an empty `request()` before waiting for another.
 inline returned<std::int64_t> wait_any(const std::vector<request> &requests, double seconds = -1) {
     const auto all = detail::handles(requests);
-    return detail::value<std::int64_t>([&](std::int64_t *i) { return ozarr_requests_wait_any(all.size(), all.data(), seconds, i); });
+    return detail::value<std::int64_t>([&](std::int64_t *i) { return ozarr_requests_wait_any(all.data(), static_cast<std::int64_t>(all.size()), seconds, i); });
 }
 /// Waits for all requests of the process, and ends the library's threads: before MPI_Finalize, say.
 inline returned<void> shutdown() { return detail::checked(ozarr_shutdown()); }

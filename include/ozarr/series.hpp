@@ -2,10 +2,38 @@
 #ifndef OZARR_SERIES_HPP
 #define OZARR_SERIES_HPP
 
-#include <ozarr/array.hpp>
+#include <ozarr/dataset.hpp>
 
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
+
+namespace detail {
+
+/// Memory of steps as C has it, with strides in bytes.
+struct step_memory {
+    template <class T>
+    explicit step_memory(const view<T> &v) : strides(v.strides) {
+        value.data = const_cast<std::remove_const_t<T> *>(v.data);
+        value.size = v.size * sizeof(T);
+        value.offset = v.offset * sizeof(T);
+        value.type = static_cast<ozarr_type>(type_of<std::remove_const_t<T>>::value);
+        for (std::size_t d = 0; d < strides.size() && d < index::max_rank; d++) strides[d] *= static_cast<std::int64_t>(sizeof(T));
+        if (!v.contiguous) value.strides = strides.data();
+    }
+    step_memory(const step_memory &) = delete;
+    step_memory &operator=(const step_memory &) = delete;
+    index strides;
+    ozarr_memory value = OZARR_MEMORY_INIT;
+};
+
+template <class T>
+struct is_vector : std::false_type {};
+template <class T>
+struct is_vector<std::vector<T>> : std::true_type {};
+template <class M>
+using if_no_vector = std::enable_if_t<!is_vector<M>::value>;
+
+} // namespace detail
 
 /// What makes an array longer along one dimension, step by step: see "Time steps" in ozarr.h. It is to be closed: only that tells what
 /// could not be stored.
@@ -28,18 +56,10 @@ public:
         return append(data.data(), data.size(), count);
     }
     /// From any memory: ozarr::strided, a span, an mdspan; one stride for each dimension of the array.
-    template <class M, class = detail::if_memory<M>, class = std::enable_if_t<!std::is_same_v<M, std::vector<typename std::decay_t<decltype(*detail::view_of(std::declval<const M &>()).data)>>>>>
+    template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
     returned<void> append(const M &memory, std::int64_t count = 1) {
-        auto v = detail::view_of(memory);
-        using element = std::remove_const_t<std::remove_pointer_t<decltype(v.data)>>;
-        ozarr_memory m = OZARR_MEMORY_INIT;
-        m.data = const_cast<element *>(v.data);
-        m.size = v.size * sizeof(element);
-        m.offset = v.offset * sizeof(element);
-        m.type = static_cast<ozarr_type>(type_of<element>::value);
-        for (std::size_t d = 0; d < v.strides.size() && d < index::max_rank; d++) v.strides[d] *= static_cast<std::int64_t>(sizeof(element));
-        if (!v.contiguous) m.strides = v.strides.data();
-        return detail::checked(ozarr_appender_append_ex(h_, count, &m));
+        const detail::step_memory m(detail::view_of(memory));
+        return detail::checked(ozarr_appender_append_ex(h_, count, &m.value));
     }
     /// The length of the dimension with all steps that were taken.
     returned<std::int64_t> position() const {
@@ -61,6 +81,48 @@ public:
     returned<void> close() {
         return detail::checked(ozarr_appender_close(release()));
     }
+};
+
+/// The steps of all variables of a dataset along one dimension: readers see a step when all have it, and a run that was killed goes on behind
+/// the last step that all have. See "Time steps" in ozarr.h. It is to be closed: only that tells what could not be stored.
+class series : public detail::handle<ozarr_series, ozarr_series_free> {
+public:
+    /// `publish_every` steps readers see them (0: whenever chunks are whole); at most `memory` bytes wait (0: no limit).
+    static returned<series> open(dataset &d, const std::string &dimension, std::int64_t publish_every = 0, std::size_t memory = 0) {
+        series s;
+        OZARR_HPP_TRY(ozarr_series_open(d.get(), dimension.c_str(), publish_every, memory, &s.h_));
+        return s;
+    }
+    /// The values of a variable for the step that comes next, from `size` elements at `data`; they are copied.
+    template <class T>
+    returned<void> put(const std::string &name, const T *data, std::size_t size) {
+        if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        return detail::checked(ozarr_series_put(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
+    }
+    template <class T>
+    returned<void> put(const std::string &name, const std::vector<T> &data) {
+        return put(name, data.data(), data.size());
+    }
+    /// From any memory: one stride for each dimension of the variable.
+    template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
+    returned<void> put(const std::string &name, const M &memory) {
+        const detail::step_memory m(detail::view_of(memory));
+        return detail::checked(ozarr_series_put_ex(h_, name.c_str(), &m.value));
+    }
+    /// Ends the step; `value` is that of the coordinate, unless it was put.
+    returned<void> step(double value) { return detail::checked(ozarr_series_step(h_, value)); }
+    /// The number of steps that were taken: the index of the next one.
+    returned<std::int64_t> position() const {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_series_position(h_, n, nullptr); });
+    }
+    /// The number of steps that readers see.
+    returned<std::int64_t> published() const {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_series_position(h_, nullptr, n); });
+    }
+    /// Stores and publishes all steps that were taken.
+    returned<void> flush() { return detail::checked(ozarr_series_flush(h_)); }
+    /// Flushes and frees.
+    returned<void> close() { return detail::checked(ozarr_series_close(release())); }
 };
 
 /// A count of units, as in "hours since 2026-01-01", as a date and time: "2026-01-31 12:30:00". Without a calendar: the standard one.

@@ -50,6 +50,16 @@ mutable struct Appender{T,N}
     Appender(handle::Ptr{Cvoid}, z::ZArray{T,N}, dim) where {T,N} = finalizer(a -> _release(a, ozarr_appender_free), new{T,N}(handle, z, dim))
 end
 
+"The steps of all variables of a dataset along one dimension; see `OZarr.series`."
+mutable struct Series
+    handle::Ptr{Cvoid}
+    dataset::Dataset
+    dimension::String
+    variables::Dict{String,Tuple{Type,Dims,Int}} # type, size and where the dimension is, of those that were given
+    Series(handle::Ptr{Cvoid}, d, dimension) =
+        finalizer(s -> _release(s, ozarr_series_free), new(handle, d, dimension, Dict{String,Tuple{Type,Dims,Int}}()))
+end
+
 "A read or a write that goes on while the program computes: `wait(r)`, `OZarr.isdone(r)`, `OZarr.cancel(r)`; see `OZarr.iread!`."
 mutable struct Request
     handle::Ptr{Cvoid}
@@ -58,7 +68,7 @@ mutable struct Request
 end
 
 const Node = Union{ZArray,ZGroup}
-const Owned = Union{Store,Node,Context,Dataset,Appender,Request}
+const Owned = Union{Store,Node,Context,Dataset,Appender,Series,Request}
 
 # An object is passed to the library itself: so it lives as long as the call, and is not finalized in between.
 Base.unsafe_convert(::Type{Ptr{Cvoid}}, owned::Owned) = getfield(owned, :handle)
@@ -75,6 +85,7 @@ Base.close(g::ZGroup) = _close(g, ozarr_group_close)
 Base.close(s::Store) = _close(s, ozarr_store_close)
 Base.close(d::Dataset) = _close(d, ozarr_dataset_close)
 Base.close(a::Appender) = _close(a, ozarr_appender_close)
+Base.close(s::Series) = _close(s, ozarr_series_close)
 Base.close(c::Context) = _release(c, ozarr_context_free)
 function _close(owned, close)
     handle, owned.handle = getfield(owned, :handle), C_NULL
@@ -85,6 +96,7 @@ end
 Base.isopen(owned::Owned) = getfield(owned, :handle) != C_NULL
 Base.flush(node::Node) = _check(ozarr_node_flush(node))
 Base.flush(s::Store) = _check(ozarr_store_flush(s))
+Base.flush(s::Series) = _check(ozarr_series_flush(s))
 Base.flush(a::Appender) = _check(ozarr_appender_flush(a))
 
 # Calls `open(reference)` and gives what it puts there.

@@ -208,4 +208,4 @@ function Base.show(io::IO, d::Dataset)
     isopen(d) || return print(io, "closed Dataset")
     print(io, "Dataset(", join(["$name = $length" for (name, length) in dimensions(d)], ", "), "; ", join(keys(d), ", "), ")")
 end
-Base.show(io::IO, owned::Union{Store,Context,Appender,Request}) = print(io, isopen(owned) ? "" : "closed ", "OZarr.", nameof(typeof(owned)))
+Base.show(io::IO, owned::Union{Store,Context,Appender,Series,Request}) = print(io, isopen(owned) ? "" : "closed ", "OZarr.", nameof(typeof(owned)))

@@ -74,3 +74,30 @@ end
     end
     @test_throws ArgumentError OZarr.appender(z; dim = 3)
 end
+
+@testset "series" begin
+    ds = OZarr.create_dataset("series.zarr")
+    define_dimension!(ds, "x", 3)
+    define_time!(ds, "time", "seconds since 2026-01-01")
+    for name in ("t", "p")
+        define_variable!(ds, name, Float32, ("x", "time"))
+    end
+    steps = OZarr.series(ds, "time"; publish_every = 1)
+    halo = [-1.0, 7, 8, 9, -1]
+    for step in 0:2
+        steps["t"] = [1, 2, 3]
+        step == 1 || (steps["p"] = view(halo, 4:-1:2))
+        OZarr.step!(steps, 60step)
+    end
+    @test position(steps) == OZarr.published(steps) == 3
+    @test fails(() -> steps["q"] = [1, 2, 3], OZarr.OZARR_ERR_NOT_FOUND)
+    @test_throws DimensionMismatch steps["t"] = [1, 2]
+    @test fails(() -> OZarr.step!(steps, 60), OZarr.OZARR_ERR_ARGUMENT)
+    close(steps)
+    close(ds)
+    ds = OZarr.dataset("series.zarr"; mode = "r+")
+    @test ds["p"][:, 3] == [9, 8, 7] && ds["time"][:] == [0, 60, 120]
+    @test OZarr.series(position, ds, "time") == 3
+    @test fails(() -> OZarr.series(ds, "height"), OZarr.OZARR_ERR_NOT_FOUND)
+    close(ds)
+end
