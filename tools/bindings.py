@@ -2,7 +2,8 @@
 """Writes the declarations of the C functions for Fortran and Julia from abi/ozarr.json.
 
   tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90, libozarr.jl of Julia and docs/names.md
-  tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py)
+  tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py);
+                               with --complete also if a table lacks a function of ozarr.h
 """
 import json, re, sys
 from pathlib import Path
@@ -153,7 +154,7 @@ def julia(abi):
 def main():
     abi = Abi(ABI)
     stale = []
-    table, problems = names.page(abi.functions)
+    table, problems = names.page(abi.functions, "--complete" in sys.argv)
     problems += names.unknown_words({f["name"] for f in abi.functions} | {c["name"] for c in abi.constants} | abi.struct_names)
     for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (names.PAGE, table)):
         if path.exists() and path.read_text() == text:

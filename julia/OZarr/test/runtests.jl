@@ -213,5 +213,5 @@ bare(json) = filter(c -> !isspace(c), json)
     include("abstract.jl")
     include("library.jl")
     include("datasets.jl")
-    # include("docs.jl")
+    include("docs.jl")
 end end
