@@ -252,6 +252,28 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 
+static void checkpoints_are_whole() {
+    for (int step = 1; step <= 3; step++) {
+        auto c = ozarr::checkpoint::begin("points.zarr", "step-" + std::to_string(step));
+        c.put("u", {4, 2}, std::vector<double>(8, step));
+        c.set_attr("step", step);
+        c.commit();
+    }
+    auto never = ozarr::checkpoint::begin("points.zarr", "step-4");
+    never.put("u", {2}, std::vector<int>{1, 2});
+    never.abandon();
+    EQUAL(ozarr::checkpoint::list("points.zarr").size(), 3);
+    auto g = ozarr::checkpoint::latest("points.zarr");
+    std::vector<float> u(8);
+    g.get("u", u.data(), u.size());
+    CHECK(u == std::vector<float>(8, 3) && g.attr<int>("step") == 3);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", g.get("u", u.data(), 7));
+    ozarr::checkpoint::prune("points.zarr", 1);
+    CHECK(ozarr::checkpoint::list("points.zarr")[0].name == "step-3");
+    THROWS(OZARR_ERR_NOT_FOUND, "", ozarr::checkpoint::latest("none.zarr"));
+    THROWS(OZARR_ERR_NULL, "", never.commit());
+}
+
 static void specifications_in_detail() {
     auto s = ozarr::spec::of<float>({64, 64});
     s.chunks({32, 32}).inner_chunks({8, 8}).shuffle(OZARR_SHUFFLE_BYTE).keep_bits(10).checksum().no_inner_chunks();
@@ -270,5 +292,6 @@ int main() {
     appenders_take_any_memory();
     specifications_in_detail();
     series_write_all_variables();
+    checkpoints_are_whole();
     return finish();
 }

@@ -4,6 +4,7 @@
 
 #include <ozarr/array.hpp>
 
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,6 +19,28 @@ struct child {
     /// Why it cannot be understood, if its kind is unknown.
     std::string error;
 };
+
+namespace detail {
+/// The nodes under the cursor that `open(&cursor)` makes.
+template <class F>
+returned<std::vector<child>> listed(F open) {
+    ozarr_node_iter *h = nullptr;
+    OZARR_HPP_TRY(open(&h));
+    const handle<ozarr_node_iter, ozarr_node_iter_free> owned(h);
+    std::vector<child> all;
+    for (bool more = false;;) {
+        OZARR_HPP_TRY(ozarr_node_iter_next(h, &more));
+        if (!more) return all;
+        child c;
+        ozarr_node_kind kind = 0;
+        OZARR_HPP_TRY(ozarr_node_iter_kind(h, &kind));
+        c.kind = static_cast<node_kind>(kind);
+        OZARR_HPP_TRY(text(c.name, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_name(h, b, n, l); }));
+        OZARR_HPP_TRY(text(c.error, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_error(h, b, n, l); }));
+        all.push_back(std::move(c));
+    }
+}
+} // namespace detail
 
 class group : public detail::node<ozarr_group> {
     using node = detail::node<ozarr_group>;
@@ -64,22 +87,26 @@ public:
     returned<std::vector<child>> children() const { return nodes(nullptr, 1); }
     /// The nodes below, down to so many levels (negative: all) that fit a pattern such as "*/t" (nullptr: all), sorted by path.
     returned<std::vector<child>> nodes(const char *pattern, int depth = -1) const {
-        ozarr_node_iter *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_list_nodes(h_, pattern, depth, &h));
-        const detail::handle<ozarr_node_iter, ozarr_node_iter_free> owned(h);
-        std::vector<child> all;
-        for (bool more = false;;) {
-            OZARR_HPP_TRY(ozarr_node_iter_next(h, &more));
-            if (!more) return all;
-            child c;
-            ozarr_node_kind kind = 0;
-            OZARR_HPP_TRY(ozarr_node_iter_kind(h, &kind));
-            c.kind = static_cast<node_kind>(kind);
-            OZARR_HPP_TRY(detail::text(c.name, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_name(h, b, n, l); }));
-            OZARR_HPP_TRY(detail::text(c.error, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_error(h, b, n, l); }));
-            all.push_back(std::move(c));
-        }
+        return detail::listed([&](ozarr_node_iter **out) { return ozarr_group_list_nodes(h_, pattern, depth, out); });
     }
+    /// Creates an array at a path below and writes it, from `size` elements at `data`; or from a vector.
+    template <class T>
+    returned<void> put(const std::string &path, const index &shape, const T *data, std::size_t size) {
+        if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        const auto rank = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        return detail::checked(ozarr_group_put(h_, path.c_str(), static_cast<ozarr_type>(type_of<T>::value), rank, shape.data(), data, size * sizeof(T)));
+    }
+    template <class T>
+    returned<void> put(const std::string &path, const index &shape, const std::vector<T> &data) {
+        return put(path, shape, data.data(), data.size());
+    }
+    /// Reads all of the array at a path below, to `size` elements at `data`.
+    template <class T>
+    returned<void> get(const std::string &path, T *data, std::size_t size) const {
+        if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        return detail::checked(ozarr_group_get(h_, path.c_str(), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
+    }
+    using detail::node<ozarr_group>::get;
     /// Moves the node at a path to another path below this group.
     returned<void> rename(const std::string &path, const std::string &to) { return detail::checked(ozarr_group_rename(h_, path.c_str(), to.c_str())); }
     /// Erases the node at a path, with everything below it.
@@ -88,6 +115,37 @@ public:
     returned<void> consolidate() {
         return detail::checked(ozarr_group_consolidate(h_));
     }
+};
+
+/// A group that is there as a whole or not at all: begun under a name, filled, committed. Destroyed before that, it is not there.
+class checkpoint : public group {
+public:
+    checkpoint() = default;
+    static returned<checkpoint> begin(const std::string &location, const std::string &name) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_checkpoint_begin(location.c_str(), name.c_str(), &h));
+        return checkpoint(h);
+    }
+    /// Makes it durable, and there for everybody, at once. Close its arrays and groups before.
+    returned<void> commit() { return detail::checked(ozarr_checkpoint_commit(release())); }
+    /// Removes what was written of it.
+    returned<void> abandon() { return detail::checked(ozarr_checkpoint_abandon(release())); }
+
+    /// The newest one that was committed, for reading; OZARR_ERR_NOT_FOUND if there is none.
+    static returned<group> latest(const std::string &location) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_checkpoint_latest(location.c_str(), &h));
+        return group(h);
+    }
+    /// All that were committed, the oldest first.
+    static returned<std::vector<child>> list(const std::string &location) {
+        return detail::listed([&](ozarr_node_iter **out) { return ozarr_checkpoint_list(location.c_str(), out); });
+    }
+    /// Removes all but the newest `keep`.
+    static returned<void> prune(const std::string &location, std::int64_t keep) { return detail::checked(ozarr_checkpoint_prune(location.c_str(), keep)); }
+
+private:
+    explicit checkpoint(ozarr_group *h) noexcept : group(h) {}
 };
 
 /// An array or a group.

@@ -79,8 +79,12 @@ const _kinds = Dict(OZARR_NODE_KIND_ARRAY => :array, OZARR_NODE_KIND_GROUP => :g
 The nodes below a group as a vector of `path => kind`, sorted by path: `:array`, `:group`, or the message why the node cannot be understood. A negative
 `depth` is any; `pattern` is as for `ozarr_group_list_nodes`: `"*/t"`, `"**/t"`.
 """
-function nodes(g::ZGroup; pattern::Union{Nothing,AbstractString} = nothing, depth::Integer = 1)
-    iter = _opened(out -> ozarr_group_list_nodes(g, something(pattern, C_NULL), depth, out))
+nodes(g::ZGroup; pattern::Union{Nothing,AbstractString} = nothing, depth::Integer = 1) =
+    _listed(out -> ozarr_group_list_nodes(g, something(pattern, C_NULL), depth, out))
+
+# The nodes under the cursor that `open(reference)` makes.
+function _listed(open)
+    iter = _opened(open)
     found = Pair{String,Union{Symbol,String}}[]
     try
         more = Ref(false)

@@ -101,3 +101,20 @@ end
     @test fails(() -> OZarr.series(ds, "height"), OZarr.OZARR_ERR_NOT_FOUND)
     close(ds)
 end
+
+@testset "checkpoints" begin
+    for step in 1:3
+        OZarr.checkpoint("points.zarr", "step-$step") do g
+            g["u"] = fill(Float64(step), 4, 2)
+            g.attrs["step"] = step
+        end
+    end
+    @test_throws DivideError OZarr.checkpoint(g -> (g["u"] = [1]; 1 ÷ 0), "points.zarr", "step-4")
+    @test OZarr.checkpoints("points.zarr") == ["step-1", "step-2", "step-3"]
+    g = OZarr.latest_checkpoint("points.zarr")
+    @test Array(g["u"]) == fill(3, 4, 2) && g.attrs["step"] == 3
+    OZarr.prune_checkpoints("points.zarr", 1)
+    @test OZarr.checkpoints("points.zarr") == ["step-3"]
+    @test fails(() -> OZarr.latest_checkpoint("none.zarr"), OZarr.OZARR_ERR_NOT_FOUND)
+    @test fails(() -> OZarr.commit!(OZarr.open("points.zarr"; mode = "r+")), OZarr.OZARR_ERR_ARGUMENT)
+end
