@@ -440,6 +440,7 @@ static void live(const char *program, char form) {
     ERR(OZARR_ERR_BOUNDS, ozarr_array_wait_growth(a, 3, MOST, 0, &length));
     EQUAL(length, -7);
     OK(ozarr_array_wait_growth(a, 0, MOST - 1, 0, &length));
+    OK(ozarr_array_wait_growth(a, 0, MOST - 1, -1, &length));
     EQUAL(length, MOST);
     OK(ozarr_array_wait_growth(a, 0, MOST - 1, -1, &length));
     OK(ozarr_store_node_erase(st, "t"));

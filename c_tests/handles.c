@@ -13,7 +13,7 @@ static double real;
 static int32_t i32 = 77;
 static int64_t i64, extents[] = {2, 2};
 
-/* Nothing of these may have been written to by a call that failed on its handle. */
+/* A call that fails makes those NULL that it was given, at once, and writes to no other. */
 static ozarr_array *out_array;
 static ozarr_store *out_store;
 static ozarr_group *out_group;
@@ -27,6 +27,45 @@ static ozarr_dataset *out_dataset;
 static ozarr_request *out_request;
 static ozarr_appender *out_appender;
 static ozarr_series *out_series;
+
+static const struct {
+    const char *name;
+    void *slot;
+} OUT[] = {
+    {"&out_array", &out_array},
+    {"&out_store", &out_store},
+    {"&out_group", &out_group},
+    {"&out_iter", &out_iter},
+    {"&out_varlen", &out_varlen},
+    {"&out_dtype", &out_dtype},
+    {"&out_spec", &out_spec},
+    {"&out_chunks", &out_chunks},
+    {"&out_writer", &out_writer},
+    {"&out_dataset", &out_dataset},
+    {"&out_request", &out_request},
+    {"&out_appender", &out_appender},
+    {"&out_series", &out_series},
+};
+enum { OUTS = sizeof OUT / sizeof *OUT };
+
+static void *const POISON = &len;
+
+static void poison(void) {
+    for (int i = 0; i < OUTS; i++) memcpy(OUT[i].slot, &POISON, sizeof POISON);
+}
+
+static void check_outs(int line, const char *call) {
+    for (int i = 0; i < OUTS; i++) {
+        const char *at = strstr(call, OUT[i].name);
+        const bool given = at != NULL && strchr(",)", at[strlen(OUT[i].name)]) != NULL;
+        void *found;
+        memcpy(&found, OUT[i].slot, sizeof found);
+        if (found != (given ? NULL : POISON)) FAIL("line %d: %s is %p after %s", line, OUT[i].name + 1, found, call);
+    }
+}
+
+#undef ERR
+#define ERR(expected, call) (poison(), check_status(__LINE__, #call, (call), (expected), "", ""), check_outs(__LINE__, #call))
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -360,8 +399,6 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'r') every_request_call((ozarr_request *)p, want);
     if (but != 'p') every_appender_call((ozarr_appender *)p, want);
     if (but != 'n') every_series_call((ozarr_series *)p, want);
-    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
-          out_writer == NULL && out_dataset == NULL && out_request == NULL && out_appender == NULL && out_series == NULL);
     EQUAL(i32, 77);
 }
 

@@ -35,6 +35,10 @@ fn fault(name: &str, attributes: &str, text: &str) -> Option<&'static str> {
     if first.starts_with(&format!("entry!(\"{name}\", else")) == status {
         return Some("gives a status by the form for values, or the reverse");
     }
+    let makes_handles = text[..open].contains("out: *mut *mut ") || text[..open].contains("group: *mut *mut ");
+    if makes_handles != first.starts_with(&format!("entry!(\"{name}\", new")) {
+        return Some("makes a handle and does not make the caller's variable NULL at once, by entry!'s `new(out)`, or the reverse");
+    }
     if !body.trim_end().ends_with("})") || body.matches("entry!(").count() != 1 {
         return Some("has code outside of entry!");
     }

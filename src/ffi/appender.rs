@@ -21,7 +21,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, dimension, not_null, put};
+use super::strings::{at_least_0, dimension, put};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Appender;
@@ -51,8 +51,7 @@ pub unsafe extern "C" fn ozarr_appender_open(
     memory: usize,
     out: *mut *mut ozarr_appender,
 ) -> ozarr_status {
-    entry!("ozarr_appender_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_appender_open", new(out), {
         let array = ozarr_array::get(array, "array")?;
         let dim = dimension(array.rank(), dim)?;
         let appender = Appender::open(&array, dim, at_least_0(publish_every, "publish_every")?, memory)?;

@@ -39,8 +39,7 @@ pub unsafe extern "C" fn ozarr_array_create(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_array_create", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_create", new(out), {
         let mode = create(mode)?;
         // SAFETY: texts and numbers as is said, by the function's contract.
         let (location, spec) = unsafe { (text(location, "location")?, simple_spec(r#type, rank, shape, chunks)?) };
@@ -55,8 +54,7 @@ pub unsafe extern "C" fn ozarr_array_create(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;

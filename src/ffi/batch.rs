@@ -104,8 +104,7 @@ pub unsafe extern "C" fn ozarr_iread_many(
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_iread_many", {
-        not_null(out, "out")?;
+    entry!("ozarr_iread_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
         let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
         refuse_copy(&launch)?;
@@ -124,8 +123,7 @@ pub unsafe extern "C" fn ozarr_iwrite_many(
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_iwrite_many", {
-        not_null(out, "out")?;
+    entry!("ozarr_iwrite_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
         let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
         // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.

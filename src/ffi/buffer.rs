@@ -7,7 +7,7 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{not_null, put};
+use super::strings::put;
 use crate::error::bail;
 use crate::node::buffer;
 use std::ffi::c_void;
@@ -21,8 +21,7 @@ pub const OZARR_BUFFER_SMALL_PAGES: u32 = 1;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut *mut c_void) -> ozarr_status {
-    entry!("ozarr_buffer_alloc", {
-        not_null(out, "out")?;
+    entry!("ozarr_buffer_alloc", new(out), {
         if flags & !OZARR_BUFFER_SMALL_PAGES != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_BUFFER_SMALL_PAGES");
         }

@@ -20,7 +20,7 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{at_least_0, not_null, put, text};
+use super::strings::{at_least_0, put, text};
 use super::types::{Cursor, ozarr_group, ozarr_node_iter};
 use crate::error::Result;
 use crate::node::{Checkpoints, Mode, Store};
@@ -42,8 +42,7 @@ use std::sync::atomic::AtomicUsize;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_checkpoint_begin", {
-        not_null(out, "out")?;
+    entry!("ozarr_checkpoint_begin", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (all, name) = unsafe { (at(location, Mode::ReadWrite)?, text(name, "name")?) };
         // SAFETY: `out` points to room for a handle.
@@ -80,8 +79,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> oz
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_checkpoint_latest", {
-        not_null(out, "out")?;
+    entry!("ozarr_checkpoint_latest", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let all = unsafe { at(location, Mode::Read) }?;
         // SAFETY: `out` points to room for a handle.
@@ -95,8 +93,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mut *mut ozarr_node_iter) -> ozarr_status {
-    entry!("ozarr_checkpoint_list", {
-        not_null(out, "out")?;
+    entry!("ozarr_checkpoint_list", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let children = unsafe { at(location, Mode::Read) }?.list()?;
         // SAFETY: `out` points to room for a handle.

@@ -178,8 +178,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
-    entry!("ozarr_array_list_chunks", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_list_chunks", new(out), {
         let chunks = ozarr_array::get(array, "array")?.chunks(inner)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_chunk_iter::insert(Turn::new(ChunkCursor { chunks, at: None }))?, out, "out") }
@@ -267,8 +266,7 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
     index: *const i64,
     out: *mut *mut ozarr_shard_writer,
 ) -> ozarr_status {
-    entry!("ozarr_shard_writer_new", {
-        not_null(out, "out")?;
+    entry!("ozarr_shard_writer_new", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
         let writer = array.shard_writer(&unsafe { index_of(&array, index) }?)?;

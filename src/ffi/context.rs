@@ -42,7 +42,7 @@ const MAX_THREADS: usize = 4096;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
-    entry!("ozarr_context_new", {
+    entry!("ozarr_context_new", new(out), {
         // SAFETY: `out` points to room for a handle, by the function's contract.
         unsafe { put(null_mut(), out, "out") }?;
         let settings = Settings::new(Counters::below(&Counters::process()));

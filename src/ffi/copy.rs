@@ -21,7 +21,7 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::spec::snapshot;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{not_null, put, text};
+use super::strings::{put, text};
 use super::structs::{growing, read_struct};
 use super::types::{Specification, create, format_of, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
@@ -82,8 +82,7 @@ growing!(ozarr_copy_options: 64);
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_array_copy_spec", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_copy_spec", new(out), {
         let spec = ozarr_array::get(array, "array")?.spec(format(zarr_format)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }

@@ -46,8 +46,7 @@ pub unsafe extern "C" fn ozarr_dataset_create(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_dataset,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_create", {
-        not_null(out, "out")?;
+    entry!("ozarr_dataset_create", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
         let format = match zarr_format {
@@ -71,8 +70,7 @@ pub unsafe extern "C" fn ozarr_dataset_create(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
-    entry!("ozarr_dataset_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_dataset_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
@@ -86,8 +84,7 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
-    entry!("ozarr_group_open_dataset", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_open_dataset", new(out), {
         let group = Group::clone(&*ozarr_group::get(group, "group")?);
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_dataset::insert(Dataset::open(group)?)?, out, "out") }
@@ -98,8 +95,7 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_dataset_open_group", {
-        not_null(out, "out")?;
+    entry!("ozarr_dataset_open_group", new(out), {
         let group = ozarr_dataset::get(dataset, "dataset")?.group().clone();
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(group)?, out, "out") }
@@ -199,7 +195,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
     dimensions: *const *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_variable", {
+    entry!("ozarr_dataset_define_variable", new_or_null(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
@@ -269,7 +265,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_variable_ex", {
+    entry!("ozarr_dataset_define_variable_ex", new_or_null(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a text, and a struct that begins with its size, by the function's contract.
         let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable")?) };
@@ -297,7 +293,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
     units: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_coordinate", {
+    entry!("ozarr_dataset_define_coordinate", new_or_null(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, units) = unsafe { (text(name, "name")?, optional(units, "units")?) };
@@ -334,7 +330,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
     calendar: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_define_time", {
+    entry!("ozarr_dataset_define_time", new_or_null(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
@@ -402,8 +398,7 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
     name: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_dataset_open_variable", {
-        not_null(out, "out")?;
+    entry!("ozarr_dataset_open_variable", new(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let array = dataset.variable(unsafe { text(name, "name") }?)?;

@@ -100,8 +100,7 @@ fn grammar(format: i32) -> Result<Grammar> {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_parse", {
-        not_null(out, "out")?;
+    entry!("ozarr_dtype_parse", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let text = unsafe { self::text(text, "text") }?;
         let element = resolve::parse(text, grammar(format)?)?;
@@ -114,8 +113,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_of", {
-        not_null(out, "out")?;
+    entry!("ozarr_dtype_of", new(out), {
         let element = data_type(r#type, None)?.into();
         // SAFETY: `out` points to room for a handle.
         unsafe { give(element, out) }
@@ -131,8 +129,7 @@ const BLANK: i32 = b' ' as i32;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_chars", {
-        not_null(out, "out")?;
+    entry!("ozarr_dtype_chars", new(out), {
         let most = crate::dtype::MAX_LENGTH;
         let size = u32::try_from(size).ok().filter(|n| (1..=most).contains(n));
         let size = size.ok_or_else(|| err!(Argument, "the argument `size` is not from 1 to {most}"))?;
@@ -150,8 +147,7 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_struct", {
-        not_null(out, "out")?;
+    entry!("ozarr_dtype_struct", new(out), {
         if size == 0 || size > crate::dtype::MAX_LENGTH as usize {
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
@@ -206,7 +202,7 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_array_copy_dtype", {
+    entry!("ozarr_array_copy_dtype", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `out` points to room for a handle.
         unsafe { give(array.stored_type(), out) }
@@ -223,8 +219,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
     shape: *const i64,
     out: *mut *mut ozarr_spec,
 ) -> ozarr_status {
-    entry!("ozarr_spec_new_dtype", {
-        not_null(out, "out")?;
+    entry!("ozarr_spec_new_dtype", new(out), {
         let element = element_of(dtype, "dtype")?;
         // SAFETY: `rank` numbers, by the function's contract.
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 0) }?;

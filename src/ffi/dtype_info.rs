@@ -262,8 +262,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_copy_field_dtype", {
-        not_null(out, "out")?;
+    entry!("ozarr_dtype_copy_field_dtype", new(out), {
         let element = field(dtype, index)?.element;
         // SAFETY: `out` points to room for a handle.
         unsafe { give(element, out) }

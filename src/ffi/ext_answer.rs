@@ -27,8 +27,7 @@ pub unsafe extern "C" fn ozarr_store_from_table(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_from_table", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_from_table", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
         let context = context_of(context)?;

@@ -5,7 +5,7 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, text};
+use super::strings::{put, text};
 use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec, ozarr_type};
 use crate::engine::Selection;
 use crate::node::{Array, Create, Group, Mode, Store};
@@ -18,8 +18,7 @@ use std::ptr::null;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr_create_mode, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_create", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_create", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
         let mode = create(mode)?;
@@ -33,8 +32,7 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
@@ -53,8 +51,7 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_group", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_create_group", new(out), {
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = group.child_path(unsafe { text(path, "path") }?)?;
@@ -73,8 +70,7 @@ pub unsafe extern "C" fn ozarr_group_open_group(
     path: *const c_char,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_open_group", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_open_group", new(out), {
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
@@ -93,8 +89,7 @@ pub unsafe extern "C" fn ozarr_group_create_array(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_array", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_create_array", new(out), {
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = group.child_path(unsafe { text(path, "path") }?)?;
@@ -114,8 +109,7 @@ pub unsafe extern "C" fn ozarr_group_open_array(
     path: *const c_char,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_group_open_array", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_open_array", new(out), {
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;

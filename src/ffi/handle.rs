@@ -174,30 +174,6 @@ macro_rules! handle_type {
 }
 pub(super) use handle_type;
 
-/// The caller's variable for a new handle.
-pub(super) struct Out<H>(*mut *mut H);
-
-impl<H: Handle> Out<H> {
-    /// Makes the variable NULL at once, so that it is NULL after any failure; a NULL `out` is an error.
-    ///
-    /// # Safety
-    /// `out` is NULL or points to room for a handle.
-    pub(super) unsafe fn new(out: *mut *mut H, argument: &str) -> Result<Out<H>> {
-        super::strings::not_null(out, argument)?;
-        // SAFETY: not NULL, with room, by the caller's promise.
-        unsafe { out.write(null_mut()) };
-        Ok(Out(out))
-    }
-
-    /// Gives the caller a handle of `object`.
-    pub(super) fn put(self, object: H::Object) -> Result<()> {
-        let handle = H::insert(object)?;
-        // SAFETY: `new` was promised room.
-        unsafe { self.0.write(handle) };
-        Ok(())
-    }
-}
-
 struct Slot<T> {
     word: AtomicU64,
     /// The next free slot's number plus 1; 0 is the end of the list.

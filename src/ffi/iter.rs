@@ -42,7 +42,7 @@ pub unsafe extern "C" fn ozarr_group_list_nodes(
     depth: i32,
     out: *mut *mut ozarr_node_iter,
 ) -> ozarr_status {
-    entry!("ozarr_group_list_nodes", {
+    entry!("ozarr_group_list_nodes", new(out), {
         // SAFETY: `out` points to room for a handle, by the function's contract.
         unsafe { put(null_mut(), out, "out") }?;
         let group = ozarr_group::get(group, "group")?;

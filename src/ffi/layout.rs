@@ -17,7 +17,7 @@ use super::entry;
 use super::handle::Handle;
 use super::spec::{bits_of, new_spec, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, optional_texts, put, text};
+use super::strings::{lengths, optional_texts, put, text};
 use super::structs::{growing, read_struct};
 use super::types::{Specification, ozarr_spec, ozarr_type};
 use crate::error::{Result, bail};
@@ -63,8 +63,7 @@ pub unsafe extern "C" fn ozarr_spec_new_ex(
     layout: *const ozarr_layout,
     out: *mut *mut ozarr_spec,
 ) -> ozarr_status {
-    entry!("ozarr_spec_new_ex", {
-        not_null(out, "out")?;
+    entry!("ozarr_spec_new_ex", new(out), {
         // SAFETY: `rank` numbers, by the function's contract.
         let mut spec = unsafe { new_spec(r#type, rank, shape) }?;
         if !layout.is_null() {

@@ -65,7 +65,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The body of an exported function: a block that gives a `Result`.
 ///
 /// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })`
-/// gives the value, or the fallback after an error. Either way a panic stays inside, an error becomes the
+/// gives the value, or the fallback after an error; `entry!("ozarr_x", new(out), { …; Ok(()) })` makes the
+/// caller's variables for handles NULL before anything else, and refuses NULL in place of them
+/// (`new_or_null(out)` takes it). In each case a panic stays inside, an error becomes the
 /// thread's last error, and the host's `errno` and floating-point environment are as before.
 macro_rules! entry {
     ($name:literal, else $fallback:expr, $body:block) => {
@@ -76,6 +78,22 @@ macro_rules! entry {
                 $fallback
             }
         }
+    };
+    ($name:literal, new($($out:ident),+), $body:block) => {
+        $crate::ffi::entry!($name, {
+            // SAFETY: NULL or room for a pointer, by the contract of every exported function.
+            $(unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }?;)+
+            $body
+        })
+    };
+    ($name:literal, new_or_null($out:ident), $body:block) => {
+        $crate::ffi::entry!($name, {
+            if !$out.is_null() {
+                // SAFETY: room for a pointer, by the contract of every exported function.
+                unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }?;
+            }
+            $body
+        })
     };
     ($name:literal, $body:block) => {
         $crate::ffi::status::of($crate::ffi::guard($name, || $body))

@@ -5,7 +5,7 @@
 
 use super::context::default_context;
 use super::entry;
-use super::handle::Out;
+use super::handle::Handle;
 use super::settings;
 use super::status::ozarr_status;
 use super::strings::{put, put_text, text};
@@ -15,25 +15,16 @@ use crate::node::{Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-/// The caller's variables for a node, one of which becomes its handle.
-pub(super) struct NodeOut {
-    array: Out<ozarr_array>,
-    group: Out<ozarr_group>,
-}
-
-impl NodeOut {
-    /// # Safety
-    /// Both are NULL or point to room for a handle.
-    pub(super) unsafe fn new(array: *mut *mut ozarr_array, group: *mut *mut ozarr_group) -> Result<NodeOut> {
+/// Gives the caller a handle of a node: one of two variables.
+///
+/// # Safety
+/// Both point to room for a handle.
+pub(super) unsafe fn put_node(node: Node, array: *mut *mut ozarr_array, group: *mut *mut ozarr_group) -> Result<()> {
+    match node {
         // SAFETY: the caller's promise.
-        unsafe { Ok(NodeOut { array: Out::new(array, "array")?, group: Out::new(group, "group")? }) }
-    }
-
-    pub(super) fn put(self, node: Node) -> Result<()> {
-        match node {
-            Node::Array(array) => self.array.put(array),
-            Node::Group(group) => self.group.put(group),
-        }
+        Node::Array(a) => unsafe { put(ozarr_array::insert(a)?, array, "array") },
+        // SAFETY: the caller's promise.
+        Node::Group(g) => unsafe { put(ozarr_group::insert(g)?, group, "group") },
     }
 }
 
@@ -61,13 +52,12 @@ pub unsafe extern "C" fn ozarr_node_open(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_open", {
-        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
-        let out = unsafe { NodeOut::new(array, group) }?;
+    entry!("ozarr_node_open", new(array, group), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
-        out.put(Node::open(&store, &path)?)
+        // SAFETY: both point to room for a handle.
+        unsafe { put_node(Node::open(&store, &path)?, array, group) }
     })
 }
 

@@ -7,7 +7,7 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
-use super::node::NodeOut;
+use super::node::put_node;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, put_bytes, put_numbers, text};
@@ -91,14 +91,12 @@ pub unsafe extern "C" fn ozarr_node_import(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_import", {
-        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
-        let out = unsafe { NodeOut::new(array, group) }?;
+    entry!("ozarr_node_import", new(array, group), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
-        // SAFETY: `size` bytes, by the function's contract.
-        out.put(unsafe { imported(&store, data, size) }?)
+        // SAFETY: `size` bytes, and room for a handle at both, by the function's contract.
+        unsafe { put_node(imported(&store, data, size)?, array, group) }
     })
 }
 
@@ -112,12 +110,10 @@ pub unsafe extern "C" fn ozarr_node_import_at(
     array: *mut *mut ozarr_array,
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_node_import_at", {
-        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
-        let out = unsafe { NodeOut::new(array, group) }?;
+    entry!("ozarr_node_import_at", new(array, group), {
         let store = ozarr_store::get(store, "store")?;
-        // SAFETY: `size` bytes, by the function's contract.
-        out.put(unsafe { imported(&store, data, size) }?)
+        // SAFETY: `size` bytes, and room for a handle at both, by the function's contract.
+        unsafe { put_node(imported(&store, data, size)?, array, group) }
     })
 }
 

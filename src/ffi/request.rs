@@ -202,9 +202,8 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
     size: usize,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iread_region", {
+    entry!("ozarr_array_iread_region", new(out), {
         let array = ozarr_array::get(array, "array")?;
-        not_null(out, "out")?;
         // SAFETY: one number for each dimension, by the function's contract.
         let selection = unsafe { box_of(&array, start, shape) }?;
         let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
@@ -228,9 +227,8 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
     flags: u32,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iwrite_region", {
+    entry!("ozarr_array_iwrite_region", new(out), {
         let array = ozarr_array::get(array, "array")?;
-        not_null(out, "out")?;
         if flags & !OZARR_REQUEST_COPY != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected OZARR_REQUEST_COPY or 0");
         }
@@ -253,9 +251,8 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iread_ex", {
+    entry!("ozarr_array_iread_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
-        not_null(out, "out")?;
         // SAFETY: structs that begin with their size, by the function's contract.
         let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
         refuse_copy(&launch)?;
@@ -274,9 +271,8 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
-    entry!("ozarr_array_iwrite_ex", {
+    entry!("ozarr_array_iwrite_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
-        not_null(out, "out")?;
         // SAFETY: structs that begin with their size, by the function's contract.
         let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
         // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.

@@ -24,7 +24,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, not_null, put, text};
+use super::strings::{at_least_0, put, text};
 use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
 use crate::node::Series;
 use std::ffi::{c_char, c_void};
@@ -53,8 +53,7 @@ pub unsafe extern "C" fn ozarr_series_open(
     memory: usize,
     out: *mut *mut ozarr_series,
 ) -> ozarr_status {
-    entry!("ozarr_series_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_series_open", new(out), {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let dimension = unsafe { text(dimension, "dimension") }?;

@@ -43,8 +43,7 @@ use std::sync::PoisonError;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_spec_new", {
-        not_null(out, "out")?;
+    entry!("ozarr_spec_new", new(out), {
         // SAFETY: `rank` numbers, by the function's contract.
         let spec = unsafe { new_spec(r#type, rank, shape) }?;
         // SAFETY: `out` points to room for a handle.
@@ -70,8 +69,7 @@ pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *con
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_spec_from_json", {
-        not_null(out, "out")?;
+    entry!("ozarr_spec_from_json", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let spec = Spec::from_json(unsafe { text(document, "document") }?)?;
         // SAFETY: `out` points to room for a handle.
@@ -88,8 +86,7 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_array_create_ex", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_create_ex", new(out), {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
         let (spec, mode) = (snapshot(spec)?, create(mode)?);

@@ -41,8 +41,7 @@ const MAX_OPTIONS: usize = 64;
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_open", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_open", new(out), {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
@@ -125,8 +124,7 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
     options: *const *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_open_ex", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_open_ex", new(out), {
         let context = context_of(context)?;
         // SAFETY: NUL-terminated texts, and a list of such texts with a NULL at its end, by the function's contract.
         let (location, mode, options) = unsafe { (text(location, "location")?, text(mode, "mode")?, options_of(options)?) };
@@ -141,8 +139,7 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_memory", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_memory", new(out), {
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_store::insert(Store::memory(&default_context()?))?, out, "out") }
     })
@@ -159,8 +156,7 @@ pub unsafe extern "C" fn ozarr_array_create_at(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
-    entry!("ozarr_array_create_at", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_create_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
@@ -175,8 +171,7 @@ pub unsafe extern "C" fn ozarr_array_create_at(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_open_at", {
-        not_null(out, "out")?;
+    entry!("ozarr_array_open_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
@@ -196,8 +191,7 @@ pub unsafe extern "C" fn ozarr_group_create_at(
     mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_group_create_at", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_create_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
@@ -212,8 +206,7 @@ pub unsafe extern "C" fn ozarr_group_create_at(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_open_at", {
-        not_null(out, "out")?;
+    entry!("ozarr_group_open_at", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;

@@ -27,8 +27,7 @@ pub unsafe extern "C" fn ozarr_store_below(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_below", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_below", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (path, mode) = unsafe { (text(path, "path")?, text(mode, "mode")?) };
@@ -48,8 +47,7 @@ pub unsafe extern "C" fn ozarr_store_cached(
     mode: *const c_char,
     out: *mut *mut ozarr_store,
 ) -> ozarr_status {
-    entry!("ozarr_store_cached", {
-        not_null(out, "out")?;
+    entry!("ozarr_store_cached", new(out), {
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;

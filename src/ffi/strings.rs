@@ -13,6 +13,17 @@ pub(super) fn not_null<T>(pointer: *const T, argument: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes the caller's variable for a new pointer NULL, so that it is NULL after any failure.
+///
+/// # Safety
+/// `out` is NULL, which is an error, or points to room for a pointer.
+pub(super) unsafe fn empty<T>(out: *mut *mut T, argument: &str) -> Result<()> {
+    not_null(out, argument)?;
+    // SAFETY: not NULL, with room.
+    unsafe { out.write(std::ptr::null_mut()) };
+    Ok(())
+}
+
 /// A text that the caller gives.
 ///
 /// # Safety

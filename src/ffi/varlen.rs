@@ -41,9 +41,8 @@ pub unsafe extern "C" fn ozarr_array_read_varlen(
     region: *const ozarr_region,
     out: *mut *mut ozarr_varlen,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_varlen", {
+    entry!("ozarr_array_read_varlen", new(out), {
         let array = ozarr_array::get(array, "array")?;
-        not_null(out, "out")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         let elements = array.read_variable(&selection)?;
