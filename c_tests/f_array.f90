@@ -285,7 +285,7 @@ contains
     call a%create("run.zarr/x", OZARR_FLOAT32, [-1], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "-1", "a negative shape")
     call a%create("run.zarr/x", 77, [1], stat=stat, errmsg=message)
-    call check(stat /= OZARR_OK, "a type that is none")
+    call check(stat /= OZARR_OK, "no type")
     call a%create("run.zarr/x", OZARR_INT32, [1], fill=1.5d0, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANGE, message, "fill_value", "a fill value with a fraction for integers")
     call a%create("run.zarr/same", OZARR_INT32, [4])
@@ -294,7 +294,7 @@ contains
     call a%create("run.zarr/same", OZARR_INT32, [5], mode=OZARR_CREATE_OPEN_IF_SAME, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_EXISTS, message, "same", "what is there has another shape")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1], compressor="squeeze", stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_UNSUPPORTED, message, "squeeze", "a compressor that is none")
+    call failed(stat, OZARR_ERR_UNSUPPORTED, message, "squeeze", "an unknown compressor")
   end subroutine creating
 
   subroutine wrong_regions()

@@ -44,7 +44,7 @@ contains
     call below%open(g, "fields")
     message = ""
     call below%open(g, "time", stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_NODE_KIND, message, "time", "a group where an array stands")
+    call failed(stat, OZARR_ERR_NODE_KIND, message, "time", "an array opened as a group")
     call below%create(g, "fields", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_EXISTS, message, "fields", "create twice")
     call ozarr_erase("run.zarr/fields")

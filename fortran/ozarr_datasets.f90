@@ -318,7 +318,7 @@ contains
     call give(handle, array, status)
   end function define
 
-  ! Gives the handle to the array, or frees it where there is none.
+  ! Gives the handle to the array, or frees it without one.
   subroutine give(handle, array, status)
     type(c_ptr), intent(in) :: handle
     class(ozarr_array), intent(inout), optional :: array

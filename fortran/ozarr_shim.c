@@ -69,7 +69,7 @@ void ozf_note(const char *text) { fail(0, "%s", text); }
  * Types
  * --------------------------------------------------------------------------------------------------------------------- */
 
-/* An empty list constructor lies nowhere. */
+/* The address of an empty list constructor means nothing. */
 static int is_empty(const CFI_cdesc_t *u) {
     for (int f = 0; f < u->rank; f++)
         if (u->dim[f].extent == 0) return 1;

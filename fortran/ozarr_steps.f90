@@ -168,7 +168,7 @@ contains
     call done(status, stat, errmsg)
   end subroutine put_any
 
-  ! Ends the step: `value`, a number, is that of the coordinate; none where the coordinate was given by put, or there is none. Variables
+  ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables
   ! that were left out have the fill value.
   subroutine series_step(self, value, stat, errmsg)
     class(ozarr_series), intent(inout) :: self
