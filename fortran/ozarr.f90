@@ -28,6 +28,7 @@ module ozarr
   use ozarr_appenders, only: ozarr_appender
   use ozarr_arrays, only: ozarr_array, ozarr_import, ozarr_indices, ozarr_open
   use ozarr_base, only: ozarr_erase, ozarr_has, ozarr_library_version, ozarr_name_of_status
+  use ozarr_checkpoints, only: ozarr_checkpoint, ozarr_list_checkpoints, ozarr_prune_checkpoints
   use ozarr_constants
   use ozarr_contexts, only: ozarr_context, ozarr_get, ozarr_log_procedure, ozarr_set, ozarr_set_log
   use ozarr_copies, only: ozarr_copy

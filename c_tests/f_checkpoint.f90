@@ -1,0 +1,68 @@
+! Checkpoints: begun, committed, given up, listed, pruned.
+program f_checkpoint
+  use, intrinsic :: iso_fortran_env, only: real64
+  use ozarr
+  use f_check
+  implicit none
+
+  call checkpoints()
+  call refusals()
+  call finish()
+
+contains
+
+  subroutine checkpoints()
+    type(ozarr_checkpoint) :: c
+    real(real64) :: u(5)
+    character(:), allocatable :: names(:), name
+    character(8) :: step
+    integer :: k, stat, found
+    call c%open_latest("chk.zarr", stat=stat)
+    call check(stat == OZARR_ERR_NOT_FOUND .and. .not. c%is_open(), "none yet")
+    do k = 1, 3
+      write (step, "(a, i0)") "step-", k
+      call c%begin("chk.zarr", step)
+      u = k
+      call c%write("u", u)
+      call c%set_attr("step", k)
+      call c%commit()
+    end do
+    call check(.not. c%is_open(), "commit closes")
+    call c%begin("chk.zarr", "step-4")
+    call c%write("u", u)
+    call c%abandon()
+    call ozarr_list_checkpoints("chk.zarr", names)
+    call check(size(names) == 3 .and. names(1) == "step-1" .and. names(3) == "step-3", "the committed ones")
+    call c%open_latest("chk.zarr")
+    call c%get_attr("step", found)
+    call c%read("u", u)
+    call c%path(name)
+    call check(found == 3 .and. all(u == 3) .and. index(name, "step-3") > 0, "the newest one")
+    call c%close()
+    call ozarr_prune_checkpoints("chk.zarr", keep=1)
+    call ozarr_list_checkpoints("chk.zarr", names)
+    call check(size(names) == 1 .and. names(1) == "step-3", "pruned")
+  end subroutine checkpoints
+
+  subroutine refusals()
+    type(ozarr_checkpoint) :: c
+    real(real64) :: u(2)
+    integer :: stat
+    character(300) :: message
+    message = ""
+    call c%commit(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "commit nothing")
+    call c%abandon(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "give up nothing")
+    call ozarr_prune_checkpoints("chk.zarr", keep=-1, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "keep is -1", "a negative number")
+    call c%begin("chk.zarr", "", stat=stat, errmsg=message)
+    call check(stat /= OZARR_OK .and. .not. c%is_open(), "no name")
+    call c%open_latest("chk.zarr")
+    call c%read("u", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "shape [2], expected that of the array, [5]", "a variable of another shape")
+    call c%read("v", u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "v", "no such array")
+  end subroutine refusals
+
+end program f_checkpoint
