@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-static constexpr int all = 64, n = 32, wide = n + 2; // the field is all x all, a rank's part n x n
+static constexpr int all = 64, side = 32, wide = side + 2; // the field is all x all, a rank's part side x side
 
 static void make_field() {
     auto field = ozarr::array::create<float>("halo.zarr/u", {all, all}, {}, ozarr::existing::overwrite);
@@ -20,14 +20,14 @@ int main() {
     const int rank[2] = {0, 1}; // the part at the top, on the right
     int from[2], count[2];      // of the field: the part with its halo, as far as the field goes
     for (int d = 0; d < 2; d++) {
-        from[d] = std::max(rank[d] * n - 1, 0);
-        count[d] = std::min((rank[d] + 1) * n + 1, all) - from[d];
+        from[d] = std::max(rank[d] * side - 1, 0);
+        count[d] = std::min((rank[d] + 1) * side + 1, all) - from[d];
     }
-    std::vector<double> u(wide * wide, -1); // u[j][i] is the field's [rank[0] * n + j - 1][rank[1] * n + i - 1]
-    const int first = (from[0] - (rank[0] * n - 1)) * wide + from[1] - (rank[1] * n - 1);
+    std::vector<double> u(wide * wide, -1); // u[j][i] is the field's [rank[0] * side + j - 1][rank[1] * side + i - 1]
+    const int first = (from[0] - (rank[0] * side - 1)) * wide + from[1] - (rank[1] * side - 1);
 
     auto field = ozarr::array::open("halo.zarr/u");
     field.read(ozarr::strided(u.data(), u.size(), {wide, 1}, static_cast<std::size_t>(first)), {{from[0], from[1]}, {count[0], count[1]}});
     field.close();
-    std::printf("%.0f %.0f %.0f %.0f\n", u[1 * wide + 1], u[1 * wide], u[(n + 1) * wide + 1], u[1 * wide + n + 1]);
+    std::printf("%.0f %.0f %.0f %.0f\n", u[1 * wide + 1], u[1 * wide], u[(side + 1) * wide + 1], u[1 * wide + side + 1]);
 }
