@@ -1,6 +1,6 @@
 /* ozarr through its C ABI, as an adapter of the benchmark (bench.h). Opening or creating the array is inside the timed part. */
 #include "bench.h"
-#include <ozarr.h>
+#include <ozarr_advanced.h>
 
 /* A failed call ends the operation; what was open until then is left to the end of the process. */
 #define TRY(call)                                       \

@@ -2,7 +2,7 @@
  *
  *   timeseries write OUT.zarr      appends 96 steps of a field and their times; started again, it goes on where it was killed
  *   timeseries follow OUT.zarr     prints the mean of each step when it is there: at the same time, or later */
-#include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
- * ozarr_advanced.h: what few simulations need: searching hierarchies, lists of elements, batches, plans and
- * counts, elements of variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.
+ * ozarr_advanced.h: what few simulations need: the steps of one array, searching hierarchies, lists of
+ * elements, batches, plans and counts, elements of variable length, raw chunks, copies, keys of stores. As
+ * stable as ozarr.h.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -15,6 +16,87 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ========================================================================================================
+ * The steps of one array
+ * ========================================================================================================
+ *
+ * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
+ * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is
+ * published after the data, so that readers see whole steps only, also in other processes and after a
+ * kill; a restart continues after the last published step. A reader waits for more with
+ * `ozarr_array_wait_growth`. See docs/timesteps.md.
+ *
+ *     ozarr_appender *out;
+ *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
+ *     for (int step = 0; step < steps; step++) {
+ *         compute(t);
+ *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
+ *     }
+ *     if (ozarr_appender_close(out)) goto fail; */
+
+/**
+ * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
+ *
+ * `publish_every`: readers see the new length when it passes a multiple of `publish_every` steps. 0:
+ * whenever chunks are whole along the dimension, which costs nothing but the document (and what the
+ * store's `"file.sync"` asks for). If the number is not a multiple of the chunk depth, partly filled
+ * chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
+ * times.
+ *
+ * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
+ * across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * One appender at a time may be at work on an array: publishing finds a length that another one has
+ * changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
+ * with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
+    size_t memory, ozarr_appender **out);
+
+/**
+ * Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
+ * that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
+ *
+ * After an error in copying or storing the steps the position is unchanged, and they can be appended
+ * again. After an error in publishing the position includes them; the next call, a flush or the close
+ * publishes again.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
+    const void *data, size_t size);
+
+/**
+ * Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
+ * as `ozarr_appender_append`.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
+    const ozarr_memory *memory);
+
+/**
+ * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
+ * see (`*published`); either may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appender, int64_t *position,
+    int64_t *published);
+
+/**
+ * Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
+ * promises it. Steps that could not be stored stay in memory; each further flush tries again and
+ * returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
+
+/**
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+ * lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
+
+/**
+ * Frees the appender; NULL is allowed. Steps that wait are stored and published, but errors are not
+ * reported: use `ozarr_appender_close` to see them.
+ */
+void ozarr_appender_free(ozarr_appender *appender);
 
 /* ========================================================================================================
  * Hierarchies: moving, copying and erasing nodes, and what is stored
@@ -552,6 +634,21 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  *     ozarr_chunk_iter_free(it);
  *
  * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+
+/**
+ * Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
+ * dimension.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
+
+/**
+ * Gets the range of elements that chunk `index` covers along dimension `dim` (both from 0): `*start`
+ * becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
+ * be beyond the array's end. An `index` that is not below the number of chunks
+ * (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
+    int64_t *start, int64_t *extent);
 
 /**
  * Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index

@@ -186,6 +186,14 @@ OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
     const ozarr_store_table *table, const char *mode, ozarr_store **out);
 
 /**
+ * Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
+ * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+ * fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
+ * allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+ */
+OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
+
+/**
  * Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
  * are those of the ranges, in order, and their sizes are checked.
  */

@@ -40,7 +40,6 @@ const HEADERS: &[Header] = &[
             "dataset",
             "packing",
             "series",
-            "appender",
             "checkpoint",
             "parallel",
             "request",
@@ -49,9 +48,22 @@ const HEADERS: &[Header] = &[
     },
     Header {
         name: "ozarr_advanced.h",
-        about: "what few simulations need: searching hierarchies, lists of elements, batches, plans and counts, elements of \
+        about: "what few simulations need: the steps of one array, searching hierarchies, lists of elements, batches, plans and counts, elements of \
                 variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.",
-        sections: &["tree", "select", "batch", "inspect", "varlen", "dtype_info", "chunk", "copy", "migrate", "store_keys", "buffer"],
+        sections: &[
+            "appender",
+            "tree",
+            "select",
+            "batch",
+            "inspect",
+            "varlen",
+            "dtype_info",
+            "chunk",
+            "copy",
+            "migrate",
+            "store_keys",
+            "buffer",
+        ],
     },
     Header {
         name: "ozarr_formats.h",
@@ -119,7 +131,7 @@ fn every_place_that_names_the_version_names_the_same() {
 }
 
 /// The most functions that the front header may have, and all headers together.
-const MOST: (usize, usize) = (200, 306);
+const MOST: (usize, usize) = (190, 300);
 
 #[test]
 fn the_interface_stays_small() {

@@ -23,7 +23,7 @@ def source_words(patterns):
 
 
 def read_table(language, functions):
-    """The entries of a language by function, and what is wrong with them."""
+    """The entries of a language by function, and what is wrong with them; `functions` are those that may have one."""
     path = ROOT / "abi" / "languages" / f"{language}.txt"
     entries, wrong, words = {}, [], source_words(LANGUAGES[language][1])
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
@@ -32,7 +32,7 @@ def read_table(language, functions):
         name, _, entry = line.partition(" ")
         entry, where = entry.strip(), f"{path.relative_to(ROOT)}:{number}"
         if name not in functions:
-            wrong.append(f"{where}: {name} is no function of ozarr.h")
+            wrong.append(f"{where}: {name} is no function of the interface")
         elif name in entries:
             wrong.append(f"{where}: {name} has two lines")
         elif not entry or (entry.startswith("-") and len(entry[1:].split()) < 2):
@@ -40,8 +40,7 @@ def read_table(language, functions):
         elif not entry.startswith("-") and (unknown := [w for w in re.findall(r"[a-z_][a-z0-9_]+", entry.lower()) if w not in words]):
             wrong.append(f"{where}: found {entry!r} for {name}, but {', '.join(unknown)} is not in the source of the layer")
         entries[name] = entry
-    missing = [name for name in functions if name not in entries]
-    return entries, wrong, missing
+    return entries, wrong
 
 
 def unknown_words(known):
@@ -53,9 +52,11 @@ def unknown_words(known):
 def page(functions, complete=False):
     """docs/names.md, and what is wrong with the tables; `complete`: also which functions they lack. `functions` are those of abi/ozarr.json."""
     front = {f["name"]: f["section"] for f in functions if f["header"] == "ozarr.h"}
+    every = {f["name"] for f in functions}
     tables, problems, notes = {}, [], {}
     for language, (title, _) in LANGUAGES.items():
-        tables[language], wrong, missing = read_table(language, front)
+        tables[language], wrong = read_table(language, every)
+        missing = [name for name in front if name not in tables[language]]
         missing = [f"abi/languages/{language}.txt: no line for {name}" for name in missing]
         problems += wrong + (missing if complete else [])
     out = ["# The names of the functions in each language", "",

@@ -192,14 +192,6 @@ static inline void ozarr_error_info_init(ozarr_error_info *error_info) {
  */
 OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
-/**
- * Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
- * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
- * fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
- * allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
- */
-OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
-
 /* ========================================================================================================
  * The library
  * ======================================================================================================== */
@@ -382,12 +374,6 @@ enum {
     OZARR_STORE_IS_REMOTE = 8
 };
 
-/**
- * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
- * `OZARR_OK` continues; any other status stops the listing, which then fails with it.
- */
-typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
-
 /** What to do if a node already exists where one is to be created. */
 typedef int32_t ozarr_create_mode;
 
@@ -420,6 +406,15 @@ enum {
     OZARR_JSON_KIND_OBJECT = 6           /**< An object. */
 };
 
+/* ========================================================================================================
+ * Contexts
+ * ========================================================================================================
+ *
+ * A context holds settings for the stores that are opened with it. Functions that take a location and no
+ * context use the default context, whose settings are changed by NULL in place of a context. Without a
+ * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
+ * starts them when the first call gains by it. */
+
 /** How important a message of a log is. */
 typedef int32_t ozarr_log_level;
 
@@ -435,15 +430,6 @@ enum {
  * itself. Its status has no effect: a message is no reason to stop.
  */
 typedef ozarr_status (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
-
-/* ========================================================================================================
- * Contexts
- * ========================================================================================================
- *
- * A context holds settings for the stores that are opened with it. Functions that take a location and no
- * context use the default context, whose settings are changed by NULL in place of a context. Without a
- * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
- * starts them when the first call gains by it. */
 
 /** Creates a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
@@ -580,21 +566,6 @@ OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *
  * dimension; `ozarr_array_chunk_extent` gives those of each chunk.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
-
-/**
- * Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
- * dimension.
- */
-OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
-
-/**
- * Gets the range of elements that chunk `index` covers along dimension `dim` (both from 0): `*start`
- * becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
- * be beyond the array's end. An `index` that is not below the number of chunks
- * (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
-    int64_t *start, int64_t *extent);
 
 /**
  * Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
@@ -953,6 +924,18 @@ OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 
 /** Frees the handle; NULL is allowed. */
 void ozarr_group_free(ozarr_group *group);
+
+/**
+ * Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
+ * fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
+ * `OZARR_ERR_EXISTS` if a node is already there.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_put(ozarr_group *group, const char *path, ozarr_type type,
+    int32_t rank, const int64_t *shape, const void *data, size_t size);
+
+/** Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does. */
+OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char *path, ozarr_type type,
+    void *data, size_t size);
 
 /* ========================================================================================================
  * The nodes below a group
@@ -1789,96 +1772,78 @@ OZARR_CHECKED ozarr_status ozarr_series_close(ozarr_series *series);
 void ozarr_series_free(ozarr_series *series);
 
 /* ========================================================================================================
- * Time steps
+ * Checkpoints
  * ========================================================================================================
  *
- * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
- * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is
- * published after the data, so that readers see whole steps only, also in other processes and after a
- * kill; a restart continues after the last published step. A reader waits for more with
- * `ozarr_array_wait_growth`. See docs/timesteps.md.
+ * A checkpoint is a group that is there as a whole or not at all, whatever is killed when: on folders,
+ * in memory, in archives and in object stores. It is begun under a name, filled with arrays, groups
+ * and attributes like any group, and committed; a restart opens the newest one. See
+ * docs/checkpoints.md.
  *
- *     ozarr_appender *out;
- *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
- *     for (int step = 0; step < steps; step++) {
- *         compute(t);
- *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
- *     }
- *     if (ozarr_appender_close(out)) goto fail; */
+ *     ozarr_group *g = NULL;
+ *     if (ozarr_checkpoint_begin("run-checkpoints.zarr", "step-100", &g)) goto fail;
+ *     if (ozarr_group_put(g, "u", OZARR_FLOAT64, 3, shape, u, sizeof u)) goto fail;
+ *     if (ozarr_attr_set_int64(ozarr_group_node(g), "step", 100)) goto fail;
+ *     if (ozarr_checkpoint_commit(g)) goto fail;
+ *     ...
+ *     if (ozarr_checkpoint_latest("run-checkpoints.zarr", &g)) goto fail;
+ *     if (ozarr_group_get(g, "u", OZARR_FLOAT64, u, sizeof u)) goto fail; */
 
 /**
- * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
+ * Begins a checkpoint in the group at `location`, which is created if it is not there. `*out` is a
+ * group to put arrays, groups and attributes into; readers do not find it before
+ * `ozarr_checkpoint_commit`. Its nodes have paths relative to the checkpoint. Other processes may
+ * write regions of its arrays, which they open at `location`, `/`, `name`, `/` and the array's path
+ * once it is created; they are to have closed them before the commit.
  *
- * `publish_every`: readers see the new length when it passes a multiple of `publish_every` steps. 0:
- * whenever chunks are whole along the dimension, which costs nothing but the document (and what the
- * store's `"file.sync"` asks for). If the number is not a multiple of the chunk depth, partly filled
- * chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
- * times.
+ * A committed checkpoint of the same name stays until this one is committed, which is then the node
+ * `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
+ * time may begin, commit and prune checkpoints of a group.
  *
- * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
- * across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no checkpoint;
+ * `OZARR_ERR_READ_ONLY`.
+ */
+OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const char *name, ozarr_group **out);
+
+/**
+ * Commits the checkpoint that was begun with `group`, and frees the handle, whatever the status says:
+ * everything in it is made durable as far as the store's `"file.sync"` promises it, then the
+ * checkpoint is there for everybody, at once. A checkpoint of the same name that was there before is
+ * removed after that. Close its arrays and groups before.
  *
- * One appender at a time may be at work on an array: publishing finds a length that another one has
- * changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
- * with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ * After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
+ * is possible, and the one before is still the newest. Errors: `OZARR_ERR_ARGUMENT` for a group that
+ * is no begun checkpoint.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
-    size_t memory, ozarr_appender **out);
+OZARR_CHECKED ozarr_status ozarr_checkpoint_commit(ozarr_group *group);
 
 /**
- * Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
- * that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
- *
- * After an error in copying or storing the steps the position is unchanged, and they can be appended
- * again. After an error in publishing the position includes them; the next call, a flush or the close
- * publishes again.
+ * Gives up the checkpoint that was begun with `group`, removes what was written of it, and frees the
+ * handle, whatever the status says. Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun
+ * checkpoint, of which nothing is removed; `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be
+ * removed.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
-    const void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
 
 /**
- * Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
- * as `ozarr_appender_append`.
+ * Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
+ * its name. `OZARR_ERR_NOT_FOUND` if there is none: a run then starts from the beginning.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
-    const ozarr_memory *memory);
+OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_group **out);
 
 /**
- * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
- * see (`*published`); either may be NULL.
+ * Lists the committed checkpoints in the group at `location`, the oldest first, under a cursor as that
+ * of `ozarr_group_list_nodes`; none if the group is not there. `ozarr_group_open` opens one at
+ * `location`, `/` and its name.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appender, int64_t *position,
-    int64_t *published);
+OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_node_iter **out);
 
 /**
- * Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
- * promises it. Steps that could not be stored stay in memory; each further flush tries again and
- * returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
+ * Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
+ * ones have left. A checkpoint that is being removed is gone for readers first.
+ * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
-
-/**
- * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
- * lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
- */
-OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
-
-/**
- * Frees the appender; NULL is allowed. Steps that wait are stored and published, but errors are not
- * reported: use `ozarr_appender_close` to see them.
- */
-void ozarr_appender_free(ozarr_appender *appender);
-
-/**
- * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
- * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
- * looks once, a negative number sets no limit.
- *
- * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
- * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
- */
-OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
-    double seconds, int64_t *length);
+OZARR_CHECKED ozarr_status ozarr_checkpoint_prune(const char *location, int64_t keep);
 
 /* ========================================================================================================
  * Parallel programs
@@ -1886,7 +1851,8 @@ OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t d
  *
  * The processes of a parallel program (the ranks of MPI) open the same array and read and write regions
  * of it at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of
- * chunks, so that no two processes write to one chunk. */
+ * chunks, so that no two processes write to one chunk. `ozarr_array_wait_growth` follows an array that
+ * another process makes longer. */
 
 enum {
     /** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
@@ -1928,6 +1894,17 @@ OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *m
 /** Opens an exported node in an open store, as `ozarr_node_import` does. */
 OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const void *data, size_t size,
     ozarr_array **array, ozarr_group **group);
+
+/**
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
+ * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+ * looks once, a negative number sets no limit.
+ *
+ * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
+ * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
+    double seconds, int64_t *length);
 
 /* ========================================================================================================
  * Requests: reads and writes that go on while the program computes

@@ -251,12 +251,6 @@ module ozarr_c
       type(c_ptr), value :: info
       integer(c_int32_t) :: r
     end function ozarr_last_error_info
-    function ozarr_set_error(status, message) bind(c, name="ozarr_set_error") result(r)
-      import :: c_char, c_int32_t
-      integer(c_int32_t), value :: status
-      character(kind=c_char), intent(in), optional :: message(*)
-      integer(c_int32_t) :: r
-    end function ozarr_set_error
     function ozarr_version() bind(c, name="ozarr_version") result(r)
       import :: c_ptr
       type(c_ptr) :: r
@@ -387,22 +381,6 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: shape(*)
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_shape
-    function ozarr_array_grid_shape(array, shape) bind(c, name="ozarr_array_grid_shape") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(inout) :: shape(*)
-      integer(c_int32_t) :: r
-    end function ozarr_array_grid_shape
-    function ozarr_array_chunk_extent(array, dim, index, start, extent) bind(c, &
-      name="ozarr_array_chunk_extent") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: index
-      integer(c_int64_t), intent(inout) :: start
-      integer(c_int64_t), intent(inout), optional :: extent
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_extent
     function ozarr_array_inner_chunk_shape(array, shape) bind(c, name="ozarr_array_inner_chunk_shape") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -1340,65 +1318,6 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: series
     end subroutine ozarr_series_free
-    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
-      name="ozarr_appender_open") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: publish_every
-      integer(c_size_t), value :: memory
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_appender_open
-    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
-      name="ozarr_appender_append") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: appender
-      integer(c_int64_t), value :: count
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_appender_append
-    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int64_t), value :: count
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_appender_append_ex
-    function ozarr_appender_position(appender, position, published) bind(c, &
-      name="ozarr_appender_position") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int64_t), intent(inout), optional :: position
-      integer(c_int64_t), intent(inout), optional :: published
-      integer(c_int32_t) :: r
-    end function ozarr_appender_position
-    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int32_t) :: r
-    end function ozarr_appender_flush
-    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int32_t) :: r
-    end function ozarr_appender_close
-    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
-      import :: c_ptr
-      type(c_ptr), value :: appender
-    end subroutine ozarr_appender_free
-    function ozarr_array_wait_growth(array, dim, beyond, seconds, length) bind(c, &
-      name="ozarr_array_wait_growth") result(r)
-      import :: c_double, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: beyond
-      real(c_double), value :: seconds
-      integer(c_int64_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_wait_growth
     function ozarr_checkpoint_begin(location, name, out) bind(c, name="ozarr_checkpoint_begin") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
@@ -1474,6 +1393,16 @@ module ozarr_c
       type(c_ptr), intent(inout) :: group
       integer(c_int32_t) :: r
     end function ozarr_node_import_at
+    function ozarr_array_wait_growth(array, dim, beyond, seconds, length) bind(c, &
+      name="ozarr_array_wait_growth") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: beyond
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout), optional :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_wait_growth
     function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
       name="ozarr_array_iread_region") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -1656,6 +1585,55 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: store
     end subroutine ozarr_store_free
+    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
+      name="ozarr_appender_open") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: publish_every
+      integer(c_size_t), value :: memory
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_appender_open
+    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
+      name="ozarr_appender_append") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append
+    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append_ex
+    function ozarr_appender_position(appender, position, published) bind(c, &
+      name="ozarr_appender_position") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), intent(inout), optional :: position
+      integer(c_int64_t), intent(inout), optional :: published
+      integer(c_int32_t) :: r
+    end function ozarr_appender_position
+    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_flush
+    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_close
+    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
+      import :: c_ptr
+      type(c_ptr), value :: appender
+    end subroutine ozarr_appender_free
     function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -1989,6 +1967,22 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_dtype_scalar_from_json
+    function ozarr_array_grid_shape(array, shape) bind(c, name="ozarr_array_grid_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_grid_shape
+    function ozarr_array_chunk_extent(array, dim, index, start, extent) bind(c, &
+      name="ozarr_array_chunk_extent") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: index
+      integer(c_int64_t), intent(inout) :: start
+      integer(c_int64_t), intent(inout), optional :: extent
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_extent
     function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
       import :: c_bool, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -2356,6 +2350,12 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_from_table
+    function ozarr_set_error(status, message) bind(c, name="ozarr_set_error") result(r)
+      import :: c_char, c_int32_t
+      integer(c_int32_t), value :: status
+      character(kind=c_char), intent(in), optional :: message(*)
+      integer(c_int32_t) :: r
+    end function ozarr_set_error
     function ozarr_answer_put(answer, data, bytes) bind(c, name="ozarr_answer_put") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: answer

@@ -194,43 +194,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
     })
 }
 
-/// Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
-/// dimension.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_grid_shape", {
-        // SAFETY: room for every dimension, by the function's contract.
-        unsafe { put_numbers(&ozarr_array::get(array, "array")?.grid_shape(), shape, "shape") }
-    })
-}
-
-/// Gets the range of elements that chunk `index` covers along dimension `dim` (both from 0): `*start`
-/// becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
-/// be beyond the array's end. An `index` that is not below the number of chunks
-/// (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_chunk_extent(
-    array: *const ozarr_array,
-    dim: i32,
-    index: i64,
-    start: *mut i64,
-    extent: *mut i64,
-) -> ozarr_status {
-    entry!("ozarr_array_chunk_extent", {
-        let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(array.rank(), dim)?;
-        let Ok(index) = u64::try_from(index) else { bail!(Bounds, "the argument `index` is {index}, expected at least 0") };
-        let found = array.chunk_extent(dim, index)?;
-        // SAFETY: `start` points to room for a number, `extent` too unless it is NULL.
-        unsafe {
-            put(found.0 as i64, start, "start")?;
-            if extent.is_null() { Ok(()) } else { put(found.1 as i64, extent, "extent") }
-        }
-    })
-}
-
 /// Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
 /// without shards, of a chunk.
 #[unsafe(no_mangle)]

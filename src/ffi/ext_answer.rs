@@ -6,14 +6,14 @@ use super::context::context_of;
 use super::entry;
 use super::ext_store::ozarr_store_table;
 use super::handle::Handle;
-use super::status::ozarr_status;
+use super::status::{kind_of, ozarr_status};
 use super::strings::{not_null, put, text};
 use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use super::user_store::{bytes_of, finish, table_of};
-use crate::error::{bail, err};
+use crate::error::{Error, ErrorKind, bail, err};
 use crate::node::registered::MAX_TOKEN;
 use crate::node::{Mode, Store};
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
 /// Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
@@ -36,6 +36,24 @@ pub unsafe extern "C" fn ozarr_store_from_table(
         let handle = ozarr_store::insert(Store::from_calls(&context, calls.clone(), mode)).inspect_err(|_| calls.disarm())?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(handle, out, "out") }
+    })
+}
+
+/// Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
+/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+/// fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
+/// allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {
+    entry!("ozarr_set_error", {
+        let kind = kind_of(status).unwrap_or(ErrorKind::Callback);
+        let text = match message.is_null() {
+            true => "a callback failed".into(),
+            // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.
+            false => unsafe { CStr::from_ptr(message) }.to_string_lossy(),
+        };
+        Err(Error::new(kind, text))
     })
 }
 

@@ -228,26 +228,8 @@ pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> o
     })
 }
 
-/// Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
-/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
-/// fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
-/// allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {
-    entry!("ozarr_set_error", {
-        let kind = kind_of(status).unwrap_or(ErrorKind::Callback);
-        let text = match message.is_null() {
-            true => "a callback failed".into(),
-            // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.
-            false => unsafe { CStr::from_ptr(message) }.to_string_lossy(),
-        };
-        Err(Error::new(kind, text))
-    })
-}
-
 /// The kind of a number from C; `None` if it is no error.
-fn kind_of(status: ozarr_status) -> Option<ErrorKind> {
+pub(super) fn kind_of(status: ozarr_status) -> Option<ErrorKind> {
     TABLE.iter().find(|row| row.1 == status).map(|row| row.0)
 }
 

@@ -6,7 +6,7 @@
  *
  * The system calls between two calls of getppid() are those of the appender. */
 #define _POSIX_C_SOURCE 200809L
-#include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

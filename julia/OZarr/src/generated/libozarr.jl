@@ -429,7 +429,6 @@ end
 @c_function ozarr_last_error()::Cstring
 @c_function ozarr_last_error_in(order::Int32)::Cstring
 @c_function ozarr_last_error_info(info::Ptr{ozarr_error_info})::Int32
-@c_function ozarr_set_error(status::Int32, message::Cstring)::Int32
 @c_function ozarr_version()::Cstring
 @c_function ozarr_abi_version()::Int32
 @c_function ozarr_has_feature(name::Cstring)::Bool
@@ -449,8 +448,6 @@ end
 @c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
 @c_function ozarr_array_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
-@c_function ozarr_array_grid_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_extent(array::Ptr{Cvoid}, dim::Int32, index::Int64, start::Ptr{Int64}, extent::Ptr{Int64})::Int32
 @c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
@@ -580,14 +577,6 @@ end
 @c_function ozarr_series_flush(series::Ptr{Cvoid})::Int32
 @c_function ozarr_series_close(series::Ptr{Cvoid})::Int32
 @c_function ozarr_series_free(series::Ptr{Cvoid})::Cvoid
-@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
-@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
-@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
-@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_checkpoint_begin(location::Cstring, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_checkpoint_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_checkpoint_abandon(group::Ptr{Cvoid})::Int32
@@ -598,6 +587,7 @@ end
 @c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_import_at(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -623,6 +613,13 @@ end
 @c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
+@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
+@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, current::Ptr{Bool})::Int32
@@ -667,6 +664,8 @@ end
 @c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Int64, shape::Ptr{Int64}, cap::Int64, rank::Ptr{Int32})::Int32
 @c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_scalar_from_json(dtype::Ptr{Cvoid}, format::Int32, json::Cstring, value::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_grid_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_extent(array::Ptr{Cvoid}, dim::Int32, index::Int64, start::Ptr{Int64}, extent::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
@@ -713,6 +712,7 @@ end
 @c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_from_table(context::Ptr{Cvoid}, table::Ptr{ozarr_store_table}, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_set_error(status::Int32, message::Cstring)::Int32
 @c_function ozarr_answer_put(answer::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_answer_room(answer::Ptr{Cvoid}, size::Csize_t, data::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_answer_version(answer::Ptr{Cvoid}, version::Ptr{Cvoid}, size::Csize_t)::Int32
