@@ -154,7 +154,9 @@ static void parts_make_up_the_whole(void) {
 /* Freeing that changes nothing but the last error. */
 static void not_freed(void *p) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
-    ERR(OZARR_ERR_ARGUMENT, ozarr_buffer_alloc(10, 4, &p));
+    void *none = p;
+    ERR(OZARR_ERR_ARGUMENT, ozarr_buffer_alloc(10, 4, &none));
+    CHECK(none == NULL);
     ozarr_buffer_free(p);
     OK(ozarr_last_error_info(&info));
     EQUAL(info.status, OZARR_ERR_INVALID_HANDLE);
