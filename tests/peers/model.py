@@ -196,7 +196,7 @@ class Program:
             n = self.r.choice([0, 1, 5, 60]) if 0 not in self.shape else 0
             points = [[self.r.randrange(m) for m in self.shape] for _ in range(n)]
             index = tuple(np.array([p[d] for p in points], np.int64) for d in range(len(self.shape)))
-            return kind, (i64(n), dims([i for p in points for i in p])), [n], index if self.shape else (np.zeros(n, np.int64),)
+            return kind, (dims([i for p in points for i in p]), i64(n)), [n], index if self.shape else (np.zeros(n, np.int64),)
         start = [self.r.randint(0, n) if self.r.random() < 0.6 else 0 for n in self.shape]
         shape = [self.r.randint(0, n - s) if self.r.random() < 0.6 else n - s for n, s in zip(self.shape, start)]
         mask = np.random.RandomState(self.r.randrange(1 << 30)).rand(*shape) < self.r.choice([0.02, 0.5, 1.1])
@@ -225,7 +225,7 @@ class Program:
         self.log.append((("write " if writing else "read ") + kind, count, TYPES[code], view.strides, str(index)[:300]))
         offset = view.__array_interface__["data"][0] - base.ctypes.data if 0 not in count else 0
         m = Memory(C.sizeof(Memory), base.ctypes.data, base.nbytes, offset, dims(view.strides), 0, code)
-        self.oz(f"array_{'write' if writing else 'read'}_{kind}_ex", self.a, *args[:2], C.byref(m))
+        self.oz(f"array_{'write' if writing else 'read'}_{kind}", self.a, *args[:2], C.byref(m))
         if writing:
             model[index] = view.astype(self.dtype).reshape(model[index].shape)
             self.model = model.reshape(self.shape)
@@ -250,7 +250,7 @@ class Program:
             data = np.zeros(count, self.dtype)
             m = Memory(C.sizeof(Memory), data.ctypes.data, data.nbytes, 0, None, 0, self.type)
             self.log.append(("read by both " + kind, str(index)[:300]))
-            self.oz(f"array_read_{kind}_ex", self.a, *args[:2], C.byref(m))
+            self.oz(f"array_read_{kind}", self.a, *args[:2], C.byref(m))
             if kind == "orthogonal":
                 theirs = z.oindex[tuple(np.asarray(one).reshape(-1) for one in index)]
             else:
@@ -262,7 +262,7 @@ class Program:
             return
         new = [self.r.choice([n, n, self.r.randint(0, 14)]) for n in self.shape]
         self.log.append(("resize", self.shape, new))
-        self.oz("array_resize", self.a, dims(new))
+        self.oz("array_resize", self.a, dims(new), C.c_uint32(0))
         model = np.full(new, self.fill, self.dtype)
         common = tuple(slice(0, min(a, b)) for a, b in zip(self.shape, new))
         model[common] = self.model[common]
