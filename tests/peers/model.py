@@ -71,7 +71,7 @@ class Program:
         if r.random() < 0.3:
             oz("spec_set_big_endian", spec, C.c_bool(True))
         if r.random() < 0.3:
-            oz("spec_set_separator", spec, C.c_char(r.choice(b"./")))
+            oz("spec_set_separator", spec, r.choice([b".", b"/"]))
         self.fill = np.array(r.randint(0, 1) if self.type == 1 else r.randint(0, 3)).astype(self.dtype)
         oz("spec_set_fill_value", spec, self.type, self.fill.ctypes.data_as(C.c_void_p))
         self.log.append(("create", self.dtype.str, self.shape, chunks, inner if sharded else None, self.format, compressor))
