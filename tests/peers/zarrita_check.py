@@ -86,7 +86,7 @@ class Writer:
                     if filters:
                         self.oz("spec_set_member_json", spec, b"filters", json.dumps(filters).encode())
                     if self.n % 2:
-                        self.oz("spec_set_separator", spec, C.c_char(b"/"))
+                        self.oz("spec_set_separator", spec, b"/")
                     if self.n % 5 == 0 and not filters:
                         self.oz("spec_set_order", spec, 1)
                     if self.n % 7 == 0 and not filters:
@@ -101,7 +101,7 @@ class Writer:
                 def setup(spec):
                     self.oz("spec_set_member_json", spec, b"codecs", json.dumps(codecs).encode())
                     if self.n % 3 == 0:
-                        self.oz("spec_set_separator", spec, C.c_char(b"."))
+                        self.oz("spec_set_separator", spec, b".")
 
                 self.write(f"v3-{name}", code, shape, chunks, setup)
             if shape:
