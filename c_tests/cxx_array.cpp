@@ -309,7 +309,20 @@ static void requests_go_on_by_themselves() {
     }
 }
 
+// A block with ghost cells of a periodic field, in one call.
+static void reads_around_the_ends() {
+    auto a = ozarr::array::create<int>("periodic.zarr", {4, 5}, {2, 2}, ozarr::existing::overwrite);
+    std::vector<int> all(20);
+    for (int i = 0; i < 20; i++) all[static_cast<std::size_t>(i)] = i;
+    a.write(all);
+    const auto block = a.read<int>(ozarr::region({-1, 3}, {3, 3}).periodic({true, true}));
+    const std::vector<int> expected = {18, 19, 15, 3, 4, 0, 8, 9, 5};
+    CHECK(block == expected);
+    THROWS(OZARR_ERR_RANK, "periodic", a.read<int>(ozarr::region({0, 0}, {1, 1}).periodic({true})));
+}
+
 int main() {
+    reads_around_the_ends();
     requests_go_on_by_themselves();
     structs_by_their_members();
     vectors_go_in_and_out();

@@ -1,5 +1,5 @@
-/* One of four ranks reads its quarter of a field into an array with room for a halo (ghost cells), those of its neighbours filled from the file,
- * converted from float to double. Three calls: open, read, free. */
+/* One of four ranks reads its quarter of a periodic field with a halo (ghost cells): those of its neighbours, and those from the other ends of the
+ * field, converted from float to double. Three calls: open, read, free. */
 #include <ozarr.h>
 #include <stdio.h>
 
@@ -22,24 +22,18 @@ static int write_field(void) {
 static double u[N + 2][N + 2];
 
 int main(void) {
-    const int64_t rank[2] = {0, 1}, strides[2] = {sizeof u[0], sizeof u[0][0]};
-    int64_t start[2], shape[2];
+    const int64_t rank[2] = {0, 1}, start[2] = {rank[0] * N - 1, rank[1] * N - 1}, shape[2] = {N + 2, N + 2};
+    const bool periodic[2] = {true, true};
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     ozarr_array *a = NULL;
     if (write_field()) return 1;
 
-    memory.data = u, memory.size = sizeof u, memory.strides = strides, memory.type = OZARR_FLOAT64;
-    for (int d = 0; d < 2; d++) {
-        int64_t first = rank[d] * N - 1, end = rank[d] * N + N + 1; /* with the halo */
-        start[d] = first < 0 ? 0 : first; /* which ends where the field does */
-        shape[d] = (end > G ? G : end) - start[d];
-        memory.offset += (size_t)((start[d] - first) * strides[d]);
-    }
-    region.start = start, region.shape = shape;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_FLOAT64;
+    region.start = start, region.shape = shape, region.periodic = periodic;
     TRY(ozarr_array_open("halo.zarr/u", "r", &a));
     TRY(ozarr_array_read_ex(a, &region, &memory));
     ozarr_array_free(a);
-    printf("u[1][0] = %g, u[1][1] = %g, u[%d][%d] = %g; beyond the field %g\n", u[1][0], u[1][1], N + 1, N, u[N + 1][N], u[0][0]);
+    printf("u[1][0] = %g, u[1][1] = %g, u[%d][%d] = %g; across the corner u[0][0] = %g\n", u[1][0], u[1][1], N + 1, N, u[N + 1][N], u[0][0]);
     return 0;
 }

@@ -637,18 +637,26 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  * (ghost cells), a column-major array, or a mirrored one, without a copy of its own:
  *
  *     // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
- *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
- *     int64_t strides[] = {0, sizeof u[0], sizeof u[0][0]};
+ *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64}, sizes[] = {1, 66, 66}, starts[] = {0, 1, 1};
  *     ozarr_region region = OZARR_REGION_INIT;
  *     ozarr_memory memory = OZARR_MEMORY_INIT;
  *     region.start = start;
  *     region.shape = shape;
  *     memory.data = u;
  *     memory.size = sizeof u;
- *     memory.offset = sizeof u[0] + sizeof u[0][0];
- *     memory.strides = strides;
+ *     memory.sizes = sizes;
+ *     memory.starts = starts;
  *     memory.type = OZARR_FLOAT64;
  *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
+ *
+ *     // All of u, with the halo, from a field that is periodic along y and x.
+ *     int64_t outside[] = {0, -1, -1};
+ *     bool periodic[] = {false, true, true};
+ *     region.start = outside;
+ *     region.shape = sizes;
+ *     region.periodic = periodic;
+ *     memory.starts = NULL;
+ *     if (ozarr_array_read_ex(t, &region, &memory)) goto fail;
  *
  * Every type of number becomes every other, except complex ones real ones. A value that does not fit is
  * `OZARR_ERR_RANGE`, unless `memory.overflow` lets it wrap or saturate. The message names such an
@@ -674,11 +682,18 @@ typedef struct ozarr_region {
      * is 1 in every dimension.
      */
     const int64_t *step;
+    /**
+     * True for each dimension that is periodic: a region that begins before its first element or goes on
+     * behind its last one continues at the other end, so that one call reads a block with its ghost cells.
+     * NULL: none is. Only for `ozarr_array_read_ex`, `_write_ex`, `_iread_ex` and `_iwrite_ex`; others
+     * refuse it. A write that would reach an element twice is `OZARR_ERR_BOUNDS`.
+     */
+    const bool *periodic;
 } ozarr_region;
 
 /** The first value of an `ozarr_region`: {0} with its size. */
 #define OZARR_REGION_INIT \
-    {sizeof(ozarr_region), NULL, NULL, NULL}
+    {sizeof(ozarr_region), NULL, NULL, NULL, NULL}
 
 /** Gives `*region` the value OZARR_REGION_INIT. */
 static inline void ozarr_region_init(ozarr_region *region) {
@@ -722,11 +737,22 @@ typedef struct ozarr_memory {
      * the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
      */
     const char *field;
+    /**
+     * Where the region is a part of a larger contiguous array in memory (in `order`): the shape of that
+     * array, as `MPI_Type_create_subarray` has it, one number for each dimension of the stored array.
+     * `strides` must be NULL then. NULL: the region is no such part.
+     */
+    const int64_t *sizes;
+    /**
+     * With `sizes`: the index (from 0) in the array in memory at which the region begins, one number for each
+     * dimension; NULL is 0 in all. A region that leaves that array is `OZARR_ERR_BOUNDS`.
+     */
+    const int64_t *starts;
 } ozarr_memory;
 
 /** The first value of an `ozarr_memory`: {0} with its size. */
 #define OZARR_MEMORY_INIT \
-    {sizeof(ozarr_memory), NULL, 0, 0, NULL, 0, 0, 0, 0, NULL, NULL}
+    {sizeof(ozarr_memory), NULL, 0, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
 
 /** Gives `*memory` the value OZARR_MEMORY_INIT. */
 static inline void ozarr_memory_init(ozarr_memory *memory) {

@@ -25,6 +25,7 @@ module ozarr_c
     type(c_ptr) :: start = c_null_ptr
     type(c_ptr) :: shape = c_null_ptr
     type(c_ptr) :: step = c_null_ptr
+    type(c_ptr) :: periodic = c_null_ptr
   end type ozarr_region
 
   type, bind(c) :: ozarr_memory
@@ -39,6 +40,8 @@ module ozarr_c
     integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: dtype = c_null_ptr
     type(c_ptr) :: field = c_null_ptr
+    type(c_ptr) :: sizes = c_null_ptr
+    type(c_ptr) :: starts = c_null_ptr
   end type ozarr_memory
 
   type, bind(c) :: ozarr_layout

@@ -27,7 +27,8 @@ protected:
     /// A region as C has it; it lives as long as the region. NULL is the whole array.
     struct c_region {
         explicit c_region(const region &r) noexcept
-            : value{sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()}, pointer(r.whole ? nullptr : &value) {}
+            : value{sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data(), r.periodic_rank == 0 ? nullptr : r.is_periodic},
+              pointer(r.whole ? nullptr : &value) {}
         c_region(const c_region &) = delete;
         c_region &operator=(const c_region &) = delete;
         ozarr_region value;
@@ -39,7 +40,9 @@ protected:
         if (r.whole) return {};
         if (auto wrong = same_rank("region's start", r.start.size(), rank_)) return wrong;
         if (auto wrong = same_rank("region's shape", r.shape.size(), rank_)) return wrong;
-        return r.step.empty() ? problem{} : same_rank("region's step", r.step.size(), rank_);
+        if (!r.step.empty())
+            if (auto wrong = same_rank("region's step", r.step.size(), rank_)) return wrong;
+        return r.periodic_rank == 0 ? problem{} : same_rank("region's list of periodic dimensions", r.periodic_rank, rank_);
     }
 
     /// Calls `call(handle, region, memory)` with contiguous memory.

@@ -174,8 +174,19 @@ private:
 struct region {
     region() = default;
     region(const index &start_, const index &shape_, const index &step_ = {}) : start(start_), shape(shape_), step(step_), whole(false) {}
+    /// This region where the dimensions that are true are periodic: it may begin before their first element and go on behind their last one.
+    region periodic(std::initializer_list<bool> which) const {
+        region r = *this;
+        r.periodic_rank = which.size();
+        std::size_t d = 0;
+        for (const bool one : which)
+            if (d < index::max_rank) r.is_periodic[d++] = one;
+        return r;
+    }
     index start, shape, step;
     bool whole = true;
+    std::size_t periodic_rank = 0;
+    bool is_periodic[index::max_rank] = {};
 };
 
 /// Memory whose elements lie apart: `size` elements from `data` on may be touched; the region's first element is data[offset], and

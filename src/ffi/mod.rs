@@ -56,6 +56,7 @@ mod host;
 mod settings;
 mod strings;
 mod structs;
+mod subarray;
 mod user_store;
 
 use crate::error::{Result, err};

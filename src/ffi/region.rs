@@ -6,18 +6,26 @@
 //!
 //! ```c
 //! // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
-//! int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
-//! int64_t strides[] = {0, sizeof u[0], sizeof u[0][0]};
+//! int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64}, sizes[] = {1, 66, 66}, starts[] = {0, 1, 1};
 //! ozarr_region region = OZARR_REGION_INIT;
 //! ozarr_memory memory = OZARR_MEMORY_INIT;
 //! region.start = start;
 //! region.shape = shape;
 //! memory.data = u;
 //! memory.size = sizeof u;
-//! memory.offset = sizeof u[0] + sizeof u[0][0];
-//! memory.strides = strides;
+//! memory.sizes = sizes;
+//! memory.starts = starts;
 //! memory.type = OZARR_FLOAT64;
 //! if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
+//!
+//! // All of u, with the halo, from a field that is periodic along y and x.
+//! int64_t outside[] = {0, -1, -1};
+//! bool periodic[] = {false, true, true};
+//! region.start = outside;
+//! region.shape = sizes;
+//! region.periodic = periodic;
+//! memory.starts = NULL;
+//! if (ozarr_array_read_ex(t, &region, &memory)) goto fail;
 //! ```
 //!
 //! Every type of number becomes every other, except complex ones real ones. A value that does not fit is
@@ -33,12 +41,14 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{numbers, text};
 use super::structs::{growing, read_struct};
+use super::subarray::subarray;
 use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
-use crate::limits::{Strides, c_strides, f_strides};
-use crate::node::Array;
+use crate::limits::{Dims, Strides, c_strides, f_strides};
+use crate::node::requests::{self, Part};
+use crate::node::{Array, periodic};
 use std::ffi::{c_char, c_void};
 
 /// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. Set it to
@@ -55,6 +65,11 @@ pub struct ozarr_region {
     /// The distance between selected elements along each dimension: not 0, negative for backwards. NULL
     /// is 1 in every dimension.
     pub step: *const i64,
+    /// True for each dimension that is periodic: a region that begins before its first element or goes on
+    /// behind its last one continues at the other end, so that one call reads a block with its ghost cells.
+    /// NULL: none is. Only for `ozarr_array_read_ex`, `_write_ex`, `_iread_ex` and `_iwrite_ex`; others
+    /// refuse it. A write that would reach an element twice is `OZARR_ERR_BOUNDS`.
+    pub periodic: *const bool,
 }
 growing!(ozarr_region: 32);
 
@@ -90,6 +105,13 @@ pub struct ozarr_memory {
     /// and `dtype` are then the field's. In a field that has a shape they are those of each value, and
     /// the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
     pub field: *const c_char,
+    /// Where the region is a part of a larger contiguous array in memory (in `order`): the shape of that
+    /// array, as `MPI_Type_create_subarray` has it, one number for each dimension of the stored array.
+    /// `strides` must be NULL then. NULL: the region is no such part.
+    pub sizes: *const i64,
+    /// With `sizes`: the index (from 0) in the array in memory at which the region begins, one number for each
+    /// dimension; NULL is 0 in all. A region that leaves that array is `OZARR_ERR_BOUNDS`.
+    pub starts: *const i64,
 }
 growing!(ozarr_memory: 72, reserved);
 
@@ -105,6 +127,11 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
 ) -> ozarr_status {
     entry!("ozarr_array_read_ex", {
         let array = ozarr_array::get(array, "array")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        if let Some(parts) = unsafe { periodic_parts(&array, region, memory, false) }? {
+            // SAFETY: the memory is as the struct says, by the function's contract; its layout was checked as a whole.
+            return unsafe { requests::read_many(parts) };
+        }
         // SAFETY: structs that begin with their size, by the function's contract.
         let (selection, memory) = unsafe { both(&array, region, memory) }?;
         // SAFETY: the memory is as the struct says, by the function's contract.
@@ -124,6 +151,11 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
 ) -> ozarr_status {
     entry!("ozarr_array_write_ex", {
         let array = ozarr_array::get(array, "array")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        if let Some(parts) = unsafe { periodic_parts(&array, region, memory, true) }? {
+            // SAFETY: the memory is as the struct says, by the function's contract.
+            return unsafe { requests::write_many(parts) };
+        }
         // SAFETY: structs that begin with their size, by the function's contract.
         let (selection, memory) = unsafe { both(&array, region, memory) }?;
         // SAFETY: the memory is as the struct says, by the function's contract.
@@ -150,6 +182,10 @@ pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) ->
     }
     // SAFETY: the caller's promise.
     let region = unsafe { read_struct(region, "region") }?;
+    // SAFETY: the caller's promise.
+    if unsafe { periodic_of(&region, length.len()) }.is_some_and(|p| p.contains(&true)) {
+        bail!(Argument, "`region->periodic` is given, expected NULL in this function");
+    }
     // SAFETY: the caller's promise.
     let (start, shape) =
         unsafe { (numbers(region.start, length.len(), "region->start")?, numbers(region.shape, length.len(), "region->shape")?) };
@@ -205,11 +241,54 @@ pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozar
     if memory.data.is_null() && memory.size > 0 {
         bail!(Null, "`memory->data` is NULL and `memory->size` is {}", memory.size);
     }
-    let strides = match (memory.strides.is_null(), order_f) {
+    let packed = |shape: &[u64]| if order_f { f_strides(shape, data_type.size()) } else { c_strides(shape, data_type.size()) };
+    let (strides, part) = match (memory.sizes.is_null(), memory.strides.is_null()) {
+        (false, false) => bail!(Argument, "`memory->sizes` and `memory->strides` are both given, expected one of them"),
         // SAFETY: the caller's promise.
-        (false, _) => Strides::from_slice(unsafe { numbers(memory.strides, shape.len(), "memory->strides") }?),
-        (true, false) => c_strides(shape, data_type.size()),
-        (true, true) => f_strides(shape, data_type.size()),
+        (false, true) => unsafe { subarray(memory.sizes, memory.starts, shape, packed) }?,
+        _ if !memory.starts.is_null() => bail!(Argument, "`memory->starts` is given and `memory->sizes` is NULL, expected both"),
+        (true, true) => (packed(shape), 0),
+        // SAFETY: the caller's promise.
+        (true, false) => (Strides::from_slice(unsafe { numbers(memory.strides, shape.len(), "memory->strides") }?), 0),
     };
-    Ok(Memory { data: memory.data.cast(), size: memory.size, offset: memory.offset, strides, data_type, overflow, arena: None })
+    let Some(offset) = memory.offset.checked_add(part) else {
+        bail!(Bounds, "`memory->offset` is {}, beyond what memory can hold", memory.offset)
+    };
+    Ok(Memory { data: memory.data.cast(), size: memory.size, offset, strides, data_type, overflow, arena: None })
+}
+
+/// The parts of a region that goes around the ends of periodic dimensions; `None` where none is periodic.
+///
+/// # Safety
+/// As for [`both`].
+pub(super) unsafe fn periodic_parts<'a>(
+    array: &'a Array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    writing: bool,
+) -> Result<Option<Vec<Part<'a>>>> {
+    // SAFETY: NULL or a struct that begins with its size, by the caller's promise.
+    let Some(region) = (if region.is_null() { None } else { Some(unsafe { read_struct(region, "region") }?) }) else { return Ok(None) };
+    let rank = array.rank();
+    // SAFETY: lists with a number for each dimension, by the caller's promise.
+    let Some(periodic) = (unsafe { periodic_of(&region, rank) }).filter(|p| p.contains(&true)) else { return Ok(None) };
+    // SAFETY: as above.
+    let (start, shape) = unsafe { (numbers(region.start, rank, "region->start")?, numbers(region.shape, rank, "region->shape")?) };
+    let ones = vec![1; rank];
+    // SAFETY: as above.
+    let step = if region.step.is_null() { &ones } else { unsafe { numbers(region.step, rank, "region->step") }? };
+    // A negative number is refused with the other faults of the region.
+    let counts: Dims = shape.iter().map(|&n| n.max(0) as u64).collect();
+    // SAFETY: the caller's promise.
+    let memory = unsafe { memory_of(array, &counts, memory) }?;
+    periodic::parts(array, [start, shape, step], periodic, &memory, writing).map(Some)
+}
+
+/// Which dimensions are periodic; `None` where the list is NULL.
+///
+/// # Safety
+/// `region.periodic` is NULL or has a value for each of `rank` dimensions.
+unsafe fn periodic_of(region: &ozarr_region, rank: usize) -> Option<&[bool]> {
+    // SAFETY: the caller's promise.
+    (!region.periodic.is_null()).then(|| unsafe { std::slice::from_raw_parts(region.periodic, rank) })
 }

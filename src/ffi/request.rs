@@ -43,15 +43,14 @@ use super::array::{box_of, contiguous};
 use super::entry;
 use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
 use super::handle::{Handle, handle_type};
-use super::region::both;
-use super::region::{ozarr_memory, ozarr_region};
+use super::region::{both, ozarr_memory, ozarr_region, periodic_parts};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{item_count, not_null, put};
 use super::structs::{Output, growing, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type};
 use super::user_store::as_flagged;
 use crate::error::{Error, Result, bail};
-use crate::node::{OnDone, Pending, Progress, RequestOptions, wait_any};
+use crate::node::{OnDone, Pending, Progress, RequestOptions, requests, wait_any};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -254,8 +253,14 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
     entry!("ozarr_array_iread_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
+        let (parts, launch) = unsafe { (periodic_parts(&array, region, memory, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
+        if let Some(parts) = parts {
+            // SAFETY: the memory is as the struct says until the request is done; `out` has room for a handle.
+            return unsafe { put(Flight::insert(requests::start_read_many(parts, launch)?)?, out, "out") };
+        }
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let (selection, memory) = unsafe { both(&array, region, memory) }?;
         // SAFETY: the memory is as the struct says until the request is done; `out` has room for a handle.
         unsafe { put(Flight::insert(array.start_read(&selection, &memory, launch)?)?, out, "out") }
     })
@@ -274,7 +279,13 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     entry!("ozarr_array_iwrite_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
+        let (parts, launch) = unsafe { (periodic_parts(&array, region, memory, true)?, launch_of(options)?) };
+        if let Some(parts) = parts {
+            // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.
+            return unsafe { put(Flight::insert(requests::start_write_many(parts, launch)?)?, out, "out") };
+        }
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let (selection, memory) = unsafe { both(&array, region, memory) }?;
         // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.
         unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
     })

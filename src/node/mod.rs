@@ -32,6 +32,7 @@ mod kinds;
 mod lookup;
 mod migrate;
 pub mod path;
+pub mod periodic;
 mod rechunk;
 mod rename;
 pub mod requests;

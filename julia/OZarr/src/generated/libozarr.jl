@@ -187,9 +187,10 @@ struct ozarr_region
     start::Ptr{Int64}
     shape::Ptr{Int64}
     step::Ptr{Int64}
+    periodic::Ptr{Bool}
 end
-@inline ozarr_region(; struct_size = sizeof(ozarr_region), start = C_NULL, shape = C_NULL, step = C_NULL) =
-    ozarr_region(struct_size, start, shape, step)
+@inline ozarr_region(; struct_size = sizeof(ozarr_region), start = C_NULL, shape = C_NULL, step = C_NULL, periodic = C_NULL) =
+    ozarr_region(struct_size, start, shape, step, periodic)
 
 struct ozarr_memory
     struct_size::Csize_t
@@ -203,9 +204,11 @@ struct ozarr_memory
     reserved::Int32
     dtype::Ptr{Cvoid}
     field::Cstring
+    sizes::Ptr{Int64}
+    starts::Ptr{Int64}
 end
-@inline ozarr_memory(; struct_size = sizeof(ozarr_memory), data = C_NULL, size = 0, offset = 0, strides = C_NULL, order = 0, type_ = 0, overflow = 0, reserved = 0, dtype = C_NULL, field = Cstring(C_NULL)) =
-    ozarr_memory(struct_size, data, size, offset, strides, order, type_, overflow, reserved, dtype, field)
+@inline ozarr_memory(; struct_size = sizeof(ozarr_memory), data = C_NULL, size = 0, offset = 0, strides = C_NULL, order = 0, type_ = 0, overflow = 0, reserved = 0, dtype = C_NULL, field = Cstring(C_NULL), sizes = C_NULL, starts = C_NULL) =
+    ozarr_memory(struct_size, data, size, offset, strides, order, type_, overflow, reserved, dtype, field, sizes, starts)
 
 struct ozarr_layout
     struct_size::Csize_t
