@@ -71,7 +71,7 @@ pub struct ozarr_region {
     /// refuse it. A write that would reach an element twice is `OZARR_ERR_BOUNDS`.
     pub periodic: *const bool,
 }
-growing!(ozarr_region: 32);
+growing!(ozarr_region: 40);
 
 /// Memory of the caller. No byte outside of `data` to `data + size` is touched. Set it to
 /// `OZARR_MEMORY_INIT` first.
@@ -113,7 +113,7 @@ pub struct ozarr_memory {
     /// dimension; NULL is 0 in all. A region that leaves that array is `OZARR_ERR_BOUNDS`.
     pub starts: *const i64,
 }
-growing!(ozarr_memory: 72, reserved);
+growing!(ozarr_memory: 88, reserved);
 
 /// Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
 /// ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is

@@ -6,7 +6,8 @@ import numpy as np
 
 class Memory(C.Structure):
     _fields_ = [("struct_size", C.c_size_t), ("data", C.c_void_p), ("size", C.c_size_t), ("offset", C.c_size_t), ("strides", C.c_void_p),
-                ("order", C.c_int32), ("type", C.c_int32), ("overflow", C.c_int32), ("reserved", C.c_int32), ("dtype", C.c_void_p), ("field", C.c_void_p)]
+                ("order", C.c_int32), ("type", C.c_int32), ("overflow", C.c_int32), ("reserved", C.c_int32), ("dtype", C.c_void_p),
+                ("field", C.c_void_p), ("sizes", C.c_void_p), ("starts", C.c_void_p)]
 
 
 class Dataset:

@@ -176,7 +176,7 @@ def out_case(oz, where, rng, d, fmt, codec):
     native, h = np.ascontiguousarray(v.astype(d.newbyteorder("="))), oz.dtype(d)
     part = np.ascontiguousarray(native[:6])
     keep = [(i64 * 2)(0, 0), (i64 * 2)(6, 5)]
-    region = (C.c_size_t * 4)(32, C.addressof(keep[0]), C.addressof(keep[1]), 0)
+    region = (C.c_size_t * 5)(40, C.addressof(keep[0]), C.addressof(keep[1]), 0, 0)
     oz("array_write_ex", a, C.byref(region), oz.memory(part, h))
     oz.lib.ozarr_dtype_free(h)
     oz("array_close", a)

@@ -16,13 +16,13 @@ i64 = C.c_int64
 
 
 class Region(C.Structure):
-    _fields_ = [("struct_size", C.c_size_t), ("start", C.POINTER(i64)), ("shape", C.POINTER(i64)), ("step", C.POINTER(i64))]
+    _fields_ = [("struct_size", C.c_size_t), ("start", C.POINTER(i64)), ("shape", C.POINTER(i64)), ("step", C.POINTER(i64)), ("periodic", C.c_void_p)]
 
 
 class Memory(C.Structure):
     _fields_ = [("struct_size", C.c_size_t), ("data", C.c_void_p), ("size", C.c_size_t), ("offset", C.c_size_t),
                 ("strides", C.POINTER(i64)), ("order", C.c_int32), ("type", C.c_int32), ("overflow", C.c_int32), ("reserved", C.c_int32),
-                ("dtype", C.c_void_p), ("field", C.c_void_p)]
+                ("dtype", C.c_void_p), ("field", C.c_void_p), ("sizes", C.c_void_p), ("starts", C.c_void_p)]
 
 
 def dims(values):
