@@ -97,8 +97,11 @@ def main():
         url = f"file://{store}#mode={'nczarr' if keys == 'on' else 'zarr'},file"
         text = subprocess.run(["ncdump", url], check=True, capture_output=True, text=True).stdout
         lines = {" ".join(line.split()) for line in text.splitlines()}
-        expected = ["x = 0, 10, 20, 30 ;", "s = 7 ;", "float t(time, x) ;", "double x(x) ;", "int s(_scalar_) ;", 't:units = "K" ;',
-                    "t:levels = 1b, 2b, 3b ;", ':title = "from C" ;', "short w(x, y) ;", "group: g {", "y = 2 ;", "x = 4 ;",
+        # netCDF-C 4.9.3 knows scalars by their keys, and makes attributes of whole numbers int where 4.9.0 makes them byte.
+        newer = "t:levels = 1, 2, 3 ;" in lines
+        scalar = "int s ;" if newer and keys == "on" else "int s(_scalar_) ;"
+        expected = ["x = 0, 10, 20, 30 ;", "s = 7 ;", "float t(time, x) ;", "double x(x) ;", scalar, 't:units = "K" ;',
+                    "t:levels = 1, 2, 3 ;" if newer else "t:levels = 1b, 2b, 3b ;", ':title = "from C" ;', "short w(x, y) ;", "group: g {", "y = 2 ;", "x = 4 ;",
                     "0, 0.5, 1, 1.5,", "4, 4.5, 5, 5.5 ;", "u = 9, 8, 7, 6, 5, 4 ;", "7, 8 ;"]
         equal("lines that ncdump does not print", [line for line in expected if line not in lines], [])
 
