@@ -132,6 +132,13 @@ impl Context {
         }
     }
 
+    /// Writes a message to the log, if there is one that wants more than warnings. No lock may be held: the host's code runs.
+    pub(super) fn inform(&self, text: &str) {
+        if let Some(log) = self.settings.log.as_ref().filter(|log| Level::Info <= log.level) {
+            (log.call)(Level::Info, text);
+        }
+    }
+
     /// Reports the deviations of the document at `key`; in strict mode fails with `Metadata`. No lock may be held: the host's code runs.
     pub(super) fn report(&self, key: &str, findings: &[Finding]) -> Result<()> {
         if let (true, Some(finding)) = (self.settings.strict, findings.iter().find(|finding| finding.severity == Severity::Deviation)) {

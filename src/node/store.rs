@@ -53,6 +53,8 @@ struct StoreInner {
     stats: Arc<Counters>,
     /// The log was told that the file system has no locks.
     told_of_locks: AtomicBool,
+    /// How many files of killed writers the log was told of.
+    told_of_swept: AtomicU64,
 }
 
 /// Where a checkpoint will be.
@@ -138,6 +140,7 @@ impl Store {
             v2_changed,
             stats,
             told_of_locks: AtomicBool::new(false),
+            told_of_swept: AtomicU64::new(0),
         };
         Store(Arc::new(inner))
     }
@@ -242,8 +245,19 @@ impl Store {
             return Ok(());
         }
         let flushed = self.0.shared.flush();
-        self.warn_of_refused_lock(self.0.shared.capabilities().lock_refused);
+        let can = self.0.shared.capabilities();
+        self.warn_of_refused_lock(can.lock_refused);
+        self.tell_of_swept(can.swept);
         flushed
+    }
+
+    /// Tells the log of files of killed writers that were removed. No lock may be held.
+    fn tell_of_swept(&self, swept: u64) {
+        let told = self.0.told_of_swept.fetch_max(swept, Ordering::Relaxed);
+        if swept > told {
+            let (place, count) = (self.0.shared.describe(), swept - told);
+            self.0.context.inform(&format!("file.swept: {place}: removed {count} temporary files of writers that were killed"));
+        }
     }
 
     /// Tells the log once that the file system refused a lock with which other processes are kept out. No lock may be held.

@@ -42,6 +42,8 @@ pub struct Capabilities {
     pub retries: u64,
     /// The system's error number with which a lock between processes was refused that the store went on without (`"file.lock"` is `try`), or 0.
     pub lock_refused: i32,
+    /// How many temporary files of killed writers were removed, since the store was opened.
+    pub swept: u64,
 }
 
 impl Capabilities {
@@ -56,6 +58,7 @@ impl Capabilities {
             tuning: Tuning::USUAL,
             retries: 0,
             lock_refused: 0,
+            swept: 0,
         }
     }
 }

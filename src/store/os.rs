@@ -412,6 +412,11 @@ impl EntryKind {
 
 /// All names of an open folder but `.` and `..`, each NUL-terminated, in the file system's order.
 pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
+    some_entries(fd, usize::MAX)
+}
+
+/// The names of an open folder, as [`entries`] gives them, until there are `enough`.
+pub fn some_entries(fd: BorrowedFd<'_>, enough: usize) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
     const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
     let mut buf = vec![0u64; 4096];
     let room = buf.len() * 8;
@@ -419,7 +424,7 @@ pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
     loop {
         // SAFETY: `buf` is writable for `room` bytes.
         let n = retry(Call::List, || unsafe { libc::syscall(libc::SYS_getdents64, fd.as_raw_fd(), buf.as_mut_ptr(), room) })?;
-        if n == 0 {
+        if n == 0 || found.len() >= enough {
             return Ok(found);
         }
         // SAFETY: the call filled `n` bytes of the buffer; u64 has no padding.
@@ -478,6 +483,14 @@ pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
 /// Gives all locks of an open file back.
 pub fn unlock_all(fd: BorrowedFd<'_>) -> Os<()> {
     lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK, (0, 0))
+}
+
+/// Says whether there is a process of that number, whoever's it is.
+pub fn has_process(number: u32) -> bool {
+    let Ok(number) = i32::try_from(number) else { return false };
+    // SAFETY: no signal is sent, and no memory is involved.
+    let sent = unsafe { libc::kill(number, 0) };
+    sent == 0 || Errno::last() != Errno(libc::ESRCH)
 }
 
 /// Keeps all signals away from the calling thread, which is one of the library's own.

@@ -5,7 +5,7 @@
 //!
 //! **Writing** never changes a file in place: temporary name in the same folder → write → (sync) → close, checked →
 //! rename. Whatever fails, the old value stays and the temporary file goes. A kill leaves at most a temporary file,
-//! which listings hide.
+//! which listings hide, and which the next store that puts a value into that folder removes.
 //!
 //! **Locks** between processes are open-file-description locks on one byte for each key of a hidden file
 //! `.ozarr.lock`; readers never lock.
@@ -13,8 +13,10 @@
 mod durable;
 mod listing;
 mod lock;
+mod owner;
 pub(crate) mod path;
 pub(crate) mod staged_file;
+mod sweep;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,7 @@ use self::listing::{empty_folder, list_folder, remove_folder, visible};
 use self::lock::{LOCK_SPACE, Locks};
 use self::path::{KeyPath, Made, c_path, check_name, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
+use self::sweep::Sweeper;
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, SyncMode};
@@ -48,6 +51,7 @@ pub struct LocalStore {
     /// Set once the file system has refused `RENAME_NOREPLACE`.
     no_rename_new: AtomicBool,
     temp_names: TempNames,
+    sweeper: Sweeper,
     /// Held by conditional puts between looking and renaming.
     matching: ForkReset<Mutex<()>>,
 }
@@ -69,6 +73,7 @@ impl LocalStore {
             locks: Locks::new(options.lock),
             no_rename_new: AtomicBool::new(false),
             temp_names: TempNames::new(),
+            sweeper: Sweeper::new(),
             matching: ForkReset::new(Mutex::default),
         })
     }
@@ -123,6 +128,8 @@ impl LocalStore {
     /// Makes a written temporary file the value of `key`.
     fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
         let root = temp.root;
+        let folder = folder_of(key);
+        self.sweeper.note(folder, made.contains(&folder.len()));
         let id = match self.durability.mode {
             SyncMode::Batch => file_id(&os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?),
             _ => FileId::default(),
@@ -208,6 +215,7 @@ impl LocalStore {
 impl Drop for LocalStore {
     fn drop(&mut self) {
         if let Some(root) = self.root_fd.get() {
+            self.sweeper.sweep(root);
             self.locks.remove_kept(root);
         }
     }
@@ -215,7 +223,11 @@ impl Drop for LocalStore {
 
 impl Store for LocalStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { lock_refused: self.locks.refused(), ..Capabilities::local(self.writable, self.writable) }
+        Capabilities {
+            lock_refused: self.locks.refused(),
+            swept: self.sweeper.removed(),
+            ..Capabilities::local(self.writable, self.writable)
+        }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -301,7 +313,11 @@ impl Store for LocalStore {
     }
 
     fn flush(&self) -> Result<()> {
-        self.durability.flush(self.root()?)
+        let root = self.root()?;
+        if let Some(root) = root {
+            self.sweeper.sweep(root);
+        }
+        self.durability.flush(root)
     }
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {

@@ -1,5 +1,6 @@
 //! Temporary files beside the keys that they become the values of.
 
+use super::owner::here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Result, bail};
 use crate::store::os::{self, Errno};
@@ -15,23 +16,21 @@ pub(super) const TRIES: usize = 64;
 /// Names the temporary files of one store.
 pub(super) struct TempNames {
     next: AtomicU64,
-    /// The process that opened the store.
-    process: u32,
 }
 
 impl TempNames {
     pub(super) fn new() -> TempNames {
-        TempNames { next: AtomicU64::new(0), process: std::process::id() }
+        TempNames { next: AtomicU64::new(0) }
     }
 
-    /// Gives a name that no other file has: process (as it was when the store was opened), count and 64 random bits (for forks of it and
-    /// processes on other machines).
+    /// Gives a name that no other file has: process (so that others can tell when it is gone), count and 64 random bits (for processes that
+    /// cannot be told apart).
     fn next(&self, folder: &str) -> KeyPath {
         let mut path = KeyPath::join(folder, TEMP_PREFIX);
         let count = self.next.fetch_add(1, Ordering::Relaxed);
         let random = RandomState::new().hash_one(count);
         // Writing to a KeyPath does not fail.
-        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", self.process);
+        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", here());
         path
     }
 

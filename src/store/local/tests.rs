@@ -338,6 +338,54 @@ fn hidden_files_are_not_listed() {
 }
 
 #[test]
+fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+    put(&folder.store(SyncMode::None), "other/k", b"1").unwrap();
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let here = owner::here().to_string();
+    let [place, process, start] = here.split('-').collect::<Vec<_>>().try_into().unwrap();
+    let start: u64 = start.parse().unwrap();
+    assert!(place != "0" && start != 0, "{here}: this machine tells who is who");
+    let name = |place: &str, process: &str, start: u64, tail: &str| format!(".ozarr-{place}-{process}-{start}-{tail}.tmp");
+    let gone = [
+        name(place, &ended.id().to_string(), start, "0-a1"),
+        // The number was given to another process since.
+        name(place, process, start + 1, "0-a2"),
+    ];
+    let kept = [
+        name(place, process, start, "0-a3"),
+        name(place, process, 0, "0-a4"),
+        name("77", &ended.id().to_string(), start, "0-a5"),
+        name("0", &ended.id().to_string(), start, "0-a6"),
+        name("x", &ended.id().to_string(), start, "0-a7"),
+        ".ozarr-.tmp".to_string(),
+        "notes.tmp".to_string(),
+    ];
+    let leave = |below: &str| gone.iter().chain(&kept).for_each(|name| std::fs::write(folder.file(below).join(name), b"part").unwrap());
+    leave("d");
+    leave("other");
+    std::fs::create_dir(folder.file("d").join(name(place, process, start + 2, "0-a8"))).unwrap();
+    let store = folder.store(SyncMode::Batch);
+    put(&store, "d/k", b"2").unwrap();
+    put(&store, "new/k", b"2").unwrap();
+    store.flush().unwrap();
+    assert_eq!(store.capabilities().swept, 2);
+    let names = folder.names("d");
+    assert!(gone.iter().all(|name| !names.contains(name)) && kept.iter().all(|name| names.contains(name)), "{names:?}");
+    assert_eq!(names.len(), kept.len() + 2, "a folder is no file of a writer: {names:?}");
+    assert_eq!(folder.names("other").len(), gone.len() + kept.len() + 1, "nothing was put there");
+    // A folder is looked into once by each store, when it is flushed or closed.
+    leave("d");
+    assert_eq!(fault::count(Call::List, || put(&store, "d/k", b"3").and_then(|()| store.flush()).unwrap()), 0);
+    let store = folder.store(SyncMode::Each);
+    put(&store, "d/l", b"3").unwrap();
+    drop(store);
+    assert_eq!(folder.names("d").len(), kept.len() + 3);
+}
+
+#[test]
 fn links_are_followed_to_read_and_list_but_not_to_erase() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);

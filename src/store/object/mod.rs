@@ -135,6 +135,7 @@ impl Store for RemoteStore {
             any_thread: true,
             tuning: Tuning { requests: options.requests, bytes: options.bytes, gap: options.gap.unwrap_or(Tuning::USUAL.gap) },
             lock_refused: 0,
+            swept: 0,
             retries: live.as_ref().map_or(0, |live| live.retries.load(std::sync::atomic::Ordering::Relaxed)),
         }
     }

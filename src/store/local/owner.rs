@@ -1,0 +1,74 @@
+//! Which process a temporary file belongs to, as its name says, and whether that process is gone for certain.
+
+use crate::fork::{ForkReset, Lazy};
+use crate::store::os;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A process of a machine that has not been started anew since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The run of the machine and the process's view of it, in which `process` and `start` count; 0 where that cannot be told.
+    place: u64,
+    process: u32,
+    /// When it started, in ticks of the machine, because numbers of processes come again; 0 where that cannot be told.
+    start: u64,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}-{}-{}", self.place, self.process, self.start)
+    }
+}
+
+impl Owner {
+    fn new(process: u32) -> Owner {
+        Owner { place: place(), process, start: start_of(process).unwrap_or(0) }
+    }
+
+    /// Reads the owner from the beginning of `text`, as `Display` writes it.
+    pub(super) fn parse(text: &str) -> Option<Owner> {
+        let mut parts = text.split('-');
+        let place = u64::from_str_radix(parts.next()?, 16).ok()?;
+        Some(Owner { place, process: parts.next()?.parse().ok()?, start: parts.next()?.parse().ok()? })
+    }
+
+    /// Says whether this process is gone, as `here` can tell for certain: nothing is known of processes on other machines, in other
+    /// containers, and before the machine was started.
+    pub(super) fn is_gone(&self, here: Owner) -> bool {
+        if self.place != here.place || here.place == 0 || self.process == 0 {
+            return false;
+        }
+        // Other users' processes may be hidden below /proc, but not from this call.
+        if !os::has_process(self.process) {
+            return true;
+        }
+        self.start != 0 && start_of(self.process).is_some_and(|start| start != self.start)
+    }
+}
+
+/// Gives this process, which is looked at once after each fork.
+pub(super) fn here() -> Owner {
+    static HERE: Lazy<ForkReset<OnceLock<Owner>>> = Lazy::new(|| ForkReset::new(OnceLock::new));
+    let process = std::process::id();
+    let known = *HERE.get().get().get_or_init(|| Owner::new(process));
+    // A child that was made without `fork`'s handlers has another number.
+    if known.process == process { known } else { Owner::new(process) }
+}
+
+/// A number for the run of the machine and the name spaces in which this process sees others; 0 where one of them cannot be told.
+fn place() -> u64 {
+    let Ok(boot) = std::fs::read("/proc/sys/kernel/random/boot_id") else { return 0 };
+    let Ok(processes) = std::fs::read_link("/proc/self/ns/pid") else { return 0 };
+    // Kernels without name spaces of time have one time.
+    let time = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+    os::hash(format!("{} {} {}", String::from_utf8_lossy(&boot).trim(), processes.display(), time.display()).as_bytes())
+}
+
+/// When a process started, in ticks since the machine did; `None` if that cannot be seen.
+fn start_of(process: u32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    // The second field is the name in parentheses, which may hold anything; this is the twenty-second.
+    let end = text.iter().rposition(|&b| b == b')')?;
+    std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace().nth(19)?.parse().ok()
+}

@@ -1,0 +1,81 @@
+//! Removes temporary files whose writers were killed, from the folders in which a store has put values.
+//!
+//! Only files of processes that are gone for certain go ([`super::owner`]); nobody can give them a name any more. A store looks once into
+//! each folder that was there before it, when it is flushed or closed.
+
+use super::owner::{Owner, here};
+use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX};
+use crate::fork::ForkReset;
+use crate::store::os::{self, EntryKind};
+use std::collections::{BTreeSet, HashSet};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The names that are looked at in one folder: more take longer than what might be found is worth.
+const MOST_NAMES: usize = 65_536;
+
+/// The folders of one store.
+pub(super) struct Sweeper {
+    /// A child of `fork` leaves those of its parent alone.
+    folders: ForkReset<Mutex<Folders>>,
+    removed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Folders {
+    /// To be looked into.
+    due: BTreeSet<String>,
+    /// Numbers of those that need no look any more.
+    done: HashSet<u64>,
+}
+
+impl Sweeper {
+    pub(super) fn new() -> Sweeper {
+        Sweeper { folders: ForkReset::new(Mutex::default), removed: AtomicU64::new(0) }
+    }
+
+    /// Gives the number of files that were removed so far.
+    pub(super) fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Folders> {
+        self.folders.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps in mind that a value was put into a folder; `is_new` says that the folder was made for it.
+    pub(super) fn note(&self, folder: &str, is_new: bool) {
+        let mut folders = self.lock();
+        if folders.done.insert(os::hash(folder.as_bytes())) && !is_new {
+            folders.due.insert(folder.to_string());
+        }
+    }
+
+    /// Looks into the folders that are due. What cannot be removed stays for the next store.
+    pub(super) fn sweep(&self, root: BorrowedFd<'_>) {
+        let due = std::mem::take(&mut self.lock().due);
+        if due.is_empty() {
+            return;
+        }
+        let here = here();
+        for folder in due {
+            let Ok(fd) = os::open(root, KeyPath::of_folder(&folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0) else { continue };
+            let Ok(names) = os::some_entries(fd.as_fd(), MOST_NAMES) else { continue };
+            let is_left = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Unknown);
+            for (name, _) in
+                names.iter().filter(|(name, kind)| is_left(*kind) && owner_of(name.to_bytes()).is_some_and(|o| o.is_gone(here)))
+            {
+                if os::unlink(fd.as_fd(), name).is_ok() {
+                    self.removed.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// The process that a temporary file's name names.
+fn owner_of(name: &[u8]) -> Option<Owner> {
+    let text = std::str::from_utf8(name).ok()?;
+    Owner::parse(text.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX)?)
+}
