@@ -1362,8 +1362,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_new_ex(ozarr_type type, int32_t rank, cons
  * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
  * a unit, structs. `ozarr_array_copy_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
  * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
- * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
- * between stays as it is:
+ * the struct may have fewer fields than the array's, at other offsets and of other types. The
+ * bytes between them stay as they are:
  *
  *     struct particle { double x, v[3]; int32_t id; };
  *     int64_t three[] = {3};
@@ -1761,8 +1761,8 @@ OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char 
 
 /**
  * Ends the step: `value` is that of the coordinate, unless the coordinate was given by
- * `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
- * the fill value. Publishes when it is time.
+ * `ozarr_series_put` (as integers above 2^53 are) or the series has no coordinate. Variables that were
+ * left out have the fill value. Publishes when it is time.
  *
  * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
  * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
@@ -1853,7 +1853,7 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
 
 /**
  * Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
- * its name. `OZARR_ERR_NOT_FOUND` if there is none: a run then starts from the beginning.
+ * its name. `OZARR_ERR_NOT_FOUND` if no checkpoint was committed: a run then starts from the beginning.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_group **out);
 
@@ -2180,7 +2180,7 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
  *   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
  * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
- * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
+ * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without their part outside of
  *   the array; `"error"` is the default.
  * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
  * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the

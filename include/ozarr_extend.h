@@ -69,8 +69,8 @@ typedef struct ozarr_byte_range {
 } ozarr_byte_range;
 
 /**
- * Frees what belongs to `user`: called once, after the last use of a table. It returns nothing, for nobody is
- * left who could be told of a failure.
+ * Frees what belongs to `user`: called once, after the last use of a table. It returns nothing: no call is
+ * left that could report a failure.
  */
 typedef void (*ozarr_destroy_fn)(void *user);
 

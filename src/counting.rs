@@ -1,7 +1,7 @@
 //! How messages count: dimensions, indices and shapes in C's order from 0, or in Fortran's and Julia's reversed order from 1.
 //!
-//! Whoever makes a message does not know who reads it. It puts marks around these numbers ([`dimension`], [`index`], ...), which
-//! [`render`] writes out in the reader's order; a message that an error shows is in C's.
+//! The code that makes a message does not know in which language it is read. It puts marks around these numbers ([`dimension`],
+//! [`index`], ...), which [`render`] writes out in the reader's order; a message that an error shows is in C's.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -100,7 +100,7 @@ pub fn render(text: &str, counting: Counting) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What a mark stands for, without its OPEN and CLOSE.
+/// Writes out a mark, which is given without its OPEN and CLOSE.
 fn written(mark: &str, counting: Counting) -> String {
     let kind = mark.chars().next().unwrap_or_default();
     let mut numbers: Vec<i128> = mark.split_at(kind.len_utf8().min(mark.len())).1.split(',').filter_map(|n| n.parse().ok()).collect();

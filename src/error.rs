@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Argument = -101,
     /// A pointer argument is NULL that must not be.
     Null = -102,
-    /// A region, index or axis lies outside the array.
+    /// A region, index or axis is outside the array.
     Bounds = -103,
     /// A rank differs from the array's, or exceeds the limit.
     Rank = -104,
@@ -34,7 +34,7 @@ pub enum ErrorKind {
     InvalidHandle = -110,
     /// The store, or the handle, is open for reading only.
     ReadOnly = -201,
-    /// A node stands already where one should be created.
+    /// A node exists already where one should be created.
     Exists = -202,
     /// The call does not fit the handle's present state.
     State = -203,
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Forked = -206,
     /// There is no node, attribute or key of that name.
     NotFound = -301,
-    /// An array stands where a group is needed, or the reverse.
+    /// An array was found where a group is needed, or the reverse.
     NodeKind = -302,
     /// A metadata document is malformed or contradicts itself.
     Metadata = -303,

@@ -177,7 +177,7 @@ impl<T> Once<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The value, made by `make` if there is none yet.
+    /// Returns the value, made by `make` at the first call.
     pub fn get(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(known) = self.known() {
             return known;

@@ -129,7 +129,7 @@ fn fits_f64(t: DataType) -> bool {
     t.kind() == Kind::Float || t.size() <= 4
 }
 
-/// The same key: equal numbers, or NaN whatever its bits are.
+/// Whether two keys are one: equal numbers, or NaN whatever its bits are.
 fn same(a: Scalar, b: Scalar) -> bool {
     match (a, b) {
         (Scalar::F(x), Scalar::F(y)) => x == y || x.is_nan() && y.is_nan(),

@@ -74,7 +74,7 @@ pub trait Stage: Any + Send + Sync {
         true
     }
 
-    /// The same stage for buffers of elements of that shape (C order), where its bytes depend on it; called once, when the chain
+    /// Returns this stage for buffers of elements of `shape` (C order), if its bytes depend on the shape; called once, when the chain
     /// is bound.
     fn for_shape(&self, shape: &[u64]) -> Result<Option<StageRef>> {
         let _ = shape;

@@ -245,7 +245,7 @@ impl DataType {
         if let DataType::Registered(f) = self { f.memory() } else { self }
     }
 
-    /// The same type as memory holds it: every field of a struct in the order of this host.
+    /// Returns this type as memory holds it: every field of a struct in the order of this host.
     pub fn native(self) -> DataType {
         match self {
             DataType::Struct(s) => DataType::Struct(s.in_order(ByteOrder::NATIVE)),
@@ -283,7 +283,7 @@ impl DataType {
         }
     }
 
-    /// The same type without gaps between the fields of structs: how arrays store it.
+    /// Returns this type without gaps between the fields of structs: how arrays store it.
     pub fn packed(self) -> Result<DataType> {
         match self {
             DataType::Struct(s) => Ok(DataType::Struct(s.without_gaps()?)),

@@ -47,7 +47,7 @@ impl Fields {
         Ok(Fields { moves: joined(moves), block, partial })
     }
 
-    /// The same moves under that policy.
+    /// Returns these moves under the policy `overflow`.
     pub fn with_overflow(&self, overflow: Overflow) -> Fields {
         let moves = self.moves.iter().map(|m| Move { transfer: m.transfer.clone().with_overflow(overflow), ..*m });
         Fields { moves: moves.collect(), block: self.block, partial: self.partial }

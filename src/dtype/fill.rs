@@ -4,17 +4,15 @@
 //! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
-use super::narrow::odd;
-use super::number::range;
+use super::fill_number::{first, float, float_to_json, integer, integer_to_json};
 use super::registered::RegisteredType;
-use super::struct_fill::{fill_from_object, fill_from_only_field, fill_to_object, from_native, to_native};
-use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real};
-use crate::error::{Error, Result, err};
-use crate::json;
-use crate::json::{Value, brief};
+use super::run::Run;
+use super::transfer::Transfer;
+use super::{DataType, Element, ElementType, Kind, Struct};
+use crate::error::{Error, Result, bail, err};
+use crate::json::{self, Map, Value, brief};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use std::cmp::Ordering;
 
 /// The value of elements that were never written.
 #[derive(Clone, Debug, PartialEq)]
@@ -255,11 +253,6 @@ pub fn double_from_base64(text: &str) -> Option<f64> {
     STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok()).map(f64::from_le_bytes)
 }
 
-/// The first bytes of a slice that has them.
-fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
-}
-
 /// What was found, and what fits the type.
 #[cold]
 fn unfit(data_type: DataType, value: &Value) -> Error {
@@ -302,198 +295,90 @@ fn scalar(data_type: DataType, value: &Value) -> Result<Fill> {
         _ => return Err(unfit(data_type, value)),
     };
     let fill = if data_type.kind() == Kind::Float { float(data_type, text) } else { integer(data_type, text) };
-    fill.ok_or_else(|| unfit(data_type, value))
+    fill.map(|bytes| Fill::from_bytes(&bytes)).ok_or_else(|| unfit(data_type, value))
 }
 
-/// An integer (or a bool, 0 or 1) from its source text; `0.0` and `1e3` are integers too.
-fn integer(data_type: DataType, text: &str) -> Option<Fill> {
-    let n = match text.parse::<i128>() {
-        Ok(n) => n,
-        Err(_) => Decimal::parse(text)?.integer()?,
-    };
-    let (low, high) = match data_type.kind() {
-        Kind::Bool => (0, 1),
-        Kind::Int | Kind::UInt => range(data_type),
-        _ => return None,
-    };
-    (low..=high).contains(&n).then(|| Fill::from_bytes(&n.to_le_bytes()[..data_type.size()]))
-}
-
-/// A floating-point number from its source text or one of the words for special values.
-fn float(data_type: DataType, text: &str) -> Option<Fill> {
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return hex(data_type, digits);
+/// A value of all fields: an object with a member for each (those that are missing are 0), in native order.
+fn fill_from_object(s: &Struct, members: &Map) -> Result<Fill> {
+    let mut out = Element::from_elem(0, s.size());
+    if let Some(other) = members.keys().find(|k| s.field(k).is_none()) {
+        bail!(Metadata, "found a value of the field {other:?}, which the type does not have");
     }
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let special = if unsigned.eq_ignore_ascii_case("nan") {
-        // "NaN" is the positive quiet one, with or without a sign.
-        f64::from_bits(0x7ff8_0000_0000_0000)
-    } else if unsigned.eq_ignore_ascii_case("inf") || unsigned.eq_ignore_ascii_case("infinity") {
-        if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }
-    } else {
-        Decimal::parse(text)?;
-        return match (data_type, narrow_of(data_type)) {
-            // TensorStore writes the least number, of which all bits are zero, as 0.0.
-            (_, Some(Narrow::Float8E8M0Fnu)) if decimal_to_sided(text)? == 0.0 => Some(Fill::from_bytes(&[0])),
-            (_, Some(n)) => {
-                let (code, unfit) = n.of_f32(odd(decimal_to_sided(text)?));
-                // Beyond the largest number is infinity, where there is one.
-                (!unfit || n.has_infinity()).then(|| Fill::from_bytes(&code.to_le_bytes()[..n.size()]))
-            }
-            (DataType::Float32, _) => Some(Fill::from_bytes(&text.parse::<f32>().ok()?.to_ne_bytes())),
-            _ => Some(Fill::from_bytes(&text.parse::<f64>().ok()?.to_ne_bytes())),
-        };
-    };
-    match (data_type, narrow_of(data_type)) {
-        (_, Some(n)) => {
-            let code = if special.is_nan() { n.nan()? } else { n.of_f32(special as f32).0 };
-            (special.is_nan() || n.has_infinity()).then(|| Fill::from_bytes(&code.to_le_bytes()[..n.size()]))
+    for f in s.fields() {
+        let Some(value) = members.get(&f.name).filter(|_| !f.name.is_empty()) else { continue };
+        let place = out.get_mut(f.offset..f.offset + f.size()).unwrap_or_default();
+        put_values(f.element, &f.shape, value, place).map_err(|e| e.at_field(&f.name))?;
+    }
+    Ok(Fill::from_bytes(&out))
+}
+
+/// The value of a struct of one field without that field's name, as TensorStore writes it.
+fn fill_from_only_field(s: &Struct, value: &Value) -> Option<Fill> {
+    match s.fields() {
+        [field] if field.shape.is_empty() && field.element.data_type.kind() != Kind::Struct => {
+            let mut out = Element::from_elem(0, s.size());
+            put_values(ElementType::native(field.element.data_type), &[], value, &mut out).ok()?;
+            Some(Fill::from_bytes(&out))
         }
-        (DataType::Float32, _) if special.is_nan() => Some(Fill::from_bytes(&0x7fc0_0000u32.to_ne_bytes())),
-        (DataType::Float32, _) => Some(Fill::from_bytes(&(special as f32).to_ne_bytes())),
-        _ => Some(Fill::from_bytes(&special.to_ne_bytes())),
-    }
-}
-
-/// The format of a floating-point type narrower than binary32.
-fn narrow_of(data_type: DataType) -> Option<Narrow> {
-    match data_type {
-        DataType::Float16 => Some(Narrow::Float16),
-        DataType::Narrow(n) => Some(n),
         _ => None,
     }
 }
 
-/// The bits of a floating-point number, most significant digit first; missing digits are zeros in front.
-fn hex(data_type: DataType, digits: &str) -> Option<Fill> {
-    if digits.is_empty() || digits.len() > 2 * data_type.size() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    let bits = u64::from_str_radix(digits, 16).ok()?;
-    if data_type.bits() < 64 && bits >> data_type.bits() != 0 {
-        return None;
-    }
-    Some(Fill::from_bytes(&bits.to_le_bytes()[..data_type.size()]))
-}
-
-/// A decimal number as it is written: 0.`digits` · 10^`exponent`, without zeros at either end of the digits.
-#[derive(Debug, PartialEq)]
-struct Decimal {
-    negative: bool,
-    digits: Vec<u8>,
-    exponent: i64,
-}
-
-impl Decimal {
-    /// Reads `-1.5e+3`, also `1.` and `.5` and a leading `+`.
-    fn parse(text: &str) -> Option<Decimal> {
-        let negative = text.starts_with('-');
-        let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, Decimal::exponent(exponent)?),
-            None => (text, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let mut digits = [whole.as_bytes(), fraction.as_bytes()].concat();
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        let zeros = digits.iter().take_while(|&&d| d == b'0').count();
-        digits.drain(..zeros);
-        while digits.last() == Some(&b'0') {
-            digits.pop();
-        }
-        let exponent = exponent.saturating_add(whole.len() as i64).saturating_sub(zeros as i64);
-        Some(if digits.is_empty() { Decimal { negative, digits, exponent: 0 } } else { Decimal { negative, digits, exponent } })
-    }
-
-    fn exponent(text: &str) -> Option<i64> {
-        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return None;
-        }
-        // Beyond this no number of digits in a document brings it back.
-        let limit = i64::MAX / 4;
-        let value = digits.parse::<i64>().unwrap_or(limit).min(limit);
-        Some(if text.starts_with('-') { -value } else { value })
-    }
-
-    /// The number, if it is an integer of at most 38 digits.
-    fn integer(&self) -> Option<i128> {
-        let places = usize::try_from(self.exponent).ok().filter(|&p| p <= 38 && p >= self.digits.len())?;
-        let magnitude = (0..places).fold(0i128, |n, i| n * 10 + i128::from(self.digits.get(i).map_or(0, |d| d - b'0')));
-        Some(if self.negative { -magnitude } else { magnitude })
-    }
-
-    /// Compares the magnitudes.
-    fn compare(&self, other: &Decimal) -> Ordering {
-        match (self.digits.is_empty(), other.digits.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            // Without trailing zeros the shorter of two equal beginnings is the smaller number, as in the order of slices.
-            (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
-        }
-    }
-}
-
-/// A binary64 that a narrower format rounds as it rounds the number itself.
-fn decimal_to_sided(text: &str) -> Option<f64> {
-    let near: f64 = text.parse().ok()?;
-    // A tie of two numbers of a narrow format is a binary64. If `near` is one, the text may be beside it: step to that side, which decides the tie.
-    let exact = Decimal::parse(&format!("{near:.200}"));
-    let sided = match (Decimal::parse(text), exact) {
-        (Some(text), Some(exact)) if near != 0.0 => match text.compare(&exact) {
-            Ordering::Less if near > 0.0 => near.next_down(),
-            Ordering::Less => near.next_up(),
-            Ordering::Greater if near > 0.0 => near.next_up(),
-            Ordering::Greater => near.next_down(),
-            Ordering::Equal => near,
-        },
-        _ => near,
+/// The values of a field with a shape are lists in lists.
+fn put_values(element: ElementType, shape: &[u64], value: &Value, place: &mut [u8]) -> Result<()> {
+    let Some((&n, rest)) = shape.split_first() else {
+        let fill = Fill::from_json_v3(element.data_type.native(), value)?;
+        return from_native(element, &fill.element(element.data_type), place);
     };
-    Some(sided)
+    let Value::Array(items) = value else { bail!(Metadata, "found {}, expected a list of {n} values", brief(value)) };
+    if items.len() as u64 != n {
+        bail!(Metadata, "found {} values, expected {n}", items.len());
+    }
+    let step = place.len() / items.len().max(1);
+    for (i, (item, place)) in items.iter().zip(place.chunks_mut(step.max(1))).enumerate() {
+        put_values(element, rest, item, place).map_err(|e| e.at_field(format!("[{i}]")))?;
+    }
+    Ok(())
 }
 
-fn integer_to_json(data_type: DataType, bytes: &[u8]) -> Value {
-    match Real::load(data_type, bytes) {
-        Some(Real::Int(n)) => i64::try_from(n).map_or_else(|_| Value::from(n as u64), Value::from),
-        _ => Value::Null,
+/// The object for one native element.
+fn fill_to_object(s: &Struct, bytes: &[u8]) -> Value {
+    let mut members = Map::new();
+    for f in s.fields().iter().filter(|f| !f.name.is_empty()) {
+        let place = bytes.get(f.offset..f.offset + f.size()).unwrap_or_default();
+        members.insert(f.name.as_str().into(), values_of(f.element, &f.shape, place));
+    }
+    Value::Object(members)
+}
+
+fn values_of(element: ElementType, shape: &[u64], place: &[u8]) -> Value {
+    match shape.split_first() {
+        None => to_native(element, place).map_or(Value::Null, |native| Fill::from_bytes(&native).to_json_v3(element.data_type.native())),
+        Some((&n, rest)) => place.chunks((place.len() / n.max(1) as usize).max(1)).map(|part| values_of(element, rest, part)).collect(),
     }
 }
 
-fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
-    let (value, bits, quiet, text) = match (data_type, narrow_of(data_type)) {
-        (_, Some(n)) => {
-            let code = u16::from_ne_bytes(first(&bytes[..n.size()]));
-            let value = n.to_f32(code);
-            let text = if n == Narrow::Float16 { shortest_f16(value, code) } else { format!("{value:?}") };
-            (f64::from(value), u64::from(code), n.nan().map_or(0, u64::from), text)
-        }
-        (DataType::Float32, _) => {
-            let v = f32::from_ne_bytes(first(bytes));
-            (f64::from(v), u64::from(v.to_bits()), 0x7fc0_0000, format!("{v:?}"))
-        }
-        _ => {
-            let v = f64::from_ne_bytes(first(bytes));
-            (v, v.to_bits(), 0x7ff8_0000_0000_0000, format!("{v:?}"))
-        }
-    };
-    if value.is_nan() {
-        return if hex && bits != quiet { format!("0x{bits:0width$x}", width = 2 * data_type.size()).into() } else { "NaN".into() };
-    }
-    if value.is_infinite() {
-        return Value::String(if value > 0.0 { "Infinity" } else { "-Infinity" }.into());
-    }
-    json::parse_text(&text).unwrap_or(0.into())
+/// One element in the order of this host, from the order of `element`.
+fn to_native(element: ElementType, bytes: &[u8]) -> Result<Element> {
+    let native = ElementType::native(element.data_type.native());
+    let mut out = Element::from_elem(0, native.size());
+    turn(element, native, bytes, &mut out)?;
+    Ok(out)
 }
 
-/// The fewest digits that are read as the same binary16.
-fn shortest_f16(value: f32, code: u16) -> String {
-    let same = |text: &String| decimal_to_sided(text).map(|v| Narrow::Float16.of_f32(odd(v)).0) == Some(code);
-    let short = (0..5).map(|digits| format!("{value:.digits$e}")).find(same);
-    let number = short.and_then(|text| text.parse::<f64>().ok()).unwrap_or(value.into());
-    format!("{number:?}")
+/// One element of the order of `element`, from that of this host.
+fn from_native(element: ElementType, bytes: &[u8], out: &mut [u8]) -> Result<()> {
+    turn(ElementType::native(element.data_type.native()), element, bytes, out)
+}
+
+fn turn(from: ElementType, to: ElementType, bytes: &[u8], out: &mut [u8]) -> Result<()> {
+    if bytes.len() != from.size() || out.len() != to.size() {
+        bail!(Internal, "{} bytes of {} for {} of {}", bytes.len(), from.size(), out.len(), to.size());
+    }
+    let transfer = Transfer::new(from, to)?;
+    // SAFETY: one element on either side, of the sizes that were just checked.
+    let done = unsafe { transfer.run(Run::one(bytes.as_ptr(), out.as_mut_ptr())) };
+    done.map_err(|_| err!(Internal, "an element does not fit its own type"))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod data_type;
 mod element;
 mod fields;
 pub mod fill;
+mod fill_number;
 mod kernels;
 pub mod narrow;
 pub mod number;
@@ -22,7 +23,6 @@ pub mod resolve;
 pub mod run;
 mod source;
 pub mod stream;
-mod struct_fill;
 #[cfg(test)]
 mod tests_structs;
 mod text;

@@ -125,7 +125,7 @@ impl Narrow {
         self.format().max() as u16
     }
 
-    /// The bit of the sign, 0 where there is none.
+    /// The bit of the sign, 0 for a format without one.
     pub const fn sign(self) -> u16 {
         match self.format().special {
             Special::Scale => 0,
@@ -138,9 +138,9 @@ impl Narrow {
         self.format().decode(code as u32)
     }
 
-    /// The code of the nearest number, ties to even, and whether the value does not fit: a finite one beyond the largest, NaN or an
-    /// infinity where there is none, a zero or negative one of a format without. The code is then the infinity, or where there is none
-    /// NaN, or where there is none either the largest number (0 for NaN).
+    /// The code of the nearest number, ties to even, and whether the value does not fit: a finite one beyond the largest, or
+    /// NaN, an infinity, a zero or a negative one where the format has no such value. The code is then that of the infinity, in a format
+    /// without infinities that of NaN, in a format without both that of the largest number (0 for NaN).
     pub fn of_f32(self, value: f32) -> (u16, bool) {
         let (code, unfit) = self.format().encode(value);
         (code as u16, unfit)

@@ -114,7 +114,7 @@ impl Struct {
         })
     }
 
-    /// The same struct with every field in that order.
+    /// Returns this struct with every field in the byte order `order`.
     pub fn in_order(&'static self, order: ByteOrder) -> &'static Struct {
         let turn = |f: &Field| {
             let data_type = match f.element.data_type {
@@ -128,7 +128,7 @@ impl Struct {
         if fields == self.fields { self } else { keep(Struct { fields, size: self.size }) }
     }
 
-    /// The same fields in their order, one directly after the other, in nested structs too.
+    /// Returns a struct of these fields in their order, one directly after the other, in nested structs too.
     pub fn without_gaps(&'static self) -> Result<&'static Struct> {
         let pack = |f: &Field| {
             let data_type = f.element.data_type.packed()?;

@@ -44,13 +44,13 @@ pub struct Transfer {
 
 #[derive(Clone, Debug)]
 enum Path {
-    /// The same bytes.
+    /// Copies the bytes.
     Copy,
-    /// The same type in the other order.
+    /// Reverses the bytes of each unit: one type in two byte orders.
     Swap,
-    /// The same type of fewer bits than its bytes have: the others are set anew.
+    /// Copies a type of fewer bits than its bytes have, and sets the other bits anew.
     ClearPadding,
-    /// Another type.
+    /// Converts the numbers of one type to another.
     Convert(Kernel),
     /// A struct to another, field by field.
     Fields(Arc<Fields>),

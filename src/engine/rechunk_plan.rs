@@ -245,7 +245,7 @@ mod tests {
         // shape, source, target, elements of memory, chunks of the source, most that may be decoded, most elements of a box
         #[allow(clippy::type_complexity)]
         let cases: &[(&[u64], &[u64], &[u64], u64, u64, u64)] = &[
-            // The same grid, and targets that hold whole chunks: once each, chunk by chunk.
+            // Equal grids, and targets that hold whole chunks: once each, chunk by chunk.
             (&[64, 64], &[8, 8], &[8, 8], 1 << 20, 64, 64),
             (&[64, 64], &[8, 8], &[16, 32], 1 << 20, 64, 512),
             // Targets inside of chunks: the chunk is the box.

@@ -290,8 +290,8 @@ impl WriteBack {
         Ok(if whole { Admission::Whole } else { Admission::Waits })
     }
 
-    /// Returns which elements of an array wait of a chunk, which is locked, and where they are, as far as they are inside the array; `None`
-    /// if there are none.
+    /// Returns which elements of a chunk, which is locked, wait to be stored, and where they are, as far as they are inside the array;
+    /// `None` if nothing of the chunk waits.
     pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let part = lock(&part);

@@ -373,7 +373,7 @@ pub(super) fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, dat
     dense(shape, data_type(raw_type, Some(array.data_type()))?, data, size, "data")
 }
 
-/// The same of numbers of that type, whatever the array has.
+/// A dense block of elements of `raw_type`, whatever the array's type is.
 pub(super) fn contiguous_of(shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize, argument: &str) -> Result<Memory> {
     dense(shape, data_type(raw_type, None)?, data, size, argument)
 }

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> oz
 }
 
 /// Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
-/// its name. `OZARR_ERR_NOT_FOUND` if there is none: a run then starts from the beginning.
+/// its name. `OZARR_ERR_NOT_FOUND` if no checkpoint was committed: a run then starts from the beginning.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {

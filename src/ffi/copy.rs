@@ -208,7 +208,7 @@ pub(super) fn tell(progress: ozarr_progress_fn, user: *mut c_void, done: u64, to
     of_callback(status, "the function `progress`", Some(before))
 }
 
-/// The format of a number from C; 0 is none.
+/// The format of a number from C; `None` for 0.
 fn format(raw: i32) -> Result<Option<Format>> {
     if raw == 0 { Ok(None) } else { format_of(raw).map(Some) }
 }

@@ -23,16 +23,14 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
-use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
+use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
-use super::strings::{at_least_0, lengths, not_null, optional_texts, position, put, put_text, rank, text};
+use super::strings::{at_least_0, names, optional, position, put, put_text, text};
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
-use crate::counting;
-use crate::dtype::{DataType, Element};
-use crate::error::{Result, bail, err};
+use crate::error::{Result, bail};
 use crate::metadata::Format;
-use crate::node::{Create, Dataset, Group, Mode, Spec, Store, Variable};
+use crate::node::{Create, Dataset, Group, Mode, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -270,7 +268,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
         // SAFETY: a text, and a struct that begins with its size, by the function's contract.
         let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable")?) };
         // SAFETY: its members are as they say, by the function's contract.
-        let variable = unsafe { variable_of(&variable) }?;
+        let variable = unsafe { variable.described() }?;
         // SAFETY: NULL or room for a handle.
         unsafe { define(&dataset, name, &variable, create(mode)?, out) }
     })
@@ -428,96 +426,6 @@ unsafe fn define(dataset: &Dataset, name: &str, variable: &Variable, how: Create
     let array = dataset.define_variable(name, variable, how)?;
     // SAFETY: the caller's promise.
     if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
-}
-
-/// # Safety The members are as the struct says.
-unsafe fn variable_of(v: &ozarr_variable) -> Result<Variable> {
-    let spec = if v.spec.is_null() { None } else { Some(super::spec::snapshot(v.spec)?) };
-    let stored = match (&spec, v.r#type) {
-        (Some(spec), 0) => spec.data_type(),
-        (_, raw) => data_type(raw, None)?,
-    };
-    // SAFETY: the caller's promise.
-    let dimensions = unsafe { names(v.rank, v.dimensions, "variable->dimensions") }?;
-    // SAFETY: the caller's promise.
-    let spec = unsafe { compressed(v, spec, stored, dimensions.len()) }?;
-    let mut variable = Variable { dimensions, spec, ..Variable::new(stored, &[]) };
-    if !v.chunks.is_null() {
-        // SAFETY: the caller's promise.
-        variable.chunks = Some(unsafe { lengths(v.chunks, variable.dimensions.len(), "variable->chunks", 1) }?.to_vec());
-    }
-    let members = [("units", v.units), ("calendar", v.calendar), ("long_name", v.long_name), ("standard_name", v.standard_name)];
-    for (name, value) in members {
-        // SAFETY: the caller's promise.
-        if let Some(value) = unsafe { optional(value, name) }? {
-            variable = variable.with(name, value);
-        }
-    }
-    // SAFETY: the caller's promise.
-    if let Some(json) = unsafe { optional(v.attributes, "variable->attributes") }? {
-        variable = variable.with_json(json)?;
-    }
-    if !v.missing.is_null() {
-        if stored.is_variable() {
-            bail!(Type, "elements of {} have no missing value", stored.name());
-        }
-        // SAFETY: one element of the type, by the caller's promise.
-        variable.missing = Some(Element::from_slice(unsafe { std::slice::from_raw_parts(v.missing.cast::<u8>(), stored.size()) }));
-    }
-    if (v.scale_factor, v.add_offset) != (0.0, 0.0) {
-        variable.scale = Some(if v.scale_factor == 0.0 { 1.0 } else { v.scale_factor });
-        variable.offset = Some(v.add_offset);
-    }
-    Ok(variable)
-}
-
-/// The specification of a variable with its choices of compression; `None` if it has neither.
-///
-/// # Safety The member `compressor` is NULL or a NUL-terminated text.
-unsafe fn compressed(v: &ozarr_variable, spec: Option<Spec>, data_type: DataType, rank: usize) -> Result<Option<Spec>> {
-    // SAFETY: the caller's promise.
-    let name = unsafe { optional(v.compressor, "variable->compressor") }?;
-    let (shuffle, bits) = (shuffle_of(v.shuffle, "variable->shuffle")?, bits_of(v.keep_bits, "variable->keep_bits")?);
-    if name.is_none() && v.level != 0 {
-        bail!(Argument, "`variable->level` is {} and `variable->compressor` is NULL", v.level);
-    }
-    if name.is_none() && shuffle.is_none() && bits.is_none() {
-        return Ok(spec);
-    }
-    let mut spec = match spec {
-        Some(spec) => spec,
-        None => Spec::without_shape(data_type, rank)?,
-    };
-    if let Some(name) = name {
-        spec.set_compressor(name, (v.level != 0).then_some(v.level))?;
-    }
-    if shuffle.is_some() {
-        spec.set_shuffle(shuffle)?;
-    }
-    if bits.is_some() {
-        spec.set_keep_bits(bits)?;
-    }
-    Ok(Some(spec))
-}
-
-/// # Safety NULL or a NUL-terminated text.
-unsafe fn optional<'a>(value: *const c_char, argument: &str) -> Result<Option<&'a str>> {
-    // SAFETY: the caller's promise.
-    if value.is_null() { Ok(None) } else { unsafe { text(value, argument) }.map(Some) }
-}
-
-/// # Safety `list` is NULL or has as many texts as `count` says.
-unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Result<Vec<String>> {
-    let count = rank(count)?;
-    if count > 0 {
-        not_null(list, argument)?;
-    }
-    // SAFETY: the caller's promise.
-    let names = unsafe { optional_texts(list, count, argument) }?.unwrap_or_default();
-    let name = |(d, name): (usize, Option<String>)| {
-        name.ok_or_else(|| err!(Null, "the argument `{argument}{}` is NULL", counting::item(d, count)))
-    };
-    names.into_iter().enumerate().map(name).collect()
 }
 
 /// The length of a chunk; `None` to have it suggested.

@@ -3,8 +3,8 @@
 //! What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
 //! a unit, structs. `ozarr_array_copy_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
 //! memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
-//! the struct may have fewer fields than the array's, at other offsets and of other types. What lies
-//! between stays as it is:
+//! the struct may have fewer fields than the array's, at other offsets and of other types. The
+//! bytes between them stay as they are:
 //!
 //! ```c
 //! struct particle { double x, v[3]; int32_t id; };
@@ -79,7 +79,7 @@ pub(super) fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<El
     ozarr_dtype::get(dtype, argument)?.element()
 }
 
-/// The type as it lies in memory.
+/// The type of the elements in memory.
 pub(super) fn memory_type(dtype: *const ozarr_dtype, argument: &str) -> Result<DataType> {
     Ok(element_of(dtype, argument)?.data_type.native().in_memory())
 }

@@ -8,7 +8,7 @@ use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
-use super::strings::text;
+use super::strings::optional;
 use super::structs::{growing, read_struct};
 use super::types::{ozarr_type, type_code};
 use crate::dtype::DataType;
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         // SAFETY: NULL, or a struct with its size, by the function's contract.
         let table = unsafe { read_struct(table, "table") }?;
         // SAFETY: NULL or NUL-terminated texts, by the function's contract.
-        let (name, id) = unsafe { (name_of(table.name, "name")?, name_of(table.id, "id")?) };
+        let (name, id) = unsafe { (optional(table.name, "name")?, optional(table.id, "id")?) };
         let class = match (table.kind, table.flags & OZARR_CODEC_IS_ELEMENTWISE != 0) {
             (OZARR_CODEC_KIND_BYTES, false) => Class::Bytes,
             (OZARR_CODEC_KIND_ARRAY_TO_BYTES, false) => Class::Serial,
@@ -130,14 +130,6 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         life.arm();
         Ok(())
     })
-}
-
-/// A name that may be missing.
-///
-/// # Safety `name` is NULL or points to a NUL-terminated text that lives as long as the result is used.
-unsafe fn name_of<'a>(name: *const c_char, argument: &str) -> Result<Option<&'a str>> {
-    // SAFETY: the caller's promise.
-    if name.is_null() { Ok(None) } else { unsafe { text(name, argument) }.map(Some) }
 }
 
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
-use super::strings::text;
+use super::strings::optional;
 use super::structs::{growing, read_struct};
 use super::types::{OZARR_AS_STORED, ozarr_type};
 use crate::dtype::DataType;
@@ -77,12 +77,8 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
     entry!("ozarr_register_dtype", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
         let table = unsafe { read_struct(table, "table") }?;
-        let name_of = |name: *const c_char, argument| match name.is_null() {
-            true => Ok(None),
-            // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.
-            false => unsafe { text(name, argument) }.map(Some),
-        };
-        let (v3, v2) = (name_of(table.name, "name")?, name_of(table.name_v2, "name_v2")?);
+        // SAFETY: each is NULL or a NUL-terminated text, by the function's contract.
+        let (v3, v2) = unsafe { (optional(table.name, "name")?, optional(table.name_v2, "name_v2")?) };
         let memory = match table.r#type {
             OZARR_AS_STORED => None,
             code => match DataType::from_raw(code) {

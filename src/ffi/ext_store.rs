@@ -52,8 +52,8 @@ pub struct ozarr_byte_range {
     pub size: i64,
 }
 
-/// Frees what belongs to `user`: called once, after the last use of a table. It returns nothing, for nobody is
-/// left who could be told of a failure.
+/// Frees what belongs to `user`: called once, after the last use of a table. It returns nothing: no call is
+/// left that could report a failure.
 pub type ozarr_destroy_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 /// Puts all bytes of a key into `answer`, as one part.
 pub type ozarr_get_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;

@@ -32,7 +32,7 @@ const REFERENCES: u64 = OPEN - 1;
 const FIRST_BLOCK: u32 = 64;
 const BLOCKS: usize = 17;
 
-/// What a handle stands for. The number is part of the handle's bits.
+/// The kind of object that a handle names. The number is part of the handle's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -130,9 +130,9 @@ pub(crate) fn refuse(handle: *const c_void, argument: &str, expected: &str) -> E
     }
 }
 
-/// A C handle type, tied to what it stands for and to its table.
+/// A C handle type, tied to the type of its objects and to its table.
 pub(crate) trait Handle: Sized + 'static {
-    /// What a handle of this type stands for.
+    /// The type of the objects that handles of this type name.
     type Object: Send + Sync + 'static;
 
     /// The one table of this kind.
@@ -153,7 +153,7 @@ pub(crate) trait Handle: Sized + 'static {
         Self::table().close(handle.cast(), argument)
     }
 
-    /// Ends a handle; NULL is none.
+    /// Ends a handle; does nothing for NULL.
     fn free(handle: *mut Self, argument: &str) -> Result<()> {
         if handle.is_null() { Ok(()) } else { Self::close(handle, argument).map(drop) }
     }
@@ -343,7 +343,7 @@ impl<T: Send + Sync + 'static> Table<T> {
     /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new
     /// generation.
     fn vacate(&'static self, number: u32, slot: &'static Slot<T>) {
-        // SAFETY: closed and without references, the slot is this thread's alone until it stands in the free list.
+        // SAFETY: closed and without references, the slot is this thread's alone until it is in the free list.
         let object = unsafe { (*slot.object.get()).take() };
         let generation = (slot.word.load(Relaxed) >> 32) as u32;
         if generation < MAX_GENERATION {

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
             if (numbers.len() as i64) > cap {
                 bail!(BufferSize, "found a capacity of {cap} numbers, expected {}", numbers.len());
             }
-            // SAFETY: room for so many numbers, by the function's contract.
+            // SAFETY: `out` has room for `cap` numbers, by the function's contract.
             numbers.iter().enumerate().for_each(|(i, x)| unsafe { out.add(i).write(*x) });
         }
         Ok(())

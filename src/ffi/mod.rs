@@ -51,6 +51,7 @@ pub mod types;
 pub mod varlen;
 pub mod zip;
 
+mod dataset_variable;
 mod handle;
 mod host;
 mod settings;

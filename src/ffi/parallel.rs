@@ -150,7 +150,7 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
     })
 }
 
-/// The longest wait of so many seconds from C: negative ones set no limit.
+/// The longest wait for `seconds` from C: a negative number sets no limit.
 fn longest_wait(seconds: f64) -> Result<Duration> {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 86400);
     if seconds.is_nan() {

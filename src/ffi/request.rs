@@ -174,17 +174,17 @@ fn tell(
     as_flagged(flags, || unsafe { done(user.0, status, text.as_ptr()) });
 }
 
-/// So many seconds from now; `None`: never.
+/// The moment `seconds` from now; `None`, never, for a negative number or one that no clock reaches.
 fn after(seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|d| Instant::now().checked_add(d))
 }
 
-/// The end of a wait of so many seconds; negative ones are no end.
+/// The moment at which a wait of `seconds` ends, as [`after`] says.
 fn until(seconds: f64) -> Result<Option<Instant>> {
     if seconds.is_nan() {
         bail!(Argument, "the argument `seconds` is NaN");
     }
-    Ok(if seconds < 0.0 { None } else { after(seconds) })
+    Ok(after(seconds))
 }
 
 /// Begins to read a region (a hyperslab), the box of `shape` elements that begins at `start`, to `data`:
@@ -377,34 +377,32 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
         let request = ozarr_request::get(request, "request")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let out = unsafe { Output::new(info, "info") }?;
-        out.fill(&match request.pending.outcome()? {
-            Ok(()) => {
-                let none = c"".as_ptr();
-                let status = status::OZARR_OK;
-                ozarr_error_info { struct_size: 0, status, os_errno: 0, http_status: 0, reserved: 0, message: none, key: none, field: none }
-            }
-            Err(error) => {
-                let texts = request.error.get_or_init(|| {
-                    let text = |part: Option<&str>| c_text(part.unwrap_or_default());
-                    Texts { message: c_text(&error.to_string()), key: text(error.key()), field: text(error.field()), error }
-                });
-                ozarr_error_info {
-                    struct_size: 0,
-                    status: texts.error.kind().status(),
-                    os_errno: texts.error.os_errno(),
-                    http_status: texts.error.http_status(),
-                    reserved: 0,
-                    message: texts.message.as_ptr(),
-                    key: texts.key.as_ptr(),
-                    field: texts.field.as_ptr(),
-                }
-            }
-        });
+        let none = c"".as_ptr();
+        let mut found = ozarr_error_info {
+            struct_size: 0,
+            status: status::OZARR_OK,
+            os_errno: 0,
+            http_status: 0,
+            reserved: 0,
+            message: none,
+            key: none,
+            field: none,
+        };
+        if let Err(error) = request.pending.outcome()? {
+            let texts = request.error.get_or_init(|| {
+                let text = |part: Option<&str>| c_text(part.unwrap_or_default());
+                Texts { message: c_text(&error.to_string()), key: text(error.key()), field: text(error.field()), error }
+            });
+            found.status = texts.error.kind().status();
+            (found.os_errno, found.http_status) = (texts.error.os_errno(), texts.error.http_status());
+            (found.message, found.key, found.field) = (texts.message.as_ptr(), texts.key.as_ptr(), texts.field.as_ptr());
+        }
+        out.fill(&found);
         Ok(())
     })
 }
 
-/// The requests of a list; NULL ones are none.
+/// The requests of a list; `None` for a NULL one.
 ///
 /// # Safety
 /// `requests` points to `count` handles, or `count` is 0.

@@ -49,7 +49,7 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
 ) -> ozarr_status {
     entry!("ozarr_array_read_orthogonal", {
         let array = ozarr_array::get(array, "array")?;
-        // SAFETY: lists of so many numbers, by the function's contract.
+        // SAFETY: `counts` has the length of each list, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
         unsafe { read_ex(&array, &CoordinateSelection::Orthogonal(&lists), memory) }
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
 ) -> ozarr_status {
     entry!("ozarr_array_write_orthogonal", {
         let array = ozarr_array::get(array, "array")?;
-        // SAFETY: lists of so many numbers, by the function's contract.
+        // SAFETY: `counts` has the length of each list, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
         unsafe { write_ex(&array, &CoordinateSelection::Orthogonal(&lists), memory) }

@@ -106,8 +106,8 @@ pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *c
 }
 
 /// Ends the step: `value` is that of the coordinate, unless the coordinate was given by
-/// `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
-/// the fill value. Publishes when it is time.
+/// `ozarr_series_put` (as integers above 2^53 are) or the series has no coordinate. Variables that were
+/// left out have the fill value. Publishes when it is time.
 ///
 /// The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
 /// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.

@@ -47,7 +47,7 @@ pub(super) fn get(node: &Node, key: &str) -> Result<String> {
     })
 }
 
-/// The value of a setting that only arrays have; `None` if there is none of that name.
+/// The value of a setting that only arrays have; `None` if `key` names no setting.
 fn of_array(array: &Array, key: &str) -> Option<String> {
     Some(match key {
         "write_fill_chunks" => text_of(array.writes_fill_chunks()),

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
 ///   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
 /// - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
-/// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
+/// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without their part outside of
 ///   the array; `"error"` is the default.
 /// - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
 /// - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the

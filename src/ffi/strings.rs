@@ -51,6 +51,32 @@ pub(super) unsafe fn optional_texts(list: *const *const c_char, count: usize, ar
     (0..count).map(one).collect::<Result<Vec<_>>>().map(Some)
 }
 
+/// Reads a text that may be NULL.
+///
+/// # Safety
+/// `value` is NULL or a NUL-terminated text.
+pub(super) unsafe fn optional<'a>(value: *const c_char, argument: &str) -> Result<Option<&'a str>> {
+    // SAFETY: the caller's promise.
+    if value.is_null() { Ok(None) } else { unsafe { text(value, argument) }.map(Some) }
+}
+
+/// Reads the names of `count` dimensions.
+///
+/// # Safety
+/// `list` is NULL or has as many texts as `count` says.
+pub(super) unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Result<Vec<String>> {
+    let count = rank(count)?;
+    if count > 0 {
+        not_null(list, argument)?;
+    }
+    // SAFETY: the caller's promise.
+    let names = unsafe { optional_texts(list, count, argument) }?.unwrap_or_default();
+    let name = |(d, name): (usize, Option<String>)| {
+        name.ok_or_else(|| err!(Null, "the argument `{argument}{}` is NULL", counting::item(d, count)))
+    };
+    names.into_iter().enumerate().map(name).collect()
+}
+
 /// Numbers that the caller gives, one for each dimension. NULL is allowed for rank 0.
 ///
 /// # Safety

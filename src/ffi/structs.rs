@@ -1,8 +1,8 @@
 //! The structs of the interface, which grow at their end: programs that were compiled with an older or a
 //! newer header keep working.
 //!
-//! Each struct begins with `struct_size`, the number of bytes that the program's header gives it; 0 stands
-//! for the number of bytes that the struct had in the first version of the interface. Members that the
+//! Each struct begins with `struct_size`, the number of bytes that the program's header gives it; 0 means
+//! the number of bytes that the struct had in the first version of the interface. Members that the
 //! program's header does not have are zero when the library reads the struct, and are left out when it
 //! fills the struct. Members that the library does not have must be zero.
 

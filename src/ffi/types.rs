@@ -262,7 +262,7 @@ pub(crate) struct Settings {
     pub(super) non_finite: AtomicBool,
     /// `"file.sync"` and `"file.lock"`
     pub(super) files: ForkPreserved<node::FileOptions>,
-    /// Who is told.
+    /// Receives the warnings and the deviations that are found.
     pub(super) log: ForkPreserved<Option<node::Log>>,
     /// `"chunk_cache"`
     pub(super) chunk_cache: ForkPreserved<Option<Arc<node::ChunkCache>>>,

@@ -82,7 +82,7 @@ pub(super) struct UserStore {
     name: String,
     /// Whether the host's `user` is ours to give back.
     armed: AtomicBool,
-    /// What a transformer stands on; given back after the host's `user`.
+    /// The store below a transformer; given back after the host's `user`.
     inner: Option<Inner>,
 }
 

@@ -77,7 +77,7 @@ impl Checkpoints {
         Ok(self.current()?.into_iter().map(|c| Child::seen(c.node, Ok(NodeKind::Group))).collect())
     }
 
-    /// Opens the newest checkpoint. Errors: `NotFound` if there is none.
+    /// Opens the newest checkpoint. Errors: `NotFound` if no checkpoint was committed.
     pub fn latest(&self) -> Result<Group> {
         self.store.check_listable()?;
         match self.current()?.last() {

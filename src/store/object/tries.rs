@@ -112,7 +112,7 @@ impl Tries {
         }
     }
 
-    /// Waits for the next try, or says why there is none.
+    /// Waits for the next try, or returns the error that says why no further try is made.
     pub(super) async fn again(&mut self, fault: Fault) -> Result<()> {
         let sight = self.sight();
         let verdict = match fault {
