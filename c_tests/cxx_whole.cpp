@@ -233,7 +233,7 @@ static void series_write_all_variables() {
     ds.define_dimension("x", 3);
     ds.define_time("time", 0, "seconds since 2026-01-01");
     for (const char *name : {"t", "p"}) ds.define_variable<float>(name, {"time", "x"});
-    auto steps = ozarr::series::open(ds, "time", 1);
+    auto steps = ozarr::series::open(ds, "time", -1, 1);
     const double halo[5] = {-1, 7, 8, 9, -1};
     for (int step = 0; step < 3; step++) {
         steps.put("t", std::vector<float>{1, 2, 3});
@@ -249,6 +249,8 @@ static void series_write_all_variables() {
     CHECK((ds.variable("p").read<int>({{2, 0}, {1, 3}}) == std::vector<int>{7, 8, 9}));
     CHECK((ds.variable("time").read<int>() == std::vector<int>{0, 60, 120}));
     EQUAL(ozarr::series::open(ds, "time").position(), 3);
+    THROWS(OZARR_ERR_BOUNDS, "found 3 steps", ozarr::series::open(ds, "time", 4));
+    EQUAL(ozarr::series::open(ds, "time", 2).position(), 2);
     THROWS(OZARR_ERR_NOT_FOUND, "height", ozarr::series::open(ds, "height"));
 }
 

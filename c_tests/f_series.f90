@@ -71,6 +71,9 @@ contains
     call s%flush()
     call check(s%published() == 7, "flush publishes")
     call s%close()
+    call s%open(ds, "time", keep=3)
+    call check(s%position() == 3 .and. ds%length("time") == 3, "steps beyond those to keep are cut off")
+    call s%close()
     call ds%close()
   end subroutine restart
 
@@ -86,6 +89,8 @@ contains
     call check(.not. s%is_open(), "a failed open leaves nothing")
     call s%open(ds, "time", memory=-1_int64, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "memory is -1", "negative memory")
+    call s%open(ds, "time", keep=1_int64, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "found 0 steps", "more steps to keep than there are")
     call closed%put("t", [1.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NULL, message, "not open", "a series that is not open")
     call closed%step(stat=stat, errmsg=message)

@@ -157,7 +157,7 @@ static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
     ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, 0, &real, sizeof real, "m", &out_array));
-    ERR(want, ozarr_series_open(ds, "t", 0, 0, &out_series));
+    ERR(want, ozarr_series_open(ds, "t", -1, 0, 0, &out_series));
     ERR(want, ozarr_dataset_define_time(ds, "t", 1, 0, "days since 2026-01-01", NULL, &out_array));
     ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
     ERR(want, ozarr_dataset_variable_count(ds, &i64));
@@ -466,7 +466,7 @@ int main(void) {
     OK(ozarr_appender_open(a, 0, 0, 0, &o));
     OK(ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_OVERWRITE, &run));
     OK(ozarr_dataset_define_time(run, "time", 0, 0, "days since 2026-01-01", NULL, NULL));
-    OK(ozarr_series_open(run, "time", 0, 0, &n));
+    OK(ozarr_series_open(run, "time", -1, 0, 0, &n));
     OK(ozarr_dataset_close(run));
     OK(ozarr_shutdown());
 

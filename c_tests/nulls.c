@@ -215,9 +215,9 @@ static void conventions(void) {
     NULL_IS("path", ozarr_group_get(g, NULL, OZARR_INT8, data, 2));
     NULL_IS("data", ozarr_group_get(g, "put", OZARR_INT8, NULL, 2));
     OK(ozarr_dataset_define_time(ds, "steps", 0, 0, "days since 2026-01-01", NULL, NULL));
-    NULL_IS("dimension", ozarr_series_open(ds, NULL, 0, 0, &series));
-    NULL_IS("out", ozarr_series_open(ds, "steps", 0, 0, NULL));
-    OK(ozarr_series_open(ds, "steps", 0, 0, &series));
+    NULL_IS("dimension", ozarr_series_open(ds, NULL, -1, 0, 0, &series));
+    NULL_IS("out", ozarr_series_open(ds, "steps", -1, 0, 0, NULL));
+    OK(ozarr_series_open(ds, "steps", -1, 0, 0, &series));
     NULL_IS("name", ozarr_series_put(series, NULL, OZARR_INT64, data, 8));
     NULL_IS("data", ozarr_series_put(series, "steps", OZARR_INT64, NULL, 8));
     NULL_IS("name", ozarr_series_put_ex(series, NULL, &memory));

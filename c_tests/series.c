@@ -66,10 +66,10 @@ static void grow(const char *location, int32_t format) {
     float row[NX] = {0};
     define(location, format);
     OK(ozarr_dataset_open(location, "r+", &ds));
-    ERR(OZARR_ERR_NOT_FOUND, ozarr_series_open(ds, "tmie", 0, 0, &s));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "publish_every", "-1", ozarr_series_open(ds, "time", -1, 0, &s));
-    ERR_SAYS(OZARR_ERR_LIMIT, "100", "16448", ozarr_series_open(ds, "time", 0, 100, &s));
-    OK(ozarr_series_open(ds, "time", 0, 0, &s));
+    ERR(OZARR_ERR_NOT_FOUND, ozarr_series_open(ds, "tmie", -1, 0, 0, &s));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "publish_every", "-1", ozarr_series_open(ds, "time", -1, -1, 0, &s));
+    ERR_SAYS(OZARR_ERR_LIMIT, "100", "16448", ozarr_series_open(ds, "time", -1, 0, 100, &s));
+    OK(ozarr_series_open(ds, "time", -1, 0, 0, &s));
     for (int64_t step = 0; step < 6; step++) put_step(s, step);
     OK(ozarr_series_position(s, &position, &published));
     CHECK(position == 6 && published == 4);
@@ -90,7 +90,7 @@ static void grow(const char *location, int32_t format) {
 
     /* The run goes on, in another process. */
     OK(ozarr_dataset_open(location, "r+", &ds));
-    OK(ozarr_series_open(ds, "time", 1, 0, &s));
+    OK(ozarr_series_open(ds, "time", -1, 1, 0, &s));
     OK(ozarr_dataset_close(ds));
     OK(ozarr_series_position(s, &position, NULL));
     EQUAL(position, 6);
@@ -102,7 +102,7 @@ static void grow(const char *location, int32_t format) {
     ozarr_series_free(s);
     check(location, STEPS);
     OK(ozarr_dataset_open(location, "r", &ds));
-    ERR(OZARR_ERR_READ_ONLY, ozarr_series_open(ds, "time", 0, 0, &s));
+    ERR(OZARR_ERR_READ_ONLY, ozarr_series_open(ds, "time", -1, 0, 0, &s));
     OK(ozarr_dataset_close(ds));
 }
 

@@ -60,19 +60,20 @@ contains
   end subroutine series_final
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have: they are to be defined before.
-  ! `publish_every`: readers see steps at multiples of it; without it when chunks are whole. `memory`: the most bytes that waiting steps
-  ! may take.
-  subroutine series_open(self, dataset, dimension, publish_every, memory, stat, errmsg)
+  ! `keep`, an integer: how many steps stay, as a checkpoint tells; those beyond are cut off. `publish_every`: readers see steps at
+  ! multiples of it; without it when chunks are whole. `memory`: the most bytes that waiting steps may take.
+  subroutine series_open(self, dataset, dimension, keep, publish_every, memory, stat, errmsg)
     class(ozarr_series), intent(inout) :: self
     class(ozarr_dataset), intent(in) :: dataset
     character(*), intent(in) :: dimension
+    class(*), intent(in), optional :: keep
     integer, intent(in), optional :: publish_every
     integer(int64), intent(in), optional :: memory
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: every
+    integer(c_int64_t) :: every, kept
     integer(c_size_t) :: bytes
     call ozarr_series_free(self%handle)
     self%handle = c_null_ptr
@@ -82,8 +83,10 @@ contains
     if (present(memory)) bytes = memory
     handle = c_null_ptr
     status = OZARR_OK
+    kept = -1
+    if (present(keep)) call integer_of(keep, "keep", kept, status)
     if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is " // decimal(int(bytes, c_int64_t)) // ", expected at least 0")
-    if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), every, bytes, handle)
+    if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
     if (status == OZARR_OK) call find_variables(self, dataset, dimension, status)
     if (status == OZARR_OK) then
       self%handle = handle

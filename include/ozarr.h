@@ -1709,7 +1709,7 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * variables have. See docs/timesteps.md.
  *
  *     ozarr_series *steps = NULL;
- *     if (ozarr_series_open(ds, "time", 0, 0, &steps)) goto fail;
+ *     if (ozarr_series_open(ds, "time", -1, 0, 0, &steps)) goto fail;
  *     if (ozarr_series_position(steps, &step, NULL)) goto fail;
  *     for (; step < STEPS; step++) {
  *         compute(t, p);
@@ -1724,6 +1724,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * What some of them have beyond that, after a kill, is cut off. All variables are to be defined
  * before, with a length of 0 in a new run. The dataset may be closed after or before the series.
  *
+ * `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
+ * readers at once, and come again. Negative: all that all variables have.
+ *
  * `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
  * the chunks, the largest of the variables that have further dimensions. Numbers that are not
  * multiples of a variable's depth store its chunks in part, which are read and encoded again later.
@@ -1732,11 +1735,12 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
  *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
- * `OZARR_ERR_READ_ONLY`; `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
+ * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
+ * `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
  * at a time may have a series of a dimension: another one that writes is found before anything of it
  * is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
  */
-OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension,
+OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_series **out);
 
 /**

@@ -1268,11 +1268,12 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_time_from_text
-    function ozarr_series_open(dataset, dimension, publish_every, memory, out) bind(c, &
+    function ozarr_series_open(dataset, dimension, keep, publish_every, memory, out) bind(c, &
       name="ozarr_series_open") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dataset
       character(kind=c_char), intent(in) :: dimension(*)
+      integer(c_int64_t), value :: keep
       integer(c_int64_t), value :: publish_every
       integer(c_size_t), value :: memory
       type(c_ptr), intent(inout) :: out

@@ -87,10 +87,12 @@ public:
 /// the last step that all have. See "Time steps" in ozarr.h. It is to be closed: only that tells what could not be stored.
 class series : public detail::handle<ozarr_series, ozarr_series_free> {
 public:
-    /// `publish_every` steps readers see them (0: whenever chunks are whole); at most `memory` bytes wait (0: no limit).
-    static returned<series> open(dataset &d, const std::string &dimension, std::int64_t publish_every = 0, std::size_t memory = 0) {
+    /// The first `keep` steps stay (negative: all that all variables have), those beyond are cut off. Every `publish_every` steps readers
+    /// see them (0: whenever chunks are whole); at most `memory` bytes wait (0: no limit).
+    static returned<series> open(dataset &d, const std::string &dimension, std::int64_t keep = -1, std::int64_t publish_every = 0,
+                                 std::size_t memory = 0) {
         series s;
-        OZARR_HPP_TRY(ozarr_series_open(d.get(), dimension.c_str(), publish_every, memory, &s.h_));
+        OZARR_HPP_TRY(ozarr_series_open(d.get(), dimension.c_str(), keep, publish_every, memory, &s.h_));
         return s;
     }
     /// The values of a variable for the step that comes next, from `size` elements at `data`; they are copied.

@@ -8,7 +8,7 @@
 //!
 //! ```c
 //! ozarr_series *steps = NULL;
-//! if (ozarr_series_open(ds, "time", 0, 0, &steps)) goto fail;
+//! if (ozarr_series_open(ds, "time", -1, 0, 0, &steps)) goto fail;
 //! if (ozarr_series_position(steps, &step, NULL)) goto fail;
 //! for (; step < STEPS; step++) {
 //!     compute(t, p);
@@ -33,6 +33,9 @@ use std::ffi::{c_char, c_void};
 /// What some of them have beyond that, after a kill, is cut off. All variables are to be defined
 /// before, with a length of 0 in a new run. The dataset may be closed after or before the series.
 ///
+/// `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
+/// readers at once, and come again. Negative: all that all variables have.
+///
 /// `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
 /// the chunks, the largest of the variables that have further dimensions. Numbers that are not
 /// multiples of a variable's depth store its chunks in part, which are read and encoded again later.
@@ -41,7 +44,8 @@ use std::ffi::{c_char, c_void};
 /// across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
-/// `OZARR_ERR_READ_ONLY`; `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
+/// `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
+/// `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
 /// at a time may have a series of a dimension: another one that writes is found before anything of it
 /// is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
 #[unsafe(no_mangle)]
@@ -49,6 +53,7 @@ use std::ffi::{c_char, c_void};
 pub unsafe extern "C" fn ozarr_series_open(
     dataset: *mut ozarr_dataset,
     dimension: *const c_char,
+    keep: i64,
     publish_every: i64,
     memory: usize,
     out: *mut *mut ozarr_series,
@@ -57,7 +62,8 @@ pub unsafe extern "C" fn ozarr_series_open(
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let dimension = unsafe { text(dimension, "dimension") }?;
-        let series = Series::open(&dataset, dimension, at_least_0(publish_every, "publish_every")?, memory)?;
+        let every = at_least_0(publish_every, "publish_every")?;
+        let series = Series::open(&dataset, dimension, u64::try_from(keep).ok(), every, memory)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_series::insert(Turn::new(series))?, out, "out") }
     })

@@ -28,28 +28,50 @@ impl Array {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
-        let format = self.format();
         {
-            let _lock = document::lock(self.store(), self.path(), array_document(format))?;
-            let fresh = self.read_fresh(format)?;
-            check_shape(shape, fresh.meta.shape.len())?;
-            let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
-            let rewrite = shrinks && !keep_outside;
-            if rewrite {
-                // Without its codecs the boundary cannot be rewritten: say so before anything changes.
-                fresh.bound(self.path())?;
-                self.store().check_erasable()?;
-                // What is written later would come back when the array grows again.
-                self.settle();
-            }
-            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
-            self.publish_shape(&old, next)?;
-            if rewrite {
-                let state = self.state();
-                erase_outside(&*state.bound(self.path())?, &old)?;
+            let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+            let (old, shrinks) = self.reshape(shape, keep_outside)?;
+            if shrinks && !keep_outside {
+                erase_outside(&*self.state().bound(self.path())?, &old)?;
             }
         }
         self.refresh_above()
+    }
+
+    /// Publishes another shape in the array's own document, the lock of which is held. Gives the shape before, and whether a dimension
+    /// has become shorter. Unless the chunks outside stay, what is needed to erase them is looked for first.
+    fn reshape(&self, shape: &[u64], keep_outside: bool) -> Result<(Dims, bool)> {
+        let fresh = self.read_fresh(self.format())?;
+        check_shape(shape, fresh.meta.shape.len())?;
+        let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
+        if shrinks && !keep_outside {
+            // Without its codecs the boundary cannot be rewritten: say so before anything changes.
+            fresh.bound(self.path())?;
+            self.store().check_erasable()?;
+            // What is written later would come back when the array grows again.
+            self.settle();
+        }
+        let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
+        self.publish_shape(&old, next)?;
+        Ok((old, shrinks))
+    }
+
+    /// The first part of [`Array::resize`] for one of several arrays: the array's own document only. Gives the shape before, for
+    /// [`Array::erase_beyond`], unless nothing is to be erased.
+    pub(super) fn resize_document(&self, shape: &[u64], keep_outside: bool) -> Result<Option<Dims>> {
+        self.store().check_writable()?;
+        self.dialect().refuse()?;
+        self.store_waiting()?;
+        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        let (old, shrinks) = self.reshape(shape, keep_outside)?;
+        Ok((shrinks && !keep_outside).then_some(old))
+    }
+
+    /// Erases the chunks of the shape `old` that are outside of the array by now.
+    pub(super) fn erase_beyond(&self, old: &[u64]) -> Result<()> {
+        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        let fresh = self.read_fresh(self.format())?;
+        erase_outside(&*fresh.bound(self.path())?, old)
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's

@@ -45,12 +45,12 @@ impl Part {
 }
 
 impl Series {
-    /// Opens the steps of a dataset along a dimension behind the last one that all variables have; what some have beyond is cut off. The
-    /// steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
+    /// Opens the steps of a dataset along a dimension behind the first `keep` of them, or behind the last one that all variables have; what
+    /// is beyond is cut off. The steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
     /// dimensions, the largest one. At most `memory` bytes are used for steps that wait (0: as many as are needed).
     ///
-    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension.
-    pub fn open(dataset: &Dataset, dimension: &str, every: u64, memory: usize) -> Result<Series> {
+    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Bounds` for fewer than `keep` steps.
+    pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
         dataset.dimension(dimension)?;
         let mut along = dataset.along(dimension);
@@ -59,14 +59,17 @@ impl Series {
         }
         along.sort_by_key(|(name, array, _)| name == dimension && array.rank() == 1);
         along.iter().try_for_each(|(_, array, _)| array.refresh())?;
-        let position = dataset.dimension(dimension)?.length;
+        let there = dataset.dimension(dimension)?.length;
+        let position = keep.unwrap_or(there);
+        if position > there {
+            bail!(Bounds, "found {there} steps of {dimension:?} that all variables have, expected {position} to keep or more");
+        }
+        if along.iter().any(|(_, array, d)| array.shape()[*d] > position) {
+            // Each step is written again before it is published, so where nothing can be erased it may stay.
+            dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;
+        }
         let mut parts = Vec::with_capacity(along.len());
         for (name, array, d) in along {
-            let mut shape = array.shape();
-            if shape[d] > position {
-                shape[d] = position;
-                array.resize(&shape, false)?;
-            }
             let appender = Appender::silent(&array, d).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
             parts.push(Part { name, appender });
         }

@@ -88,7 +88,7 @@ fn all_variables_of_a_step_are_published_at_once() {
             let store = Store::memory(&Context::with_threads(1));
             define(&store, format);
             let ds = dataset(&store);
-            let mut series = Series::open(&ds, "time", every, 0).unwrap();
+            let mut series = Series::open(&ds, "time", None, every, 0).unwrap();
             run(&mut series, STEPS).unwrap();
             assert_eq!((series.position(), check(&store)), ((STEPS, published), published), "{format:?} {every}");
             assert_eq!(ds.dimension("time").unwrap().length, published);
@@ -113,7 +113,7 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
             let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
             define(&store, Format::V3);
             let ds = dataset(&store);
-            let mut series = Series::open(&ds, "time", every, 0).unwrap();
+            let mut series = Series::open(&ds, "time", None, every, 0).unwrap();
             let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
             let (done, _) = fault::with(&[hit], || {
                 let done = run(&mut series, STEPS).and_then(|()| series.flush());
@@ -143,7 +143,7 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
             });
             lengths.insert(check(&store));
             let again = anew(&store);
-            let mut series = Series::open(&dataset(&again), "time", every, 0).unwrap();
+            let mut series = Series::open(&dataset(&again), "time", None, every, 0).unwrap();
             run(&mut series, STEPS).unwrap();
             series.flush().unwrap();
             assert_eq!(check(&store), STEPS, "{call:?} {after}");
@@ -161,16 +161,62 @@ fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
 fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
     let store = Store::memory(&Context::with_threads(1));
     define(&store, Format::V3);
-    let mut series = Series::open(&dataset(&store), "time", 1, 0).unwrap();
+    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
     run(&mut series, 6).unwrap();
     drop(series);
     let t = Array::open(&store, "t").unwrap();
     // SAFETY: the memory lives as long as the call.
     unsafe { t.append(0, 2, &view(&mut [9; 6], &[2, 3])) }.unwrap();
-    let mut series = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    let mut series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
     assert_eq!((series.position(), check(&store)), ((6, 6), 6));
     run(&mut series, STEPS).unwrap();
     assert_eq!(check(&store), STEPS);
+}
+
+/// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, and come again.
+#[test]
+fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-cut-{}", std::process::id()));
+    for (format, call, by) in [(Format::V3, Call::Rename, 1), (Format::V2, Call::Rename, 1), (Format::V3, Call::Unlink, 2)] {
+        let mut lengths = std::collections::BTreeSet::new();
+        for after in (0..).step_by(by) {
+            let _ = std::fs::remove_dir_all(&root);
+            let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+            let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+            define(&store, format);
+            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            run(&mut series, STEPS).unwrap();
+            drop(series);
+            let ds = dataset(&anew(&store));
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (done, _) =
+                fault::with(&[hit], || Series::open(&ds, "time", Some(6), 1, 0).map(|series| assert_eq!(series.position().0, 6)));
+            lengths.insert(check(&store));
+            let again = anew(&store);
+            let mut series = Series::open(&dataset(&again), "time", Some(6), 1, 0).unwrap();
+            assert_eq!((series.position(), check(&store)), ((6, 6), 6), "{format:?} {call:?} {after}");
+            run(&mut series, STEPS).unwrap();
+            assert_eq!(check(&store), STEPS);
+            if done.is_ok() {
+                break;
+            }
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(lengths.contains(&6) && (lengths.contains(&STEPS) || call == Call::Unlink), "{lengths:?}");
+    }
+}
+
+#[test]
+fn more_steps_to_keep_than_there_are_are_refused() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    let ds = dataset(&store);
+    let mut series = Series::open(&ds, "time", Some(0), 1, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    drop(series);
+    let e = Series::open(&ds, "time", Some(4), 1, 0).err().unwrap();
+    assert!(e.kind() == ErrorKind::Bounds && e.message().contains("found 3 steps") && e.message().contains("4 to keep"), "{e}");
+    assert_eq!((check(&store), Series::open(&ds, "time", Some(3), 1, 0).unwrap().position()), (3, (3, 3)));
 }
 
 #[test]
@@ -178,7 +224,7 @@ fn steps_out_of_order_and_second_writers_are_told() {
     let store = Store::memory(&Context::with_threads(1));
     define(&store, Format::V3);
     let ds = dataset(&store);
-    let mut series = Series::open(&ds, "time", 1, 0).unwrap();
+    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
     run(&mut series, 3).unwrap();
     let kind = |result: Result<()>| result.unwrap_err().kind();
     put(&mut series, "t", &mut [1, 2, 3]).unwrap();
@@ -193,23 +239,23 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert!(["found 2", "step 3", "more than 2"].iter().all(|w| e.message().contains(w)), "{e}");
     series.step(3.0).unwrap();
     // A restart at the wrong step.
-    let mut second = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    let mut second = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
     assert_eq!(kind(second.step(2.0)), ErrorKind::Argument);
     second.step(4.0).unwrap();
     let e = series.step(4.0).unwrap_err();
     assert!(e.kind() == ErrorKind::State && e.message().contains("another one is at work"), "{e}");
-    let e = Series::open(&ds, "time", 0, 100).err().unwrap();
+    let e = Series::open(&ds, "time", None, 0, 100).err().unwrap();
     assert!(e.kind() == ErrorKind::Limit && e.message().contains("100"), "{e}");
-    assert_eq!(Series::open(&ds, "tim", 0, 0).err().unwrap().kind(), ErrorKind::NotFound);
+    assert_eq!(Series::open(&ds, "tim", None, 0, 0).err().unwrap().kind(), ErrorKind::NotFound);
     ds.define_dimension("empty", 0).unwrap();
-    assert_eq!(Series::open(&ds, "empty", 0, 0).err().unwrap().kind(), ErrorKind::Argument);
+    assert_eq!(Series::open(&ds, "empty", None, 0, 0).err().unwrap().kind(), ErrorKind::Argument);
 }
 
 #[test]
 fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     let store = Store::memory(&Context::with_threads(1));
     define(&store, Format::V3);
-    let mut series = Series::open(&dataset(&store), "time", 1, 0).unwrap();
+    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
     for step in 0..3i64 {
         let mut big = (1i64 << 60) - (step << 40);
         let memory = Memory {
@@ -226,7 +272,7 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
         series.step(0.0).unwrap();
     }
     assert_eq!(series.position(), (3, 3));
-    let mut falling = Series::open(&dataset(&anew(&store)), "time", 1, 0).unwrap();
+    let mut falling = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
     assert_eq!(falling.step(2e18).unwrap_err().kind(), ErrorKind::Argument);
     falling.step(7.0).unwrap();
 }

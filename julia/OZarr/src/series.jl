@@ -1,15 +1,15 @@
 # The steps of all variables of a dataset.
 
 """
-    OZarr.series(dataset, dimension; publish_every = 0, memory = 0)
+    OZarr.series(dataset, dimension; keep = -1, publish_every = 0, memory = 0)
 
 The steps of all variables of a dataset that have a dimension: `steps["t"] = x` gives a variable its values of the next step, `OZarr.step!(steps,
 value)` ends the step, `position(steps)` is the number of steps that were taken. Readers see a step when all variables have it; a run that was
-killed goes on behind the last step that all have. Readers see steps every `publish_every` of them (0: when chunks are whole); at most
+killed goes on behind the last step that all have, or behind the first `keep` of them: those beyond are cut off. Readers see steps every `publish_every` of them (0: when chunks are whole); at most
 `memory` bytes wait (0: no limit). Close it: only that tells what could not be stored.
 """
-series(d::Dataset, dimension; publish_every::Integer = 0, memory::Integer = 0) =
-    Series(_opened(out -> ozarr_series_open(d, String(dimension), publish_every, memory, out)), d, String(dimension))
+series(d::Dataset, dimension; keep::Integer = -1, publish_every::Integer = 0, memory::Integer = 0) =
+    Series(_opened(out -> ozarr_series_open(d, String(dimension), keep, publish_every, memory, out)), d, String(dimension))
 series(f::Function, d::Dataset, dimension; options...) = _closing(f, series(d, dimension; options...))
 
 # The type of a variable, the size of a step, and where the dimension is.

@@ -98,6 +98,8 @@ end
     ds = OZarr.dataset("series.zarr"; mode = "r+")
     @test ds["p"][:, 3] == [9, 8, 7] && ds["time"][:] == [0, 60, 120]
     @test OZarr.series(position, ds, "time") == 3
+    @test fails(() -> OZarr.series(ds, "time"; keep = 4), OZarr.OZARR_ERR_BOUNDS)
+    @test OZarr.series(position, ds, "time"; keep = 2) == 2
     @test fails(() -> OZarr.series(ds, "height"), OZarr.OZARR_ERR_NOT_FOUND)
     close(ds)
 end

@@ -297,13 +297,26 @@ impl Dataset {
         Ok(())
     }
 
-    /// Changes the length of a dimension: all variables along it are resized. After an error some are, and the call may be repeated.
+    /// Changes the length of a dimension: all variables along it are resized. Readers that go by consolidated metadata see all lengths
+    /// change at once. After an error some are resized, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.resize_along(name, length, false)
+    }
+
+    /// As [`Dataset::resize_dimension`]; with `keep_outside` chunks beyond the length stay.
+    pub(in crate::node) fn resize_along(&self, name: &str, length: u64, keep_outside: bool) -> Result<()> {
         self.dimension(name)?;
-        for (_, array, d) in self.along(name) {
+        let along = self.along(name);
+        let mut before = Vec::with_capacity(along.len());
+        for (_, array, d) in &along {
             let mut shape = array.shape();
-            shape[d] = length;
-            array.resize(&shape, false)?;
+            shape[*d] = length;
+            before.push(array.resize_document(&shape, keep_outside)?);
+        }
+        let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
+        upkeep::after_change(self.group().store(), &paths, None)?;
+        for ((_, array, _), old) in along.iter().zip(before) {
+            old.map_or(Ok(()), |old| array.erase_beyond(&old))?;
         }
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())

@@ -572,7 +572,7 @@ end
 @c_function ozarr_array_missing_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
 @c_function ozarr_time_to_text(units::Cstring, calendar::Cstring, count::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_time_from_text(units::Cstring, calendar::Cstring, moment::Cstring, count::Ptr{Int64})::Int32
-@c_function ozarr_series_open(dataset::Ptr{Cvoid}, dimension::Cstring, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_series_open(dataset::Ptr{Cvoid}, dimension::Cstring, keep::Int64, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_series_put(series::Ptr{Cvoid}, name::Cstring, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_series_put_ex(series::Ptr{Cvoid}, name::Cstring, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_series_step(series::Ptr{Cvoid}, value::Cdouble)::Int32
