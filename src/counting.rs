@@ -20,9 +20,9 @@ const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
 /// A number or a list of numbers of a message, marked for [`render`].
-pub struct Marked<'a>(Kind<'a>);
+pub struct Marked<'a>(Counted<'a>);
 
-enum Kind<'a> {
+enum Counted<'a> {
     Dimension(usize, usize),
     Item(usize, usize),
     Position(i64),
@@ -32,38 +32,38 @@ enum Kind<'a> {
 
 /// `dimension 2`: the number of a dimension of an array of that rank.
 pub fn dimension(dim: usize, rank: usize) -> Marked<'static> {
-    Marked(Kind::Dimension(dim, rank))
+    Marked(Counted::Dimension(dim, rank))
 }
 
 /// `[2]`: the place of a dimension of an array of that rank in a list such as `chunks`.
 pub fn item(dim: usize, rank: usize) -> Marked<'static> {
-    Marked(Kind::Item(dim, rank))
+    Marked(Counted::Item(dim, rank))
 }
 
 /// `7`: an index along one dimension, or the number of one of several like things.
 pub fn position(index: i64) -> Marked<'static> {
-    Marked(Kind::Position(index))
+    Marked(Counted::Position(index))
 }
 
 /// `[11, 14]`: the index of an element or chunk.
 pub fn index(index: &[u64]) -> Marked<'_> {
-    Marked(Kind::Index(index))
+    Marked(Counted::Index(index))
 }
 
 /// `[64, 100]`: lengths, one for each dimension.
 pub fn shape(shape: &[u64]) -> Marked<'_> {
-    Marked(Kind::Shape(shape))
+    Marked(Counted::Shape(shape))
 }
 
 impl fmt::Display for Marked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char(OPEN)?;
         match self.0 {
-            Kind::Dimension(dim, rank) => write!(f, "d{dim},{rank}"),
-            Kind::Item(dim, rank) => write!(f, "t{dim},{rank}"),
-            Kind::Position(index) => write!(f, "p{index}"),
-            Kind::Index(list) => write_list(f, 'i', list),
-            Kind::Shape(list) => write_list(f, 's', list),
+            Counted::Dimension(dim, rank) => write!(f, "d{dim},{rank}"),
+            Counted::Item(dim, rank) => write!(f, "t{dim},{rank}"),
+            Counted::Position(index) => write!(f, "p{index}"),
+            Counted::Index(list) => write_list(f, 'i', list),
+            Counted::Shape(list) => write_list(f, 's', list),
         }?;
         f.write_char(CLOSE)
     }

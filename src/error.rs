@@ -151,10 +151,10 @@ impl ErrorKind {
 /// An error with its context. One pointer wide, so that `Result` stays small on the hot path.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", .0)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<Facts>);
 
 #[derive(Clone)]
-struct Inner {
+struct Facts {
     kind: ErrorKind,
     message: String,
     key: Option<String>,
@@ -171,7 +171,7 @@ impl Error {
     /// An error of `kind` that says `message` (one line, no trailing full stop).
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0, http_status: 0 }))
+        Error(Box::new(Facts { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0, http_status: 0 }))
     }
 
     /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
@@ -301,7 +301,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Inner {
+impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(key) = &self.key {
             write!(f, "{key}: ")?;

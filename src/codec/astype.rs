@@ -6,9 +6,8 @@
 use super::arithmetic::convert;
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::scalar::map;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use crate::dtype::ElementType;
 use crate::error::Result;
 use std::sync::Arc;
@@ -26,80 +25,50 @@ struct AsType {
     to: ElementType,
 }
 
-impl Stage for AsType {
-    fn name(&self) -> &'static str {
-        "astype"
+impl Elementwise for AsType {
+    const NAME: &'static str = "astype";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        converted_size(decoded, self.from, self.to)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("astype", src.len(), self.from.size())?;
-        let out = output(dst, converted(src.len(), self.from, self.to))?;
-        if !convert(self.from, src, self.to, out) {
-            map(src, self.from, out, self.to, |v| v);
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        if !convert(self.from, src, self.to, dst) {
+            map(src, self.from, dst, self.to, |v| v);
         }
         Ok(())
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("astype", src.len(), self.to.size())?;
-        decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            if !convert(self.to, src, self.from, out) {
-                map(src, self.to, out, self.from, |v| v);
-            }
-            Ok(())
-        })
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        if !convert(self.to, src, self.from, dst) {
+            map(src, self.to, dst, self.from, |v| v);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::dtype::ByteOrder;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("astype", json, DataType::UInt8)
     }
 
-    fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 1000];
-        stage.encode(src, &mut out).unwrap();
-        out
-    }
-
-    fn decode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.decode(src, Dest::AtMost(&mut out, 1 << 20)).unwrap();
-        out
-    }
-
-    macro_rules! bytes {
-        ($order:ident, $t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.$order()).collect(); v } };
-    }
-
     #[test]
     fn astype_casts_as_c_does() {
         let a = stage(r#"{"encode_dtype": "<f4", "decode_dtype": "<i2"}"#);
-        assert_eq!(encode(&a, &bytes!(to_le_bytes, i16, -7, 300)), bytes!(to_le_bytes, f32, -7, 300));
-        assert_eq!(decode(&a, &bytes!(to_le_bytes, f32, -7.9, 7.9, 65537.0)), bytes!(to_le_bytes, i16, -7, 7, 1));
+        assert_eq!(encoded(&a, &le!(i16, -7, 300)), le!(f32, -7, 300));
+        assert_eq!(decoded(&a, &le!(f32, -7.9, 7.9, 65537.0)), le!(i16, -7, 7, 1));
         let a = stage(r#"{"encode_dtype": ">i4", "decode_dtype": "|u1"}"#);
-        assert_eq!(decode(&a, &bytes!(to_be_bytes, i32, -1, 258, 5)), [255, 2, 5]);
+        assert_eq!(decoded(&a, &be!(i32, -1, 258, 5)), [255, 2, 5]);
         let a = stage(r#"{"encode_dtype": "<f8", "decode_dtype": "<u8"}"#);
-        assert_eq!(decode(&a, &1e19f64.to_le_bytes()), 10_000_000_000_000_000_000u64.to_le_bytes());
+        assert_eq!(decoded(&a, &1e19f64.to_le_bytes()), 10_000_000_000_000_000_000u64.to_le_bytes());
         let a = stage(r#"{"encode_dtype": "<c8", "decode_dtype": "<f8"}"#);
-        assert_eq!(decode(&a, &bytes!(to_le_bytes, f32, 1.5, 9)), 1.5f64.to_le_bytes());
+        assert_eq!(decoded(&a, &le!(f32, 1.5, 9)), 1.5f64.to_le_bytes());
         let a = stage(r#"{"encode_dtype": "<i8", "decode_dtype": "|b1"}"#);
-        assert_eq!(decode(&a, &bytes!(to_le_bytes, i64, 256, 0)), [1, 0]);
+        assert_eq!(decoded(&a, &le!(i64, 256, 0)), [1, 0]);
     }
 
     #[test]
@@ -110,7 +79,7 @@ mod tests {
                 let a: StageRef = Arc::new(AsType { from, to });
                 // Bytes of 0 and 1 are valid and not NaN in every type.
                 let data: Vec<u8> = (0..t.size() * 5).map(|i| (i % 3 == 0) as u8).collect();
-                assert_eq!(decode(&a, &encode(&a, &data)), data, "{t:?}");
+                assert_eq!(decoded(&a, &encoded(&a, &data)), data, "{t:?}");
             }
         }
     }
@@ -119,7 +88,7 @@ mod tests {
     fn integers_become_binary32_with_one_rounding() {
         let a = stage(r#"{"encode_dtype": "<f4", "decode_dtype": "<i8"}"#);
         let n = (1i64 << 54) + (1 << 30) + 1;
-        assert_eq!(encode(&a, &n.to_le_bytes()), (n as f32).to_le_bytes());
+        assert_eq!(encoded(&a, &n.to_le_bytes()), (n as f32).to_le_bytes());
     }
 
     #[test]

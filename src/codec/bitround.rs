@@ -9,9 +9,8 @@
 
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::multiversion::multiversion;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
 use std::sync::Arc;
@@ -127,68 +126,39 @@ multiversion! {
     }
 }
 
-impl BitRound {
-    /// Copies, from the bytes of `to` to those of `from`.
-    fn copy_back(&self, src: &[u8], dst: &mut [u8]) {
+impl Elementwise for BitRound {
+    const NAME: &'static str = "bitround";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
+    }
+
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        round(self, src, dst)
+    }
+
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         if self.from == self.to {
-            return dst.copy_from_slice(src);
+            dst.copy_from_slice(src);
+            return Ok(());
         }
         match self.from.data_type.swap_unit() {
             2 => each!(u16, true, false, src, dst, |x| x),
             4 => each!(u32, true, false, src, dst, |x| x),
             _ => each!(u64, true, false, src, dst, |x| x),
         }
-    }
-}
-
-impl Stage for BitRound {
-    fn name(&self) -> &'static str {
-        "bitround"
-    }
-
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        decoded
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("bitround", src.len(), self.from.size())?;
-        round(self, src, output(dst, src.len())?)
-    }
-
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("bitround", src.len(), self.from.size())?;
-        decode_known(dst, src.len(), |out| {
-            self.copy_back(src, out);
-            Ok(())
-        })
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
     use crate::codec::testing::*;
-    use crate::dtype::ByteOrder;
-    use crate::error::ErrorKind;
 
     fn stage(keepbits: u32, t: DataType) -> StageRef {
         let json = format!(r#"{{"keepbits": {keepbits}}}"#);
         stage_v3("bitround", &config_of(&json), ElementType::native(t)).unwrap()
-    }
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 99];
-        stage.encode(data, &mut out).unwrap();
-        out
-    }
-
-    fn le<T: Copy, const N: usize>(values: &[T], f: impl Fn(T) -> [u8; N]) -> Vec<u8> {
-        values.iter().flat_map(|v| f(*v)).collect()
     }
 
     #[test]
@@ -200,10 +170,7 @@ mod tests {
             assert_eq!(encoded(&stage(2, DataType::Float32), &x.to_le_bytes()), rounded.to_le_bytes(), "{x:x}");
         }
         assert_eq!(encoded(&stage(0, DataType::Float64), &1.75f64.to_le_bytes()), 2f64.to_le_bytes());
-        assert_eq!(
-            encoded(&stage(3, DataType::Complex64), &le(&[1.06f32, -1.07], f32::to_le_bytes)),
-            le(&[1f32, -1.125], f32::to_le_bytes)
-        );
+        assert_eq!(encoded(&stage(3, DataType::Complex64), &le!(f32, 1.06f32, -1.07)), le!(f32, 1f32, -1.125));
         let bfloat = Narrow::BFloat16;
         assert_eq!(encoded(&stage(2, DataType::Narrow(bfloat)), &[0x30, 0x40, 0x31, 0x40]), [0x40, 0x40, 0x40, 0x40]);
         assert_eq!(encoded(&stage(2, DataType::ComplexNarrow(bfloat)), &[0x10, 0x3f, 0x31, 0xc0]), [0, 0x3f, 0x40, 0xc0]);
@@ -220,8 +187,8 @@ mod tests {
         assert_eq!(encoded(&stage(2, DataType::UInt8), &[0, 1, 5, 6, 7, 9, 11, 200, 255]), [0, 1, 4, 6, 8, 8, 12, 192, 192]);
         assert_eq!(encoded(&stage(1, DataType::Int4), &[0xf8, 0xfb, 3, 5, 6, 7]), [0xf8, 0xfc, 4, 4, 4, 4]);
         assert_eq!(encoded(&stage(2, DataType::UInt4), &[5, 7, 13, 15]), [4, 8, 12, 12]);
-        let values = le(&[1000i32, -1000, i32::MIN, i32::MAX, 3], i32::to_le_bytes);
-        assert_eq!(encoded(&stage(3, DataType::Int32), &values), le(&[1024i32, -1024, i32::MIN, 0x7000_0000, 3], i32::to_le_bytes));
+        let values = le!(i32, 1000, -1000, i32::MIN, i32::MAX, 3);
+        assert_eq!(encoded(&stage(3, DataType::Int32), &values), le!(i32, 1024, -1024, i32::MIN, 0x7000_0000, 3));
         assert!(stage(0, DataType::Int8).encode(&[1], &mut Vec::new()).is_err());
     }
 

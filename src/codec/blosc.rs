@@ -351,7 +351,6 @@ impl Stage for Blosc {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn blosc(cname: &str, shuffle: i64, item: usize) -> super::super::StageRef {
         let json = format!(r#"{{"cname": "{cname}", "shuffle": {shuffle}, "blocksize": 4096}}"#);

@@ -9,9 +9,8 @@
 use super::arithmetic::{BLOCK, blocks, convert};
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::scalar::{self, Scalar};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
@@ -313,43 +312,32 @@ fn shown(x: Scalar) -> String {
     }
 }
 
-impl Stage for CastValue {
-    fn name(&self) -> &'static str {
-        "cast_value"
+impl Elementwise for CastValue {
+    const NAME: &'static str = "cast_value";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        converted_size(decoded, self.from, self.to)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("cast_value", src.len(), self.from.size())?;
-        let out = output(dst, converted(src.len(), self.from, self.to))?;
-        match self.encode.run(src, self.from, out, self.to) {
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        match self.encode.run(src, self.from, dst, self.to) {
             Ok(()) => Ok(()),
             Err(x) => bail!(Range, "cast_value cannot encode {} as {}", shown(x), self.to.data_type.name()),
         }
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("cast_value", src.len(), self.to.size())?;
-        decode_known(dst, converted(src.len(), self.to, self.from), |out| match self.decode.run(src, self.to, out, self.from) {
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        match self.decode.run(src, self.to, dst, self.from) {
             Ok(()) => Ok(()),
             Err(x) => bail!(Chunk, "cast_value cannot decode {} as {}", shown(x), self.from.data_type.name()),
-        })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn cast(t: DataType, json: &str) -> StageRef {
         stage_v3("cast_value", &config_of(json), ElementType::native(t)).unwrap()
@@ -363,10 +351,6 @@ mod tests {
     fn decoded(stage: &StageRef, data: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).map(|()| out)
-    }
-
-    macro_rules! le {
-        ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };
     }
 
     #[test]

@@ -211,19 +211,10 @@ impl Stage for Checksum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn stage(id: &str, json: &str) -> StageRef {
         stage_v2(id, json, DataType::UInt8)
-    }
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.encode(data, &mut out).unwrap();
-        out
     }
 
     #[test]

@@ -5,10 +5,9 @@
 
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::multiversion::multiversion;
 use super::scalar::{Scalar, binary16, cast, map, truncate};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 use std::sync::Arc;
@@ -131,28 +130,24 @@ struct Delta {
     to: ElementType,
 }
 
-impl Stage for Delta {
-    fn name(&self) -> &'static str {
-        "delta"
+impl Elementwise for Delta {
+    const NAME: &'static str = "delta";
+    const SEPARATE: bool = false;
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn encoded_size(&self, decoded: Size) -> Size {
-        converted_size(decoded, self.from, self.to)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let t = self.from.data_type;
         if t == DataType::Bool {
             bail!(Unsupported, "delta of bool cannot be written: other readers cannot invert it");
         }
-        check_whole("delta", src.len(), self.from.size())?;
-        let mut last = cast(t, Scalar::U(0));
-        let out = output(dst, converted(src.len(), self.from, self.to))?;
-        if self.from == self.to && delta_of_one_type(self.from, src, out, false) {
+        if self.from == self.to && delta_of_one_type(self.from, src, dst, false) {
             return Ok(());
         }
-        let mut first = true;
-        map(src, self.from, out, self.to, |value| {
+        let (mut first, mut last) = (true, cast(t, Scalar::U(0)));
+        map(src, self.from, dst, self.to, |value| {
             let difference = if first { value } else { add(t, value, last, true) };
             (first, last) = (false, value);
             difference
@@ -160,84 +155,59 @@ impl Stage for Delta {
         Ok(())
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("delta", src.len(), self.to.size())?;
-        let t = self.from.data_type;
-        decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            if self.from == self.to && delta_of_one_type(self.from, src, out, true) {
-                return Ok(());
-            }
-            let mut sum = None;
-            let t = sum_type(t, self.to.data_type);
-            map(src, self.to, out, self.from, |difference| {
-                let difference = cast(t, difference);
-                let value = sum.map_or(difference, |sum| add(t, sum, difference, false));
-                sum = Some(value);
-                value
-            });
-            Ok(())
-        })
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        if self.from == self.to && delta_of_one_type(self.from, src, dst, true) {
+            return Ok(());
+        }
+        let (t, mut sum) = (sum_type(self.from.data_type, self.to.data_type), None);
+        map(src, self.to, dst, self.from, |difference| {
+            let difference = cast(t, difference);
+            let value = sum.map_or(difference, |sum| add(t, sum, difference, false));
+            sum = Some(value);
+            value
+        });
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::dtype::ByteOrder;
-    use crate::error::ErrorKind;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("delta", json, DataType::UInt8)
     }
 
-    fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 1000];
-        stage.encode(src, &mut out).unwrap();
-        out
-    }
-
-    fn decode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.decode(src, Dest::AtMost(&mut out, 1 << 20)).unwrap();
-        out
-    }
-
-    macro_rules! bytes {
-        ($order:ident, $t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.$order()).collect(); v } };
-    }
-
     #[test]
     fn delta_accumulates_in_its_own_type() {
         let d = stage(r#"{"dtype": "<i8", "astype": "|i1"}"#);
-        let data = bytes!(to_le_bytes, i64, 100, 200, 300, 290);
-        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, i8, 100, 100, 100, -10));
-        assert_eq!(decode(&d, &encode(&d, &data)), data);
+        let data = le!(i64, 100, 200, 300, 290);
+        assert_eq!(encoded(&d, &data), le!(i8, 100, 100, 100, -10));
+        assert_eq!(decoded(&d, &encoded(&d, &data)), data);
         assert_eq!(d.encoded_size(Size::Exact(32)), Size::Exact(4));
     }
 
     #[test]
     fn delta_wraps_integers_and_follows_both_byte_orders() {
         let d = stage(r#"{"dtype": ">u2", "astype": "<u2"}"#);
-        let data = bytes!(to_be_bytes, u16, 5, 3, 65535, 0);
-        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, u16, 5, 65534, 65532, 1));
-        assert_eq!(decode(&d, &encode(&d, &data)), data);
+        let data = be!(u16, 5, 3, 65535, 0);
+        assert_eq!(encoded(&d, &data), le!(u16, 5, 65534, 65532, 1));
+        assert_eq!(decoded(&d, &encoded(&d, &data)), data);
     }
 
     #[test]
     fn delta_of_floats_rounds_to_its_type() {
         let d = stage(r#"{"dtype": "<f4"}"#);
-        let data = bytes!(to_le_bytes, f32, 1e8, 1.0, -0.0, 3.5);
-        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, f32, 1e8, 1.0f32 - 1e8f32, -1.0, 3.5));
+        let data = le!(f32, 1e8, 1.0, -0.0, 3.5);
+        assert_eq!(encoded(&d, &data), le!(f32, 1e8, 1.0f32 - 1e8f32, -1.0, 3.5));
         let halves: Vec<u8> = [1.0f32, 1.5, 2048.0, 2050.0].iter().flat_map(|&x| half::f16::from_f32(x).to_le_bytes()).collect();
         let d = stage(r#"{"dtype": "<f2"}"#);
-        assert_eq!(decode(&d, &encode(&d, &halves)), halves);
+        assert_eq!(decoded(&d, &encoded(&d, &halves)), halves);
         let d = stage(r#"{"dtype": "<c16", "astype": "<c8"}"#);
-        let data = bytes!(to_le_bytes, f64, 1, 2, 4, -3);
-        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, f32, 1, 2, 3, -5));
-        assert_eq!(decode(&d, &encode(&d, &data)), data);
+        let data = le!(f64, 1, 2, 4, -3);
+        assert_eq!(encoded(&d, &data), le!(f32, 1, 2, 3, -5));
+        assert_eq!(decoded(&d, &encoded(&d, &data)), data);
     }
 
     #[test]
@@ -253,26 +223,23 @@ mod tests {
                 let one: StageRef = Arc::new(Delta { from: e, to: e });
                 let two: StageRef = Arc::new(Delta { from: e, to: ElementType::new(t, ByteOrder::Big) });
                 let mut general = vec![0; native.len()];
-                map(&encode(&two, &native), ElementType::new(t, ByteOrder::Big), &mut general, e, |x| x);
-                assert_eq!(encode(&one, &native), general, "{e:?}");
-                assert_eq!(decode(&one, &general), native, "{e:?}");
-                assert_eq!(decode(&two, &encode(&two, &native)), native, "{e:?}");
+                map(&encoded(&two, &native), ElementType::new(t, ByteOrder::Big), &mut general, e, |x| x);
+                assert_eq!(encoded(&one, &native), general, "{e:?}");
+                assert_eq!(decoded(&one, &general), native, "{e:?}");
+                assert_eq!(decoded(&two, &encoded(&two, &native)), native, "{e:?}");
             }
         }
         let d = stage(r#"{"dtype": "<f8"}"#);
-        let zeros = bytes!(to_le_bytes, f64, -0.0, -0.0);
-        assert_eq!(encode(&d, &zeros), bytes!(to_le_bytes, f64, -0.0, 0.0));
-        assert_eq!(decode(&d, &zeros), zeros);
+        let zeros = le!(f64, -0.0, -0.0);
+        assert_eq!(encoded(&d, &zeros), le!(f64, -0.0, 0.0));
+        assert_eq!(decoded(&d, &zeros), zeros);
     }
 
     #[test]
     fn sums_are_rounded_to_the_wider_type_only() {
         let d = stage(r#"{"dtype": "<f4", "astype": "<f8"}"#);
         // In binary32, adding 1 to 2^24 twice changes nothing.
-        assert_eq!(
-            decode(&d, &bytes!(to_le_bytes, f64, 16_777_216.0, 1, 1)),
-            bytes!(to_le_bytes, f32, 16_777_216.0, 16_777_216.0, 16_777_218.0)
-        );
+        assert_eq!(decoded(&d, &le!(f64, 16_777_216.0, 1, 1)), le!(f32, 16_777_216.0, 16_777_216.0, 16_777_218.0));
         assert_eq!(sum_type(DataType::Float16, DataType::Int16), DataType::Float32);
         assert_eq!(sum_type(DataType::Float16, DataType::UInt8), DataType::Float16);
         assert_eq!(sum_type(DataType::Int32, DataType::Float64), DataType::Int32);
@@ -282,7 +249,7 @@ mod tests {
     #[test]
     fn delta_of_bool_is_read_but_not_written() {
         let d = stage(r#"{"dtype": "|b1"}"#);
-        assert_eq!(decode(&d, &[1, 1, 0, 1]), [1, 0, 0, 1]);
+        assert_eq!(decoded(&d, &[1, 1, 0, 1]), [1, 0, 0, 1]);
         assert_eq!(d.encode(&[1, 0], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 

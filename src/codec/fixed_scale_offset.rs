@@ -9,10 +9,9 @@
 use super::arithmetic::{Precision, blocks, is_real};
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::multiversion::multiversion;
 use super::scalar::{self, Scalar, truncate};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use super::unscale::unscale;
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
@@ -94,31 +93,23 @@ fn as_word(n: i128, t: DataType) -> Result<u64> {
     Ok(n as u64)
 }
 
-impl Stage for FixedScaleOffset {
-    fn name(&self) -> &'static str {
-        "fixedscaleoffset"
+impl Elementwise for FixedScaleOffset {
+    const NAME: &'static str = "fixedscaleoffset";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        converted_size(decoded, self.from, self.to)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("fixedscaleoffset", src.len(), self.from.size())?;
-        let out = output(dst, converted(src.len(), self.from, self.to))?;
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let t = self.from.data_type;
         if let (Kind::Int | Kind::UInt, Factor::Int(offset)) = (t.kind(), self.offset) {
-            return self.encode_integers(as_word(offset, t)?, src, out);
+            return self.encode_integers(as_word(offset, t)?, src, dst);
         }
         let p = Precision::of(t);
         let (offset, scale) = (p.round(self.offset.f64()), p.round(self.scale.f64()));
         match p.single() {
-            Some(single) => blocks(self.from, src, self.to, out, |block| scaled(block, single, offset, scale)),
-            None => blocks(self.from, src, self.to, out, |block| {
+            Some(single) => blocks(self.from, src, self.to, dst, |block| scaled(block, single, offset, scale)),
+            None => blocks(self.from, src, self.to, dst, |block| {
                 p.step(block, |x| x - offset);
                 p.step(block, |x| x * scale);
                 block.iter_mut().for_each(|x| *x = x.round_ties_even());
@@ -127,14 +118,10 @@ impl Stage for FixedScaleOffset {
         Ok(())
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("fixedscaleoffset", src.len(), self.to.size())?;
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let p = Precision::of(self.to.data_type);
-        let (offset, scale) = (p.round(self.offset.f64()), p.round(self.scale.f64()));
-        decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            unscale(p, (self.to, src), (self.from, out), offset, scale);
-            Ok(())
-        })
+        unscale(p, (self.to, src), (self.from, dst), p.round(self.offset.f64()), p.round(self.scale.f64()));
+        Ok(())
     }
 }
 
@@ -153,27 +140,7 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 99];
-        stage.encode(data, &mut out).unwrap();
-        assert_eq!(stage.encoded_size(Size::Exact(data.len())), Size::Exact(out.len()));
-        out
-    }
-
-    fn decoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).unwrap();
-        out
-    }
-
-    macro_rules! le {
-        ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };
-    }
 
     fn fso(json: &str) -> StageRef {
         stage_v2("fixedscaleoffset", json, DataType::UInt8)

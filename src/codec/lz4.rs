@@ -89,7 +89,6 @@ impl Stage for Lz4 {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn every_size_and_acceleration_round_trips() {

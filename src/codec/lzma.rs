@@ -27,7 +27,7 @@ const MAX_DICTIONARY: i64 = 1536 << 20;
 type Outcome<T> = std::result::Result<T, stream::Error>;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Format {
+enum Container {
     Auto,
     Xz,
     Alone,
@@ -35,7 +35,7 @@ enum Format {
 }
 
 struct Lzma {
-    format: Format,
+    format: Container,
     check: Check,
     preset: u32,
     filters: Vec<Filter>,
@@ -66,10 +66,10 @@ struct LzmaFilter {
 /// Reads `format`, `check`, `preset` and `filters`.
 pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let format = match config.int("format", 0, 3, 1)? {
-        0 => Format::Auto,
-        1 => Format::Xz,
-        2 => Format::Alone,
-        _ => Format::Raw,
+        0 => Container::Auto,
+        1 => Container::Xz,
+        2 => Container::Alone,
+        _ => Container::Raw,
     };
     let check = match config.int("check", -1, 15, -1)? {
         -1 | 4 => Check::Crc64,
@@ -211,7 +211,7 @@ impl Lzma {
     fn check_chain(&self) -> Result<()> {
         let is_lzma = |f: &Filter| matches!(f, Filter::Lzma(_));
         match self.filters.split_last() {
-            None if self.format == Format::Raw => bail!(Metadata, "the member is missing; a raw stream (format 3) needs filters"),
+            None if self.format == Container::Raw => bail!(Metadata, "the member is missing; a raw stream (format 3) needs filters"),
             None => Ok(()),
             Some((last, before)) if before.len() < 4 && is_lzma(last) && !before.iter().any(is_lzma) => Ok(()),
             Some(_) => bail!(Metadata, "found {} filters, expected at most 4, of which the last one is LZMA", self.filters.len()),
@@ -226,9 +226,9 @@ impl Lzma {
 
     fn encoder(&self) -> Outcome<Stream> {
         match (self.format, self.filters.as_slice()) {
-            (Format::Xz, []) => Stream::new_easy_encoder(self.preset, self.check),
-            (Format::Xz, _) => Stream::new_stream_encoder(&self.chain(u32::MAX)?, self.check),
-            (Format::Raw, _) => Stream::new_raw_encoder(&self.chain(u32::MAX)?),
+            (Container::Xz, []) => Stream::new_easy_encoder(self.preset, self.check),
+            (Container::Xz, _) => Stream::new_stream_encoder(&self.chain(u32::MAX)?, self.check),
+            (Container::Raw, _) => Stream::new_raw_encoder(&self.chain(u32::MAX)?),
             (_, []) => Stream::new_lzma_encoder(&LzmaOptions::new_preset(self.preset)?),
             (_, [Filter::Lzma(f)]) if !f.second => Stream::new_lzma_encoder(&f.options(u32::MAX)?),
             _ => Err(stream::Error::Options),
@@ -239,10 +239,10 @@ impl Lzma {
     fn decoder(&self, room: usize) -> Outcome<Stream> {
         let memory = MEMORY.saturating_add((room as u64).saturating_mul(2));
         match self.format {
-            Format::Auto => Stream::new_auto_decoder(memory, 0),
-            Format::Xz => Stream::new_stream_decoder(memory, 0),
-            Format::Alone => Stream::new_lzma_decoder(memory),
-            Format::Raw => Stream::new_raw_decoder(&self.chain(u32::try_from(room).unwrap_or(u32::MAX))?),
+            Container::Auto => Stream::new_auto_decoder(memory, 0),
+            Container::Xz => Stream::new_stream_decoder(memory, 0),
+            Container::Alone => Stream::new_lzma_decoder(memory),
+            Container::Raw => Stream::new_raw_decoder(&self.chain(u32::try_from(room).unwrap_or(u32::MAX))?),
         }
     }
 
@@ -260,9 +260,9 @@ impl Lzma {
                 return Ok(Some(filled));
             }
             let begins_another = match self.format {
-                Format::Auto | Format::Xz => src.starts_with(b"\xfd7zXZ\0"),
-                Format::Alone => src.first() == Some(&0x5d),
-                Format::Raw => false,
+                Container::Auto | Container::Xz => src.starts_with(b"\xfd7zXZ\0"),
+                Container::Alone => src.first() == Some(&0x5d),
+                Container::Raw => false,
             };
             if !begins_another {
                 bail!(Chunk, "found {} bytes after the end of the lzma stream", src.len());
@@ -272,7 +272,7 @@ impl Lzma {
 
     fn after_padding<'a>(&self, src: &'a [u8]) -> &'a [u8] {
         let zeros = src.iter().take_while(|&&b| b == 0).count();
-        let padding = if matches!(self.format, Format::Auto | Format::Xz) && zeros.is_multiple_of(4) { zeros } else { 0 };
+        let padding = if matches!(self.format, Container::Auto | Container::Xz) && zeros.is_multiple_of(4) { zeros } else { 0 };
         src.get(padding..).unwrap_or_default()
     }
 }
@@ -293,7 +293,7 @@ impl Stage for Lzma {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        if self.format == Format::Auto {
+        if self.format == Container::Auto {
             bail!(Unsupported, "lzma of format 0 cannot be written, only found when reading; expected 1, 2 or 3");
         }
         let refused = |e| match e {
@@ -312,10 +312,7 @@ impl Stage for Lzma {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("lzma", json, DataType::UInt8)

@@ -23,6 +23,7 @@ pub mod checksum;
 mod config;
 mod deflate;
 pub mod delta;
+mod elementwise;
 pub mod fixed_scale_offset;
 pub mod fused;
 pub mod gzip;

@@ -241,8 +241,6 @@ impl Stage for Pcodec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
 
     fn stage(json: &str, t: DataType) -> StageRef {

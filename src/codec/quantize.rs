@@ -6,9 +6,8 @@
 use super::arithmetic::{Precision, blocks};
 use super::build::ArrayCodec;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::multiversion::multiversion;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use crate::dtype::{ElementType, Kind};
 use crate::error::Result;
 use std::sync::Arc;
@@ -38,27 +37,19 @@ struct Quantize {
     scale: f64,
 }
 
-impl Stage for Quantize {
-    fn name(&self) -> &'static str {
-        "quantize"
+impl Elementwise for Quantize {
+    const NAME: &'static str = "quantize";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        converted_size(decoded, self.from, self.to)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("quantize", src.len(), self.from.size())?;
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let p = Precision::of(self.from.data_type);
         let scale = p.round(self.scale);
-        let out = output(dst, converted(src.len(), self.from, self.to))?;
         match p.single() {
-            Some(single) => blocks(self.from, src, self.to, out, |block| quantized(block, single, scale)),
-            None => blocks(self.from, src, self.to, out, |block| {
+            Some(single) => blocks(self.from, src, self.to, dst, |block| quantized(block, single, scale)),
+            None => blocks(self.from, src, self.to, dst, |block| {
                 p.step(block, |x| scale * x);
                 p.step(block, |x| x.round_ties_even() / scale);
             }),
@@ -66,12 +57,9 @@ impl Stage for Quantize {
         Ok(())
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("quantize", src.len(), self.to.size())?;
-        decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            blocks(self.to, src, self.from, out, |_| {});
-            Ok(())
-        })
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        blocks(self.to, src, self.from, dst, |_| {});
+        Ok(())
     }
 }
 
@@ -89,27 +77,7 @@ multiversion! {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::codec::StageRef;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 99];
-        stage.encode(data, &mut out).unwrap();
-        assert_eq!(stage.encoded_size(Size::Exact(data.len())), Size::Exact(out.len()));
-        out
-    }
-
-    fn decoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).unwrap();
-        out
-    }
-
-    macro_rules! le {
-        ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };
-    }
 
     #[test]
     fn quantize_rounds_to_a_power_of_two() {

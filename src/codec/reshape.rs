@@ -121,7 +121,6 @@ impl Sides {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn reshape(shape: &str) -> Result<Reshape> {
         parse(&Config::v3(&config_of(&format!(r#"{{"shape": {shape}}}"#))))

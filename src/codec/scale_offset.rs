@@ -7,10 +7,10 @@ use super::arithmetic::{Precision, blocks, is_real};
 use super::build::ArrayCodec;
 use super::cast_value::CastValue;
 use super::config::Config;
+use super::elementwise::Elementwise;
 use super::multiversion::multiversion;
 use super::scalar::{self, Scalar, truncate};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, decode_known, output};
+use super::stage::Stage;
 use super::unscale::{unscale, unscale_short};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind};
@@ -112,29 +112,21 @@ fn int(x: Scalar) -> i128 {
     }
 }
 
-impl Stage for ScaleOffset {
-    fn name(&self) -> &'static str {
-        "scale_offset"
+impl Elementwise for ScaleOffset {
+    const NAME: &'static str = "scale_offset";
+
+    fn types(&self) -> (ElementType, ElementType) {
+        (self.from, self.to)
     }
 
-    fn elements(&self) -> Option<(ElementType, ElementType)> {
-        Some((self.from, self.to))
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        decoded
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        check_whole("scale_offset", src.len(), self.from.size())?;
-        let out = output(dst, src.len())?;
+    fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         if !self.is_float() {
-            return self.integers(src, out, false);
+            return self.integers(src, dst, false);
         }
         let (p, offset, scale) = (Precision::of(self.from.data_type), self.offset.f64(), self.scale.f64());
         match p.single() {
-            Some(single) => blocks(self.from, src, self.to, out, |block| shifted(block, single, offset, scale)),
-            None => blocks(self.from, src, self.to, out, |block| {
+            Some(single) => blocks(self.from, src, self.to, dst, |block| shifted(block, single, offset, scale)),
+            None => blocks(self.from, src, self.to, dst, |block| {
                 p.step(block, |x| x - offset);
                 p.step(block, |x| x * scale);
             }),
@@ -142,15 +134,12 @@ impl Stage for ScaleOffset {
         Ok(())
     }
 
-    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        check_whole("scale_offset", src.len(), self.from.size())?;
-        decode_known(dst, src.len(), |out| {
-            if !self.is_float() {
-                return self.integers(src, out, true);
-            }
-            unscale(Precision::of(self.from.data_type), (self.to, src), (self.from, out), self.offset.f64(), self.scale.f64());
-            Ok(())
-        })
+    fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        if !self.is_float() {
+            return self.integers(src, dst, true);
+        }
+        unscale(Precision::of(self.from.data_type), (self.to, src), (self.from, dst), self.offset.f64(), self.scale.f64());
+        Ok(())
     }
 }
 
@@ -169,26 +158,7 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 99];
-        stage.encode(data, &mut out).unwrap();
-        assert_eq!(stage.encoded_size(Size::Exact(data.len())), Size::Exact(out.len()));
-        out
-    }
-
-    fn decoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).unwrap();
-        out
-    }
-
-    macro_rules! le {
-        ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };
-    }
 
     #[test]
     fn scaled_integers_decode_as_in_two_steps() {

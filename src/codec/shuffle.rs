@@ -288,24 +288,16 @@ fn turn(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("shuffle", json, DataType::UInt8)
     }
 
-    fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
-        let mut out = vec![1; 1000];
-        stage.encode(src, &mut out).unwrap();
-        out
-    }
-
     #[test]
     fn shuffle_gathers_the_bytes_of_equal_rank() {
         let s = stage("{}");
-        assert_eq!(encode(&s, &[1, 2, 3, 4, 5, 6, 7, 8]), [1, 5, 2, 6, 3, 7, 4, 8]);
+        assert_eq!(encoded(&s, &[1, 2, 3, 4, 5, 6, 7, 8]), [1, 5, 2, 6, 3, 7, 4, 8]);
         assert_eq!(s.encode(&[1, 2, 3], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Chunk);
         for size in [0, 1, 2, 3, 8, 16] {
             let s = stage(&format!(r#"{{"elementsize": {size}}}"#));
@@ -313,9 +305,9 @@ mod tests {
         }
         round_trips(&*doc_stage(include_str!("shuffle.rs")), &[0, 4, 4096, 1 << 20]);
         let netcdf = stage_v2("shuffle", r#"{"elementsize": 0}"#, DataType::Int64);
-        assert_eq!(encode(&netcdf, &sample(64)), encode(&stage(r#"{"elementsize": 8}"#), &sample(64)));
+        assert_eq!(encoded(&netcdf, &sample(64)), encoded(&stage(r#"{"elementsize": 8}"#), &sample(64)));
         let v3 = stage_v3("numcodecs.shuffle", &config_of("{}"), ElementType::native(DataType::Float64)).unwrap();
-        assert_eq!(encode(&v3, &sample(64)), encode(&stage(r#"{"elementsize": 8}"#), &sample(64)));
+        assert_eq!(encoded(&v3, &sample(64)), encoded(&stage(r#"{"elementsize": 8}"#), &sample(64)));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Filling a destination: of a size that is known before, of one that is not, and from a stream.
 
 use super::stage::{Dest, Size};
-use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
 
@@ -142,19 +141,6 @@ pub(super) fn encode_stream(
 pub(super) fn output(dst: &mut Vec<u8>, n: usize) -> Result<&mut [u8]> {
     dst.truncate(n);
     limits::grow(dst, n)
-}
-
-/// The size of a buffer of `n` bytes of `from` after its elements became `to`.
-pub(super) fn converted(n: usize, from: ElementType, to: ElementType) -> usize {
-    (n / from.size()).saturating_mul(to.size())
-}
-
-/// What is known of a buffer's size after its elements of `from` became `to`.
-pub(super) fn converted_size(size: Size, from: ElementType, to: ElementType) -> Size {
-    match size {
-        Size::Exact(n) => Size::Exact(converted(n, from, to)),
-        Size::AtMost(n) => Size::AtMost(converted(n, from, to)),
-    }
 }
 
 /// Refuses a buffer that is no whole number of items.

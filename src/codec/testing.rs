@@ -2,12 +2,12 @@
 
 use super::build::Make;
 use super::config::Config;
-use super::parse::build_v2;
+pub(super) use super::parse::build_v2;
 use super::registry::find_v3;
-pub(super) use super::stage::BYTES;
-use super::stage::{Dest, Size, Stage, StageRef};
-pub(super) use crate::dtype::{DataType, ElementType};
-use crate::error::{ErrorKind, Result};
+pub(super) use super::stage::{BYTES, Dest, Size, Stage, StageRef};
+pub(super) use crate::dtype::{ByteOrder, DataType, ElementType};
+pub(super) use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::metadata::{Map, Value};
 
 /// The JSON object of that text.
@@ -45,6 +45,34 @@ pub(super) fn stage_v3(name: &str, configuration: &Map, item: ElementType) -> Re
 pub(super) fn stage_v2(id: &str, json: &str, t: DataType) -> StageRef {
     build_v2(id, &config_of(json), ElementType::native(t)).unwrap().stage
 }
+
+/// Encodes, and checks the size that was stated.
+pub(super) fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
+    let mut out = vec![1; 99];
+    stage.encode(data, &mut out).unwrap();
+    match stage.encoded_size(Size::Exact(data.len())) {
+        Size::Exact(n) => assert_eq!(out.len(), n),
+        Size::AtMost(n) => assert!(out.len() <= n),
+    }
+    out
+}
+
+/// Decodes to at most 1 MiB.
+pub(super) fn decoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).unwrap();
+    out
+}
+
+/// The bytes of numbers of a type, the lowest first.
+macro_rules! le {
+    ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };
+}
+/// The bytes of numbers of a type, the highest first.
+macro_rules! be {
+    ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_be_bytes()).collect(); v } };
+}
+pub(super) use {be, le};
 
 /// Bytes that compress, but not to nothing.
 pub(super) fn sample(n: usize) -> Vec<u8> {

@@ -467,9 +467,7 @@ impl Stage for Zfp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn bound(name: &str, json: &str, t: DataType, shape: &[u64]) -> StageRef {
         stage_v3(name, &config_of(json), ElementType::native(t)).unwrap().for_shape(shape).unwrap().unwrap()

@@ -21,7 +21,7 @@ use super::status::ozarr_status;
 use super::strings::text;
 use super::structs::{growing, read_struct};
 use super::types::ozarr_store;
-use super::user_store::{Inner, as_flagged, status_of, table_of};
+use super::user_store::{InnerStore, as_flagged, status_of, table_of};
 use crate::error::{Result, bail, err};
 use crate::node::registered::Calls;
 use crate::node::{self, Member, Store, Transformer};
@@ -301,7 +301,7 @@ unsafe impl Sync for UserTransformer {}
 impl Transformer for UserTransformer {
     fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>> {
         let Some(open) = self.table.open else { bail!(Internal, "a transformer without `open`") };
-        let (configuration, inner) = (c_text(configuration)?, Inner(ozarr_store::insert(inner)?));
+        let (configuration, inner) = (c_text(configuration)?, InnerStore(ozarr_store::insert(inner)?));
         let mut table = ozarr_store_table::empty();
         let what = format!("`open` of the storage transformer {:?}", self.name);
         // SAFETY: the host's function, by the contract of its type.

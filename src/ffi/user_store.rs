@@ -83,18 +83,18 @@ pub(super) struct UserStore {
     /// Whether the host's `user` is ours to give back.
     armed: AtomicBool,
     /// The store below a transformer; given back after the host's `user`.
-    inner: Option<Inner>,
+    inner: Option<InnerStore>,
 }
 
 /// A handle that the library made for the functions of a table; it goes with the table.
-pub(super) struct Inner(pub *mut ozarr_store);
+pub(super) struct InnerStore(pub *mut ozarr_store);
 
 // SAFETY: a handle's bits, which any thread may use.
-unsafe impl Send for Inner {}
+unsafe impl Send for InnerStore {}
 // SAFETY: as above.
-unsafe impl Sync for Inner {}
+unsafe impl Sync for InnerStore {}
 
-impl Drop for Inner {
+impl Drop for InnerStore {
     fn drop(&mut self) {
         let _ = ozarr_store::free(self.0, "inner");
     }
@@ -139,7 +139,7 @@ impl Drop for UserStore {
 
 impl UserStore {
     /// Keeps a handle until the functions are not used any more.
-    pub(super) fn standing_on(mut self, inner: Inner) -> UserStore {
+    pub(super) fn standing_on(mut self, inner: InnerStore) -> UserStore {
         self.inner = Some(inner);
         self
     }

@@ -16,14 +16,14 @@ pub enum Extents {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
     /// Never empty in a grid; the extents of neighbours differ.
-    runs: Vec<Run>,
+    runs: Vec<EqualChunks>,
     chunks: u64,
     end: u64,
 }
 
 /// Chunks of equal extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct EqualChunks {
     extent: u64,
     /// The index of the first chunk.
     chunk: u64,
@@ -57,7 +57,7 @@ impl Runs {
         let end = end.ok_or_else(|| err!(Limit, "the sum of the extents exceeds 2^63 - 1"))?;
         if self.runs.last().is_none_or(|last| last.extent != extent) {
             self.runs.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for {} extents", self.runs.len()))?;
-            self.runs.push(Run { extent, chunk: self.chunks, origin: self.end });
+            self.runs.push(EqualChunks { extent, chunk: self.chunks, origin: self.end });
         }
         (self.chunks, self.end) = (self.chunks + count, end);
         Ok(())
@@ -80,9 +80,9 @@ impl Runs {
     }
 
     /// The run at which `before` turns false, less one.
-    fn last_where(&self, before: impl Fn(&Run) -> bool) -> Run {
+    fn last_where(&self, before: impl Fn(&EqualChunks) -> bool) -> EqualChunks {
         let n = self.runs.partition_point(before);
-        self.runs.get(n.saturating_sub(1)).copied().unwrap_or(Run { extent: 1, chunk: 0, origin: 0 })
+        self.runs.get(n.saturating_sub(1)).copied().unwrap_or(EqualChunks { extent: 1, chunk: 0, origin: 0 })
     }
 }
 

@@ -40,12 +40,12 @@ pub struct Appender {
     /// A length that was being published when that failed: the document may have it.
     doubtful: Option<u64>,
     /// The document as this appender published it last.
-    known: Option<Known>,
+    known: Option<Published>,
 }
 
 /// A document as it was published, and what was made of it. While the store has just these bytes nothing is parsed, checked and written
 /// anew but the shape: measured, that was 200,000 instructions a step, a sixth of the time of one of 1 MiB.
-struct Known {
+struct Published {
     text: Vec<u8>,
     /// The byte range of the shape in `text`.
     shape: Range<usize>,
@@ -54,12 +54,12 @@ struct Known {
     before: Option<Arc<ArrayState>>,
 }
 
-impl Known {
+impl Published {
     /// `None` where more than the shape may change with the length: the listed extents of chunks.
-    fn new(text: Vec<u8>, state: Arc<ArrayState>) -> Option<Known> {
+    fn new(text: Vec<u8>, state: Arc<ArrayState>) -> Option<Published> {
         state.meta.grid.regular_shape()?;
         let shape = Object::document(&text, &[])?.place("shape")?;
-        Some(Known { text, shape, state, before: None })
+        Some(Published { text, shape, state, before: None })
     }
 
     /// Puts another shape into the text, and gives the state that it says.
@@ -334,7 +334,7 @@ impl Appender {
                 if fresh.meta.shape != shape {
                     self.store_document(end, &text)?;
                 }
-                self.known = Known::new(text, self.array.set_state(next).0);
+                self.known = Published::new(text, self.array.set_state(next).0);
             }
         }
         self.doubtful = None;

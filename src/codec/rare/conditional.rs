@@ -124,7 +124,6 @@ impl Stage for Conditional {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn stage(json: &str) -> Result<StageRef> {
         stage_v3("conditional", &config_of(json), ElementType::native(DataType::Int32))

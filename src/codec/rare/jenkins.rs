@@ -69,7 +69,6 @@ fn mix([mut a, mut b, mut c]: [u32; 3]) -> (u32, u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::parse::build_v2;
     use crate::codec::testing::*;
 
     #[test]

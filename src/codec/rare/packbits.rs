@@ -310,21 +310,10 @@ impl Stage for PackBits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::StageRef;
     use crate::codec::testing::*;
-    use crate::error::ErrorKind;
 
     fn v3(json: &str, t: DataType) -> StageRef {
         stage_v3("packbits", &config_of(json), ElementType::native(t)).unwrap()
-    }
-
-    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
-        let mut out = vec![0xff; 1000];
-        stage.encode(data, &mut out).unwrap();
-        let mut back = vec![9; data.len()];
-        stage.decode(&out, Dest::Exact(&mut back)).unwrap();
-        assert_eq!(back, data.iter().map(|&b| if stage.name() == "bools" { u8::from(b != 0) } else { b }).collect::<Vec<u8>>());
-        out
     }
 
     #[test]

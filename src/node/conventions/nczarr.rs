@@ -79,31 +79,31 @@ impl NcType {
 
 /// The part of NCZarr's keys about one thing.
 #[derive(Clone, Copy)]
-enum Part {
+enum KeyPart {
     Superblock,
     Group,
     Array,
     Attributes,
 }
 
-impl Part {
+impl KeyPart {
     /// Its member in documents, in newer and older writers' spelling.
     fn members(self) -> [&'static str; 2] {
         match self {
-            Part::Superblock => ["_nczarr_superblock", "_NCZARR_SUPERBLOCK"],
-            Part::Group => ["_nczarr_group", "_NCZARR_GROUP"],
-            Part::Array => ["_nczarr_array", "_NCZARR_ARRAY"],
-            Part::Attributes => ["_nczarr_attr", "_NCZARR_ATTR"],
+            KeyPart::Superblock => ["_nczarr_superblock", "_NCZARR_SUPERBLOCK"],
+            KeyPart::Group => ["_nczarr_group", "_NCZARR_GROUP"],
+            KeyPart::Array => ["_nczarr_array", "_NCZARR_ARRAY"],
+            KeyPart::Attributes => ["_nczarr_attr", "_NCZARR_ATTR"],
         }
     }
 
     /// The objects that the oldest generation had instead.
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Part::Superblock => &[".nczarr"],
-            Part::Group => &[".nczgroup"],
-            Part::Array => &[".nczarray", ".nczvar"],
-            Part::Attributes => &[".nczattr", ".nczattrs"],
+            KeyPart::Superblock => &[".nczarr"],
+            KeyPart::Group => &[".nczgroup"],
+            KeyPart::Array => &[".nczarray", ".nczvar"],
+            KeyPart::Attributes => &[".nczattr", ".nczattrs"],
         }
     }
 
@@ -193,13 +193,13 @@ fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
 impl Group {
     /// The dimensions that the group itself defines, where netCDF-C wrote it: also those that no array has. `None` for pure Zarr.
     pub fn nc_dimensions(&self) -> Result<Option<Vec<NcDimension>>> {
-        Part::Group.find(self)?.map(|group| dimensions_of(&group)).transpose()
+        KeyPart::Group.find(self)?.map(|group| dimensions_of(&group)).transpose()
     }
 
     /// The version in the superblock, which only the root of an NCZarr hierarchy has (NZ-02).
     pub fn nc_version(&self) -> Result<Option<String>> {
         let text = |block: &Map| Some(block.get("version").or_else(|| block.get("nczarr_version"))?.as_str()?.to_string());
-        Ok(Part::Superblock.find(self)?.map(|block| text(&block).unwrap_or_default()))
+        Ok(KeyPart::Superblock.find(self)?.map(|block| text(&block).unwrap_or_default()))
     }
 
     /// The type that netCDF has for an attribute; `None` where that is not said.
@@ -213,20 +213,20 @@ impl Group {
         if self.format() != Format::V2 {
             bail!(Unsupported, "dimensions of NCZarr are written for zarr_format 2, {} has 3", path::display(self.path()));
         }
-        let mut group = Part::Group.find(self)?.unwrap_or_default();
+        let mut group = KeyPart::Group.find(self)?.unwrap_or_default();
         let mut all = dimensions_of(&group)?;
         all.retain(|d| d.name != name);
         all.push(NcDimension { name: name.into(), length, is_unlimited });
         group.shift_remove("dims");
         group.insert("dimensions".into(), dimensions_value(&all));
-        self.attributes().set(Part::Group.members()[0], Value::Object(group))
+        self.attributes().set(KeyPart::Group.members()[0], Value::Object(group))
     }
 }
 
 impl Array {
     /// What netCDF-C wrote about the array; `None` for pure Zarr.
     pub fn nczarr(&self) -> Result<Option<NcArray>> {
-        let Some(array) = Part::Array.find(self)? else { return Ok(None) };
+        let Some(array) = KeyPart::Array.find(self)? else { return Ok(None) };
         let references = array.get("dimension_references").or_else(|| array.get("dimrefs"));
         let references = references.and_then(Value::as_array).unwrap_or_default();
         let dimensions = references.iter().filter_map(|r| r.as_str().map(str::to_string)).collect();
@@ -277,7 +277,7 @@ impl Array {
 }
 
 fn attribute_type(node: &impl NcNode, name: &str) -> Result<Option<NcType>> {
-    let types = Part::Attributes.find(node)?.and_then(|all| all.get("types").cloned());
+    let types = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types").cloned());
     Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
 }
 
@@ -318,7 +318,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => return Ok(()),
         Err(e) => return Err(e),
     };
-    if tolerant && Part::Superblock.find(&root)?.is_none() {
+    if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
         return Ok(());
     }
     write_group(&root, &mut Scope { groups: Vec::new(), tolerant })
@@ -364,11 +364,11 @@ fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
     member.insert("dimensions".into(), dimensions_value(&dimensions));
     member.insert("arrays".into(), names.into());
     member.insert("groups".into(), groups.iter().map(|g| last(g.path())).collect::<Vec<_>>().into());
-    let mut parts = vec![(Part::Group, Value::Object(member))];
+    let mut parts = vec![(KeyPart::Group, Value::Object(member))];
     if group.path().is_empty() {
         let mut block = Map::new();
         block.insert("version".into(), VERSION.into());
-        parts.push((Part::Superblock, Value::Object(block)));
+        parts.push((KeyPart::Superblock, Value::Object(block)));
     }
     put(group, parts, None)
 }
@@ -392,7 +392,7 @@ impl Scope {
             member.insert("scalar".into(), 1.into());
         }
         member.insert("storage".into(), "chunked".into());
-        put(array, vec![(Part::Array, Value::Object(member))], Some(array))
+        put(array, vec![(KeyPart::Array, Value::Object(member))], Some(array))
     }
 
     /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group; of one without a name one of
@@ -423,15 +423,15 @@ impl Scope {
 }
 
 /// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
-fn put(node: &impl NcNode, parts: Vec<(Part, Value)>, array: Option<&Array>) -> Result<()> {
+fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Option<&Array>) -> Result<()> {
     let old = node.attributes().all()?;
-    let known = Part::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
+    let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
     let mut all = old.clone();
     for (part, value) in parts {
         all.shift_remove(part.members()[1]);
         all.insert(part.members()[0].into(), value);
     }
-    let own = Part::Attributes.members();
+    let own = KeyPart::Attributes.members();
     all.shift_remove(own[1]);
     let mut types = Map::new();
     for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != v2::DIMENSIONS) {

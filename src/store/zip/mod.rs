@@ -30,7 +30,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::grow;
 use directory::Directory;
-use read::{Flight, Slot, Source, ZipObject};
+use read::{ArchiveBytes, Flight, Slot, ZipObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -59,7 +59,7 @@ pub struct ZipStore {
 #[derive(Default)]
 struct Content {
     map: BTreeMap<Arc<str>, Arc<Slot>>,
-    source: Option<Arc<Source>>,
+    source: Option<Arc<ArchiveBytes>>,
     token: u64,
 }
 
@@ -90,7 +90,7 @@ impl ZipStore {
                 if len == 0 && writable {
                     ZipStore::empty(shown)
                 } else {
-                    ZipStore::read(shown, Source::Near(Object::File(object)), len, writable)?
+                    ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, writable)?
                 }
             }
             Err(Errno(libc::ENOENT)) if writable => ZipStore::empty(shown),
@@ -111,8 +111,8 @@ impl ZipStore {
         let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { bail!(NotFound, "there is no zip archive {shown}") };
         let len = object.len()?;
         let source = match store.capabilities().latency {
-            true => Source::Far { version: object.version()?, store, key: key.to_string() },
-            false => Source::Near(object),
+            true => ArchiveBytes::Far { version: object.version()?, store, key: key.to_string() },
+            false => ArchiveBytes::Near(object),
         };
         ZipStore::read(shown, source, len, false)
     }
@@ -129,7 +129,7 @@ impl ZipStore {
         }
     }
 
-    fn read(shown: String, source: Source, len: u64, writable: bool) -> Result<ZipStore> {
+    fn read(shown: String, source: ArchiveBytes, len: u64, writable: bool) -> Result<ZipStore> {
         let read = |at, len| {
             let mut bytes = Vec::new();
             source.read(at, grow(&mut bytes, len)?)?;
@@ -138,8 +138,8 @@ impl ZipStore {
         let found = directory::find(len, &read).and_then(|directory| Ok((map_of(&directory)?, directory.bytes)));
         let (map, records) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
-        let (token, latency) = (source.token()?, matches!(source, Source::Far { .. }));
-        let any_thread = if let Source::Far { store, .. } = &source { store.any_thread() } else { true };
+        let (token, latency) = (source.token()?, matches!(source, ArchiveBytes::Far { .. }));
+        let any_thread = if let ArchiveBytes::Far { store, .. } = &source { store.any_thread() } else { true };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
             sync: SyncMode::default(),
@@ -151,7 +151,7 @@ impl ZipStore {
     }
 
     /// What an opened key needs.
-    fn slot(&self, key: &str) -> Option<(Arc<Slot>, Arc<Source>, u64)> {
+    fn slot(&self, key: &str) -> Option<(Arc<Slot>, Arc<ArchiveBytes>, u64)> {
         self.content.read(|content| {
             let slot = match self.top.is_empty() {
                 true => content.map.get(key),
@@ -198,14 +198,14 @@ impl ZipStore {
         let source = self.content.read(|content| content.source.clone());
         let as_read = match (&source, &append.old) {
             (Some(source), Some((records, len))) => match &**source {
-                Source::Near(Object::File(file)) => Some((file, &records[..], *len)),
+                ArchiveBytes::Near(Object::File(file)) => Some((file, &records[..], *len)),
                 _ => bail!(Internal, "an archive that is no file was opened for writing"),
             },
             _ => None,
         };
         let new = Arc::new(Writer::open(&append.path, append.sync, as_read)?);
         if source.is_none() {
-            let source = Source::Near(Object::File(new.reader()?));
+            let source = ArchiveBytes::Near(Object::File(new.reader()?));
             let token = source.token()?;
             let source = Some(Arc::new(source));
             self.content.write(|content| (content.source, content.token) = (source, token));

@@ -15,19 +15,19 @@ const SLACK: u64 = 64;
 const MORE: u64 = 1 << 20;
 
 /// Where the archive's bytes come from.
-pub(super) enum Source {
+pub(super) enum ArchiveBytes {
     /// An open file, or memory.
     Near(Object),
     /// An object of a store with latency, read by ranges of this one version.
     Far { store: SharedStore, key: String, version: Version },
 }
 
-impl Source {
+impl ArchiveBytes {
     /// Fills `buf` from `offset` of the archive.
     pub fn read(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         match self {
-            Source::Near(object) => object.read_exact_at(offset, buf),
-            Source::Far { store, key, version } => {
+            ArchiveBytes::Near(object) => object.read_exact_at(offset, buf),
+            ArchiveBytes::Far { store, key, version } => {
                 let (sender, receiver) = mpsc::channel();
                 let range = ByteRange::Span { offset, len: buf.len() as u64 };
                 store.start_read(key, &[range], Some(*version), Box::new(move |result| drop(sender.send(result))));
@@ -45,8 +45,8 @@ impl Source {
     /// A number that tells this archive's state from others.
     pub fn token(&self) -> Result<u64> {
         let Version(words) = match self {
-            Source::Near(object) => object.version()?,
-            Source::Far { version, .. } => *version,
+            ArchiveBytes::Near(object) => object.version()?,
+            ArchiveBytes::Far { version, .. } => *version,
         };
         Ok(os::hash(&words.map(u64::to_le_bytes).concat()))
     }
@@ -97,7 +97,7 @@ impl Slot {
     }
 
     /// Where the data begin, after a look at the local header the first time.
-    fn data(&self, source: &Source) -> Result<u64> {
+    fn data(&self, source: &ArchiveBytes) -> Result<u64> {
         let known = self.data.load(Ordering::Relaxed);
         if known != 0 {
             return Ok(known);
@@ -188,7 +188,7 @@ impl Slot {
     }
 
     /// The whole value, into a buffer of its size.
-    pub fn read_value(&self, source: &Source, buf: &mut [u8]) -> Result<()> {
+    pub fn read_value(&self, source: &ArchiveBytes, buf: &mut [u8]) -> Result<()> {
         let at = self.data(source)?;
         if self.entry.method == STORED {
             source.read(at, buf)?;
@@ -203,7 +203,7 @@ impl Slot {
 
 /// An opened entry.
 pub(super) struct ZipObject {
-    pub source: Arc<Source>,
+    pub source: Arc<ArchiveBytes>,
     pub slot: Arc<Slot>,
     pub token: u64,
     /// A deflated value that is read in parts.
@@ -258,7 +258,7 @@ impl ReadObject for ZipObject {
 
 /// A started read of one entry from afar: one request where the local header is as expected.
 pub(super) struct Flight {
-    pub source: Arc<Source>,
+    pub source: Arc<ArchiveBytes>,
     pub slot: Arc<Slot>,
     pub version: Version,
     /// What was asked for, in bytes of the value.
@@ -310,7 +310,7 @@ impl Flight {
 
     fn request(self, spans: Vec<ByteRange>, then: impl FnOnce(Flight, Vec<Vec<u8>>) + Send + 'static) {
         let source = self.source.clone();
-        let Source::Far { store, key, version } = &*source else {
+        let ArchiveBytes::Far { store, key, version } = &*source else {
             return (self.done)(Err(err!(Internal, "a near archive is read at once")));
         };
         store.start_read(

@@ -2,7 +2,7 @@
 
 use super::ZipStore;
 use super::directory::*;
-use super::read::{Slot, Source};
+use super::read::{ArchiveBytes, Slot};
 use super::write::{LOCK_BYTE, central_record, end_records};
 use crate::error::{Result, bail, err};
 use crate::limits::{grow, reserve};
@@ -49,7 +49,7 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
         Err(_) => {}
     }
     let reader = file.try_clone().map_err(|e| err!(Io, "duplicate the descriptor: {e}"))?;
-    let source = Source::Near(Object::File(FileObject::new(reader)));
+    let source = ArchiveBytes::Near(Object::File(FileObject::new(reader)));
     let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
     let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0 };
     scan.run()?;
@@ -69,7 +69,7 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
 
 /// A walk from header to header.
 struct Scan<'a> {
-    source: &'a Source,
+    source: &'a ArchiveBytes,
     len: u64,
     /// All before this is whole.
     at: u64,
