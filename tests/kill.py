@@ -4,7 +4,7 @@
   kill.py --bin BUILD --build DIR     BUILD holds kill_target, append_target, zip_target, two_processes, heat and heat_read
   … --program PREFIX/bin/ozarr        also what the program migrates and copies, and archives
 
-One chunk written over an old one, a part of one, and one attribute, in both versions of the format, and the same for a shard, also written
+One chunk written over an old one, a part of one, one attribute, and nodes created over others, in both versions of the format, and the same for a shard, also written
 piece by piece: before every system call of the operation. The next writer leaves no temporary file of the one that was killed. Steps that are appended: those that are published are whole. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
 migration from version 2, elsewhere and in place, and a copy into other chunks: killed, started again, it ends with the same files. Then zip
 archives, new ones and with chunks that are replaced: after the kill the archive opens, or opens when it is repaired, and holds what was flushed.
@@ -80,7 +80,7 @@ class Sweep:
             c = run(target, store, "check", what)
             if c.returncode:
                 return self.result(f"{what}, version {form}", f"killed before {inject[0]} number {inject[1]}: {why(c)}")
-            if left := [f.name for f in store.rglob(".ozarr-*.tmp")]:
+            if left := [f.name for f in [*store.rglob(".ozarr-*.tmp"), *self.build.glob(".ozarr-*.tmp")]]:
                 return self.result(f"{what}, version {form}", f"killed before {inject[0]} number {inject[1]}: the next writer leaves {left}")
             came[c.stdout.strip()] += 1
         wrong = "" if came["killed"] and came["old"] else f"the sweep shows nothing: {dict(came)} of {found}"
@@ -253,7 +253,7 @@ def main():
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
     s = Sweep(Path(a.bin).resolve(), build)
-    for what in ("chunk", "partial", "attribute"):
+    for what in ("chunk", "partial", "attribute", "over-array", "over-group", "over-root"):
         for form in (2, 3):
             s.operation(what, form)
     for what in ("chunk", "partial", "stream"):

@@ -18,9 +18,9 @@ impl Array {
         if !store.context().allows_non_finite() && attributes.values().any(json::has_non_finite) {
             return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
         }
-        let publish = |_| {
-            erase_leftovers(store, &path, &meta)?;
-            write_documents(store, &path, &meta, &attributes)
+        let publish = |store: &Store, path: &str, _| {
+            erase_leftovers(store, path, &meta)?;
+            write_documents(store, path, &meta, &attributes)
         };
         let found = || existing(store, &path, &meta, how);
         if let ControlFlow::Break(array) = hierarchy::create(store, &path, || Ok(meta.format), found, publish)? {

@@ -152,12 +152,12 @@ impl Group {
             Some(format) => Ok(format),
             None => Ok(hierarchy::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
         };
-        let publish = |format| {
+        let publish = |store: &Store, path: &str, format| {
             let (name, document) = match format {
                 Format::V2 => (v2::GROUP, v2::write_group()),
                 Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
             };
-            hierarchy::publish_new(store, &path, name, &document)?;
+            hierarchy::publish_new(store, path, name, &document)?;
             Ok((format, document))
         };
         let found = || Group::existing(store, &path, format, how);

@@ -116,14 +116,15 @@ pub(super) fn new_path(store: &Store, path: &str) -> Result<String> {
     Ok(path)
 }
 
-/// Creates a node, and the groups above it that are missing: `publish` stores its documents once nothing is in the way, and its result is
-/// returned as `Continue`. If `existing`, which is asked again under the lock, returns a node to use instead, that is returned as `Break`.
+/// Creates a node, and the groups above it that are missing: `publish` stores its documents at a path of a store once nothing is in the way,
+/// and its result is returned as `Continue`. What is overwritten stays until the new node takes its place, where the store can do that. If
+/// `existing`, which is asked again under the lock, returns a node to use instead, that is returned as `Break`.
 pub(super) fn create<T, M>(
     store: &Store,
     path: &str,
     format: impl FnOnce() -> Result<Format>,
     existing: impl Fn() -> Result<Option<T>>,
-    publish: impl FnOnce(Format) -> Result<M>,
+    publish: impl Fn(&Store, &str, Format) -> Result<M>,
 ) -> Result<ControlFlow<T, M>> {
     if let Some(node) = existing()? {
         return Ok(ControlFlow::Break(node));
@@ -135,8 +136,14 @@ pub(super) fn create<T, M>(
         if let Some(node) = existing()? {
             return Ok(ControlFlow::Break(node));
         }
-        let replaced = clear(store, path)?;
-        (replaced, publish(format)?)
+        if !is_in_the_way(store, path)? {
+            (false, publish(store, path, format)?)
+        } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {
+            (true, made)
+        } else {
+            erase_all(store, path)?;
+            (true, publish(store, path, format)?)
+        }
     };
     changed.push(path.to_string());
     upkeep::after_change(store, &changed, replaced.then_some(path))?;
@@ -165,15 +172,36 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
 /// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document
 /// nothing is erased: these may be a user's files.
 pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
-    let there = match find(store, path) {
-        Ok(found) => found.is_some(),
-        Err(e) if lookup::is_misunderstood(&e) => true,
-        Err(e) => return Err(e),
-    };
+    let there = is_in_the_way(store, path)?;
     if there {
         erase_all(store, path)?;
     }
     Ok(there)
+}
+
+/// Whether there is a node at `path`, be it one that cannot be understood.
+fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
+    match find(store, path) {
+        Ok(found) => Ok(found.is_some()),
+        Err(e) if lookup::is_misunderstood(&e) => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
+/// Replaces the node at `path`, with all below it, by the one that `publish` makes at the root of another store: at once, or `None` where the
+/// store cannot do that. Consolidated metadata above it say nothing of either meanwhile: the old ones would make the new data look like
+/// the old.
+fn replace<M>(store: &Store, path: &str, publish: impl Fn(&Store, &str) -> Result<M>) -> Result<Option<M>> {
+    let mut made = None;
+    let replaced = store.shared().replace_prefix(&path::prefix(path), &mut |beside| {
+        made = Some(publish(&store.beside(beside), "")?);
+        upkeep::after_change(store, &[], Some(path))
+    });
+    let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
+    for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
+        store.note_document(&path::join(path, name));
+    }
+    Ok(made.filter(|_| replaced))
 }
 
 /// Stores the document of a new node, last of all; a node that appeared meanwhile is an error of kind `Exists`.

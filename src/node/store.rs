@@ -91,6 +91,11 @@ impl Store {
         self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &prefix)?)))
     }
 
+    /// A store in which what takes the place of a node of this one is made.
+    pub(super) fn beside(&self, shared: SharedStore) -> Store {
+        Store::new(&self.0.context, shared, Mode::ReadWrite, Options { consolidate: Consolidate::Never, ..self.0.options.clone() })
+    }
+
     /// Opens what is below `path` as a store in which a checkpoint is made: the documents that make its root a node are hidden from others.
     pub(super) fn unfinished(&self, path: &str, hides: &'static [&'static str]) -> Result<Store> {
         let prefix = path::prefix(path);

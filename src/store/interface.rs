@@ -260,6 +260,11 @@ pub trait LocalFiles {
     /// that is not possible (both end in `/`).
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool>;
 
+    /// Makes the keys that `build` puts into an empty store all that there is below `prefix`, at once: readers and a kill see the keys from
+    /// before or the new ones. `false`, and nothing done, if that is not possible. Where the file system cannot let folders change their
+    /// names, there is nothing for a moment.
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool>;
+
     /// Makes a staged file the value of `key`.
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }
@@ -325,6 +330,11 @@ impl dyn Store + '_ {
     /// Renames all keys of a prefix ([`LocalFiles::rename_prefix`]).
     pub fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.files().map_or(Ok(false), |files| files.rename_prefix(from, to))
+    }
+
+    /// Replaces all keys of a prefix ([`LocalFiles::replace_prefix`]).
+    pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
     }
 
     /// Starts to store `bytes` under `key` ([`Store::start_change`]).

@@ -56,6 +56,16 @@ impl OnceFd {
         }
     }
 
+    /// Makes the descriptor that is kept one of what `fd` is of, at once for all threads.
+    pub fn replace(&self, fd: OwnedFd) -> Os<()> {
+        match self.0.load(Ordering::Acquire) {
+            -1 => drop(self.set(fd)),
+            // SAFETY: both are open; the one that is kept stays open, and goes on being owned by `self`.
+            kept => drop(retry(Call::Open, || unsafe { libc::dup3(fd.as_raw_fd(), kept, libc::O_CLOEXEC) })?),
+        }
+        Ok(())
+    }
+
     /// Keeps `fd`, or closes it and gives the one that another thread has set meanwhile.
     pub fn set(&self, fd: OwnedFd) -> BorrowedFd<'_> {
         let fd = match self.0.compare_exchange(-1, fd.as_raw_fd(), Ordering::AcqRel, Ordering::Acquire) {
@@ -341,6 +351,13 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
     let d = dir.as_raw_fd();
     // SAFETY: both paths end in NUL.
     retry(Call::RenameNew, || unsafe { libc::renameat2(d, from.as_ptr(), d, to.as_ptr(), libc::RENAME_NOREPLACE) }).map(drop)
+}
+
+/// Gives each of two folders the name of the other, at once. `EINVAL`, `ENOSYS` and `ENOTSUP`: the file system cannot do it.
+pub fn exchange(one: &CStr, other: &CStr) -> Os<()> {
+    // SAFETY: both paths end in NUL.
+    let call = || unsafe { libc::renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) };
+    retry(Call::RenameNew, call).map(drop)
 }
 
 /// Gives a file a second name if that names nothing, else `EEXIST`.

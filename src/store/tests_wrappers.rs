@@ -100,6 +100,9 @@ impl LocalFiles for Counting {
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.files("rename_prefix").rename_prefix(from, to)
     }
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        self.files("replace_prefix").replace_prefix(prefix, build)
+    }
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
         self.files("publish").publish(key, staged)
     }
@@ -129,6 +132,7 @@ const USES: &[(&str, Use)] = &[
     ("flush", |s| s.flush().unwrap()),
     ("erase", |s| assert!(s.erase("p/k").unwrap())),
     ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),
+    ("replace_prefix", |s| assert!(s.replace_prefix("q/", &mut |new| new.put("k", &[b"3"], Condition::None)).is_ok())),
     ("erase_prefix", |s| s.erase_prefix("p/").unwrap()),
     ("describe", |s| assert!(!s.describe().is_empty())),
 ];
@@ -160,7 +164,8 @@ fn a_store_around_another_hands_on_every_method() {
     let own = ["open", "read_all"].map(|method| (method, "reads by `start_read`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
-    let own = ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "publish", "stage"].map(|method| (method, slow));
+    let own =
+        ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "replace_prefix", "publish", "stage"].map(|method| (method, slow));
     let more = [("start_read", "waits, then opens"), ("start_change", "puts, which takes time")];
     check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());
 }

@@ -5,6 +5,9 @@
  *   kill_target STORE partial         writes the new values over half of the first chunk
  *   kill_target STORE stream          writes the new values over the first shard, inner chunk by inner chunk
  *   kill_target STORE attribute       sets the attribute step to 2
+ *   kill_target STORE over-array      creates the array anew, over the old one
+ *   kill_target STORE over-group      creates the root group anew, over all that is below it
+ *   kill_target STORE over-root       creates an array at the root, over the group
  *   kill_target STORE check WHAT      old or new, nothing else; then writes again, as after a restart
  *
  * The system calls between two calls of getppid() are those of the operation. */
@@ -113,6 +116,61 @@ static void set_attribute(void) {
     finish(store, a);
 }
 
+/* Creates the array, the group or an array at the root, over what is there. */
+static void create_over(const char *what) {
+    int64_t shape = 2 * CHUNK, chunk = CHUNK;
+    ozarr_store *store = NULL;
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/a", store_path);
+    check(ozarr_store_open(store_path, "r+", &store), "store");
+    (void)getppid();
+    if (!strcmp(what, "over-group")) check(ozarr_group_create_at(store, "", 0, OZARR_CREATE_OVERWRITE, &g), "group");
+    else check(ozarr_array_create(!strcmp(what, "over-array") ? path : store_path, OZARR_INT32, 1, &shape, &chunk, OZARR_CREATE_OVERWRITE, &a), "array");
+    (void)getppid();
+    if (a) check(ozarr_array_close(a), "closing the array");
+    if (g) check(ozarr_group_close(g), "closing the group");
+    check(ozarr_store_close(store), "closing the store");
+}
+
+/* Whether the new node is there, which is empty; the old one has all its values and its attribute. */
+static int is_replaced(const char *what) {
+    static int32_t v[2 * CHUNK];
+    int64_t step = 0;
+    ozarr_store *store = NULL;
+    ozarr_array *a = NULL;
+    ozarr_node_kind root, below;
+    int is_new = 0;
+    check(ozarr_store_open(store_path, "r", &store), "store");
+    check(ozarr_store_node_kind(store, "", &root), "kind of the root");
+    check(ozarr_store_node_kind(store, "a", &below), "kind of the array");
+    if (!strcmp(what, "over-root") && root == OZARR_NODE_KIND_ARRAY) {
+        require(below == OZARR_NODE_KIND_NONE, "the old array is there below the new one");
+        check(ozarr_array_open_at(store, "", &a), "opening the new array");
+    } else {
+        require(root == OZARR_NODE_KIND_GROUP, "the root is neither old nor new");
+        if (below == OZARR_NODE_KIND_ARRAY) check(ozarr_array_open_at(store, "a", &a), "opening the array");
+        else require(!strcmp(what, "over-group"), "the array is neither old nor new");
+    }
+    if (a) {
+        check(ozarr_array_read(a, OZARR_INT32, v, sizeof v), "reading");
+        is_new = ozarr_attr_get_int64(ozarr_array_node(a), "step", &step) == OZARR_ERR_NOT_FOUND;
+        require(is_new ? strcmp(what, "over-group") != 0 : step == 1, "the attribute is neither old nor new");
+        for (int i = 0; i < 2 * CHUNK; i++) require(v[i] == (is_new ? 0 : old_value(i)), "the array is neither old nor new");
+    }
+    ozarr_array_free(a);
+    check(ozarr_store_close(store), "closing the store");
+    return is_new || !a;
+}
+
+static void check_over(const char *what) {
+    int is_new = is_replaced(what);
+    create_over(what);
+    require(is_replaced(what), "created again, but not there");
+    printf("%s\n", is_new ? "new" : "old");
+}
+
 /* The group lists the one array, whatever files a kill has left. */
 static void check_children(const ozarr_store *store) {
     ozarr_group *g = NULL;
@@ -161,13 +219,15 @@ static void check_after(const char *what) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return fprintf(stderr, "usage: kill_target STORE prepare|chunk|partial|stream|attribute|check [2|3|s|WHAT]\n"), 2;
+    if (argc < 3) return fprintf(stderr, "usage: kill_target STORE prepare|chunk|partial|stream|attribute|over-array|over-group|over-root|check [2|3|s|WHAT]\n"), 2;
     store_path = argv[1];
     if (!strcmp(argv[2], "prepare")) prepare(argc > 3 ? argv[3] : "3");
     else if (!strcmp(argv[2], "chunk")) write_new(CHUNK);
     else if (!strcmp(argv[2], "partial")) write_new(CHUNK / 2);
     else if (!strcmp(argv[2], "stream")) stream_new();
     else if (!strcmp(argv[2], "attribute")) set_attribute();
+    else if (!strncmp(argv[2], "over-", 5)) create_over(argv[2]);
+    else if (!strcmp(argv[2], "check") && argc > 3 && !strncmp(argv[3], "over-", 5)) check_over(argv[3]);
     else if (!strcmp(argv[2], "check") && argc > 3) check_after(argv[3]);
     else return 2;
     return 0;

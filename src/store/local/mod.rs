@@ -11,6 +11,7 @@
 //! `.ozarr.lock`; readers never lock.
 
 mod durable;
+mod exchange;
 mod listing;
 mod lock;
 mod owner;
@@ -32,7 +33,9 @@ use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
-use super::{Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, Staged, Stamp, Store, Version};
+use super::{
+    Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Store, Version,
+};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -198,11 +201,16 @@ impl LocalStore {
     /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
     fn lock_byte(&self, folder: &str, byte: u64, often: LockUse) -> Result<Option<lock::ByteLock>> {
         self.check_writable()?;
-        self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability)
+        let lock = || self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability);
+        match lock() {
+            Err(_) if self.root_was_replaced() => lock(),
+            done => done,
+        }
     }
 
     /// Opens the folder of a prefix to list it, or gives `None` if it does not exist.
     fn open_folder(&self, folder: &str, flags: i32) -> Result<Option<OwnedFd>> {
+        self.root_was_replaced();
         let Some(root) = self.root()? else { return Ok(None) };
         match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0) {
             Ok(fd) => Ok(Some(fd)),
@@ -235,12 +243,27 @@ impl Store for LocalStore {
         self.root()?.map_or(Ok(None), |root| open_file(root, &path))
     }
 
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let object = match self.open(key)? {
+            // Documents are read so: they are looked for where the root is now. Chunks that are not there cost no further look.
+            None if self.root_was_replaced() => self.open(key)?,
+            found => found,
+        };
+        let Some(object) = object else { return Ok(None) };
+        let mut bytes = Vec::new();
+        object.read_whole(&mut bytes, max).map(|()| Some(bytes))
+    }
+
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         self.check_writable()?;
-        match condition {
+        let put = || match condition {
             Condition::None => self.replace(key, parts, false),
             Condition::Absent => self.replace(key, parts, true),
             Condition::Match(version) => self.replace_matching(key, parts, version),
+        };
+        match put() {
+            Err(_) if self.root_was_replaced() => put(),
+            done => done,
         }
     }
 
@@ -249,7 +272,10 @@ impl Store for LocalStore {
         KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let (mut temp, fd) = self.temp_names.create(root, key, &mut made)?;
+        let (mut temp, fd) = match self.temp_names.create(root, key, &mut made) {
+            Err(_) if self.root_was_replaced() => self.temp_names.create(root, key, &mut made)?,
+            made => made?,
+        };
         let folder = root.try_clone_to_owned().map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
@@ -342,6 +368,7 @@ impl LocalFiles for LocalStore {
         let Some(root) = root else { return Folder::Absent };
         match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
             Ok(fd) => Folder::Open { fd, len: prefix.len() },
+            Err(Errno(libc::ENOENT)) if self.root_was_replaced() => Folder::Unknown,
             Err(Errno(libc::ENOENT)) => Folder::Absent,
             Err(_) => Folder::Unknown,
         }
@@ -360,6 +387,7 @@ impl LocalFiles for LocalStore {
         let Some(root) = self.root()? else { return Ok(None) };
         match os::stat_at(root, path.as_c(), true) {
             Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
+            Err(Errno(libc::ENOENT)) if self.root_was_replaced() => self.stamp(key),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error("stat")),
         }
@@ -397,6 +425,11 @@ impl LocalFiles for LocalStore {
             }
         }
         Ok(false)
+    }
+
+    fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        self.check_writable()?;
+        self.replace_folder(check_prefix(prefix)?, build)
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {

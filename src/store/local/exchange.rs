@@ -1,0 +1,203 @@
+//! Folders that are replaced as a whole: the new one is made beside the old one, and the two change their names in one call.
+
+use super::listing::{empty_folder, remove_folder};
+use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
+use super::{FileOptions, LocalStore, LockMode, SyncMode};
+use crate::error::{Error, Result};
+use crate::store::SharedStore;
+use crate::store::os::{self, CWD, Errno};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+impl LocalStore {
+    /// Does what [`super::LocalFiles::replace_prefix`] says, for the folder of a prefix; empty: the store's own.
+    pub(super) fn replace_folder(&self, folder: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        // What leads to the store may be a link; what leads to a folder in it is replaced itself.
+        let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
+        let Some((there, beside)) = there.and_then(|there| beside(&there).map(|beside| (there, beside))) else { return Ok(false) };
+        let (old, new) = (c_path(&there)?, c_path(&beside)?);
+        // What a kill has left of an earlier one is of no use.
+        if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
+            return Ok(false);
+        }
+        let made = self.build_beside(&there, &beside, build).map(|()| exchange(&old, &new));
+        match made {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return remove_tree(&beside).map(|()| false),
+            Err(e) => {
+                // The error is the one to tell; what cannot be removed now is removed by the next call.
+                let _ = remove_tree(&beside);
+                return Err(e);
+            }
+        }
+        if folder.is_empty() {
+            self.reopen_root()?;
+        }
+        self.durability.forget_prefix(&if folder.is_empty() { String::new() } else { format!("{folder}/") });
+        if self.durability.mode != SyncMode::None {
+            sync_parent(&there)?;
+        }
+        remove_tree(&beside).map(|()| true)
+    }
+
+    /// Fills the new folder, which gets the old one's permissions, and makes it durable.
+    fn build_beside(&self, there: &Path, beside: &Path, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<()> {
+        let options = FileOptions { sync: self.durability.mode, lock: LockMode::None };
+        let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
+        build(store.clone())?;
+        if let Ok(known) = std::fs::metadata(there) {
+            // A folder of another user's keeps what it was made with.
+            let _ = std::fs::set_permissions(beside, known.permissions());
+        }
+        store.flush()
+    }
+
+    /// Uses the folder that has the root's name now.
+    fn reopen_root(&self) -> Result<()> {
+        let path = c_path(&self.root)?;
+        let fd = os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0);
+        let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
+        self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
+    }
+
+    /// Opens the root anew if it was removed, or replaced by another process; says whether it was.
+    #[cold]
+    pub(super) fn root_was_replaced(&self) -> bool {
+        let is_gone = self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0));
+        is_gone && self.reopen_root().is_ok()
+    }
+}
+
+/// The place beside a folder where its replacement is made; listings hide it.
+fn beside(folder: &Path) -> Option<PathBuf> {
+    let name = os::hash(folder.file_name()?.as_bytes());
+    Some(folder.parent()?.join(format!("{TEMP_PREFIX}replaced-{name:016x}{TEMP_SUFFIX}")))
+}
+
+/// Gives each of two folders the other's name. Where the file system cannot do that at once, the old one leaves its name first.
+fn exchange(old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
+    match os::exchange(old, new) {
+        Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) => {}
+        done => return done,
+    }
+    let aside = std::ffi::CString::new([new.to_bytes(), b".tmp"].concat()).map_err(|_| Errno(libc::EINVAL))?;
+    os::rename(CWD, old, &aside)?;
+    os::rename(CWD, new, old).or_else(|e| os::rename(CWD, &aside, old).and(Err(e)))?;
+    os::rename(CWD, &aside, new)
+}
+
+/// Removes a folder, or a link, with all below it; one that is not there is no error.
+fn remove_tree(path: &Path) -> Result<()> {
+    let c = c_path(path)?;
+    let failed = |e: Errno| e.error(&format!("remove {}", path.display()));
+    match os::open(CWD, &c, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+        Ok(fd) => empty_folder(fd.as_fd(), 0).and_then(|()| remove_folder(CWD, &c)),
+        Err(Errno(libc::ENOENT)) => Ok(()),
+        Err(Errno(libc::ENOTDIR | libc::ELOOP)) => os::unlink(CWD, &c).map_err(failed),
+        Err(e) => Err(failed(e)),
+    }
+}
+
+/// Makes the names in the folder above durable.
+fn sync_parent(path: &Path) -> Result<()> {
+    let failed = |e: Errno| -> Error { e.error(&format!("sync the folder above {}", path.display())) };
+    let Some(parent) = path.parent() else { return Ok(()) };
+    let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)?;
+    os::fsync_folder(fd.as_fd()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::store::os::Call;
+    use crate::store::os::fault::{self, fail};
+    use crate::store::{Condition, Store, get};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn local(root: &Path) -> LocalStore {
+        LocalStore::open(root, true, SyncMode::Batch).unwrap()
+    }
+
+    fn value(store: &LocalStore, key: &str) -> Option<Vec<u8>> {
+        get(store, key, 99).unwrap()
+    }
+
+    /// What is in the folder of the test, hidden or not.
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = folder.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn replace(store: &LocalStore, prefix: &str) -> Result<bool> {
+        let folder = prefix.trim_end_matches('/');
+        store.replace_folder(folder, &mut |new| new.put("new", &[b"2"], Condition::Absent))
+    }
+
+    #[test]
+    fn a_folder_is_replaced_as_a_whole_and_handles_on_the_store_find_the_new_one() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-{}", std::process::id()));
+        for prefix in ["", "a/b/"] {
+            let _ = std::fs::remove_dir_all(&top);
+            std::fs::create_dir_all(top.join("real")).unwrap();
+            symlink("real", top.join("link")).unwrap();
+            let (one, other) = (local(&top.join("link")), local(&top.join("real")));
+            one.put(&format!("{prefix}old/k"), &[b"1"], Condition::None).unwrap();
+            assert!(value(&other, &format!("{prefix}old/k")).is_some());
+            std::fs::set_permissions(top.join("real").join(prefix), PermissionsExt::from_mode(0o750)).unwrap();
+            assert!(replace(&one, prefix).unwrap(), "{prefix}");
+            for store in [&one, &other] {
+                assert_eq!(value(store, &format!("{prefix}new")).unwrap(), b"2", "{prefix}");
+                assert_eq!(value(store, &format!("{prefix}old/k")), None, "{prefix}");
+            }
+            other.put(&format!("{prefix}k"), &[b"3"], Condition::None).unwrap();
+            assert_eq!(value(&one, &format!("{prefix}k")).unwrap(), b"3", "{prefix}");
+            assert_eq!(std::fs::metadata(top.join("real").join(prefix)).unwrap().permissions().mode() & 0o777, 0o750);
+            assert_eq!((names(&top), names(&top.join("real").join(prefix))), (names_of(&["link", "real"]), names_of(&["k", "new"])));
+        }
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    fn names_of(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_writer_that_had_the_old_root_open_writes_into_the_new_one() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-root-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (one, other) = (local(&top.join("s")), local(&top.join("s")));
+        one.put("k", &[b"1"], Condition::None).unwrap();
+        other.put("l", &[b"1"], Condition::None).unwrap();
+        assert!(replace(&one, "").unwrap());
+        other.put("c/0", &[b"4"], Condition::None).unwrap();
+        assert_eq!(value(&one, "c/0").unwrap(), b"4");
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn a_failed_call_leaves_the_old_folder_as_it_was() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-faults-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let store = local(&top.join("s"));
+        store.put("a/old", &[b"1"], Condition::None).unwrap();
+        store.flush().unwrap();
+        let full = fault::with(&[fail(Call::Write, libc::ENOSPC)], || replace(&store, "a/")).0;
+        assert_eq!(full.unwrap_err().kind(), ErrorKind::NoSpace);
+        for refused in [fail(Call::Mkdir, libc::EACCES), fail(Call::RenameNew, libc::EPERM)] {
+            // The value's own temporary file may take the name in another way.
+            let after = usize::from(refused.call == Call::RenameNew);
+            let (done, unused) = fault::with(&[fault::Fault { after, ..refused }], || replace(&store, "a/"));
+            assert!(!done.unwrap() && unused == 0, "{:?}", refused.call);
+        }
+        assert_eq!((value(&store, "a/old").unwrap(), names(&top.join("s"))), (b"1".to_vec(), names_of(&["a"])));
+        // A file system that cannot exchange folders renames one after the other.
+        let cannot = fault::Fault { after: 1, ..fail(Call::RenameNew, libc::EINVAL) };
+        assert!(fault::with(&[cannot], || replace(&store, "a/")).0.unwrap());
+        assert_eq!((value(&store, "a/new").unwrap(), names(&top.join("s"))), (b"2".to_vec(), names_of(&["a"])));
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+}
