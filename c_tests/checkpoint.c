@@ -93,5 +93,13 @@ int main(void) {
     make("archive.zip", "second", 2);
     check_newest("archive.zip", 2);
     ERR(OZARR_ERR_UNSUPPORTED, ozarr_checkpoint_prune("archive.zip", 1));
+    /* Nor what was begun and never committed, as by a run that was killed: its name can be used all the same. */
+    double u[N][N] = {{0}};
+    OK(ozarr_checkpoint_begin("archive.zip", "third", &g));
+    OK(ozarr_group_put(g, "u", OZARR_FLOAT64, 2, SHAPE, u, sizeof u));
+    ozarr_group_free(g);
+    make("archive.zip", "third", 3);
+    check_newest("archive.zip", 3);
+    TEXT(listing("archive.zip"), "first second third.4 ");
     return finish();
 }

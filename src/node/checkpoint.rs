@@ -52,12 +52,17 @@ impl Checkpoints {
         let above = Group::create(&self.store, &self.path, None, Create::OpenIfSame)?;
         let committed = self.committed()?;
         self.mend(&above, &committed)?;
-        let number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);
+        let mut number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);
         let taken = self.kind_of(name)? != NodeKind::None;
         if taken && !committed.iter().any(|c| c.node == name) {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
         }
-        let node = if taken { format!("{name}.{number}") } else { name.to_string() };
+        let mut node = if taken { format!("{name}.{number}") } else { name.to_string() };
+        // What a kill left stays where nothing can be erased.
+        while !self.store.capabilities().erasable && !self.is_empty(&node)? {
+            number += 1;
+            node = format!("{name}.{number}");
+        }
         let place = path::join(&self.path, &node);
         self.remove_leftovers(&place)?;
         let store = self.store.unfinished(&place, MAKES_A_GROUP)?;
@@ -139,6 +144,11 @@ impl Checkpoints {
     fn places(&self) -> Result<Vec<String>> {
         self.store.check_listable()?;
         Ok(self.store.shared().list_dir(&path::prefix(&self.path))?.prefixes)
+    }
+
+    fn is_empty(&self, node: &str) -> Result<bool> {
+        let listing = self.store.shared().list_dir(&path::prefix(&path::join(&self.path, node)))?;
+        Ok(listing.keys.is_empty() && listing.prefixes.is_empty())
     }
 
     fn kind_of(&self, node: &str) -> Result<NodeKind> {
