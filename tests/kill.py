@@ -27,12 +27,14 @@ def why(p):
 
 
 def strace(*argv, log="/dev/null", inject=None):
-    how = ["-e", f"inject={inject[0]}:signal=KILL:when={inject[1]}", "-e", f"trace={inject[0]}"] if inject else []
+    """Runs a program and writes down its system calls, or kills it before one: (name, how many-th[, what happens instead])."""
+    name, when, what = (*(inject or ("", "")), "signal=KILL")[:3]
+    how = ["-e", f"inject={name}:{what}:when={when}", "-e", f"trace={name}"] if inject else []
     return run("strace", "-f", "-qq", "-o", log, *how, *argv)
 
 
-def calls(log, marked):
-    """[(system call, how many-th of its name)] of a trace; if marked, only those between the two calls of getppid."""
+def calls(log, marked, wanted=lambda name, line: True):
+    """[(system call, how many-th of its name)] of a trace, those that are wanted; if marked, only those between the two calls of getppid."""
     seen, found, inside = collections.Counter(), [], not marked
     for line in Path(log).read_text().splitlines():
         m = re.match(r"(?:\d+ +)?(\w+)\(", line)
@@ -42,7 +44,7 @@ def calls(log, marked):
         seen[name] += 1
         if name == "getppid" and marked:
             inside = not inside
-        elif inside and name not in ("execve", "exit_group"):
+        elif inside and name not in ("execve", "exit_group") and wanted(name, line):
             found.append((name, seen[name]))
     return found
 

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The examples of a whole run (run.c, run.cpp, run.f90, run.jl), killed at random moments and with a full disk, end as an undisturbed run does.
+
+  kill_examples.py --build DIR [--kills N] [--seed N] NAME=PROGRAM...     `NAME=julia` in place of a program: examples/julia/run.jl
+
+Each is killed N times, goes on each time, and finds the disk full once: a small tmpfs where one can be mounted, else the size of files is limited. In
+between xarray opens the run, with every warning as an error, and finds whole steps. In the end all files of the run have the bytes of an
+undisturbed run, and all programs the same numbers. The last line is `N passed, N failed`.
+"""
+import argparse, os, random, resource, shutil, subprocess, sys, time, warnings
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+import zarr
+
+STEPS, EVERY = 80, 10
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def expect(right, what):
+    if not right:
+        raise AssertionError(what)
+
+
+def files(folder):
+    """The bytes of each file, but for the library's own ones."""
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
+
+
+def numbers(folder):
+    """All variables, as xarray reads them; None where there is no run yet."""
+    if not (folder / "run.zarr" / "zarr.json").exists():
+        return None
+    with xr.open_zarr(folder / "run.zarr", decode_times=False) as ds:
+        return {name: ds[name].values for name in ("time", "t", "corner") if name in ds}
+
+
+class Example:
+    def __init__(self, command, build, kills, chance):
+        self.command, self.build, self.kills, self.chance = command, build, kills, chance
+
+    def fresh(self, name):
+        folder = self.build / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def whole(self, folder):
+        began = time.monotonic()
+        p = subprocess.run([*self.command, folder], capture_output=True, text=True)
+        expect(p.returncode == 0 and p.stdout == f"{STEPS} steps\n", f"exit status {p.returncode}: {p.stdout}{p.stderr}")
+        return time.monotonic() - began
+
+    def check_prefix(self, folder, wanted):
+        """Readers see the first steps of the undisturbed run; gives how many."""
+        found = numbers(folder)
+        if not found:
+            return 0
+        steps = {len(values) for values in found.values()}
+        expect(len(steps) == 1, f"the variables have {steps} steps")
+        expect(all(np.array_equal(values, wanted[name][: len(values)], equal_nan=True) for name, values in found.items()), "other numbers")
+        return steps.pop()
+
+    def check_end(self, folder, undisturbed):
+        self.whole(folder)
+        now, wanted = files(folder / "run.zarr"), files(undisturbed / "run.zarr")
+        differing = sorted(k for k in now.keys() | wanted.keys() if now.get(k) != wanted.get(k))
+        expect(not differing, f"other bytes than in an undisturbed run: {differing}")
+        points = zarr.open_group(folder / "restart.zarr", mode="r")
+        expect(sorted(g.attrs["step"] for _, g in points.groups()) == [STEPS - EVERY, STEPS], "other checkpoints than the last two")
+
+    def killed(self, undisturbed, wanted, seconds):
+        folder, seen = self.fresh("killed"), []
+        for _ in range(self.kills):
+            p = subprocess.Popen([*self.command, folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(self.chance.uniform(0, seconds))
+            p.kill()
+            p.wait()
+            seen.append(self.check_prefix(folder, wanted))
+            if seen[-1] == STEPS:
+                self.check_end(folder, undisturbed)
+                folder = self.fresh("killed")
+        self.check_end(folder, undisturbed)
+        return f"killed {self.kills} times, with {seen} steps"
+
+    def full(self, undisturbed, wanted):
+        folder = self.fresh("full")
+        size = sum(f.stat().st_blocks * 512 for f in undisturbed.rglob("*"))
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size // 2048}k", "none", folder], capture_output=True).returncode == 0
+        limit = max(len(b) for b in files(undisturbed / "run.zarr").values()) - 1
+        try:
+            limited = lambda: None if mounted else resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            # Python ignores SIGXFSZ, and so does the program then.
+            p = subprocess.run([*self.command, folder], capture_output=True, text=True, preexec_fn=limited, restore_signals=False)
+            expect(p.returncode not in (0, None) and p.returncode > 0 and p.stderr.strip(), f"with a full disk: exit status {p.returncode}, {p.stderr!r}")
+            steps = self.check_prefix(folder, wanted)
+            if mounted:
+                subprocess.run(["mount", "-o", "remount,size=1g", folder], check=True)
+            self.check_end(folder, undisturbed)
+        finally:
+            if mounted:
+                subprocess.run(["umount", folder], check=True)
+        return f"{'a full disk' if mounted else 'limited files'} at {steps} steps: {p.stderr.strip()[:70]}"
+
+    def run(self):
+        undisturbed = self.fresh("undisturbed")
+        self.whole(undisturbed)
+        wanted = numbers(undisturbed)
+        expect(len(wanted["t"]) == STEPS, "the undisturbed run is not whole")
+        seconds = self.whole(self.fresh("again"))
+        return wanted, f"{self.killed(undisturbed, wanted, seconds)}; {self.full(undisturbed, wanted)}"
+
+
+def command_of(program):
+    """The command line of a program; None for Julia where there is none."""
+    if program != "julia":
+        return [str(Path(program).resolve())]
+    p = subprocess.run([ROOT / "tools/julia", "--where"], capture_output=True, text=True)
+    package = next((ROOT / "build/prefix").rglob("share/ozarr/julia/OZarr"), None)
+    return [p.stdout.strip(), f"--project={package}", str(ROOT / "examples/julia/run.jl")] if p.returncode == 0 and package else None
+
+
+def main():
+    warnings.simplefilter("error")
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("programs", nargs="+", metavar="NAME=PROGRAM")
+    ap.add_argument("--build", default="build/kill-examples", help="folder for the stores")
+    ap.add_argument("--kills", type=int, default=4, help="how often each program is killed")
+    ap.add_argument("--seed", type=int, default=os.getpid(), help="of the random moments")
+    a = ap.parse_args()
+    print(f"seed {a.seed}")
+    chance, passed, failed, all_numbers = random.Random(a.seed), 0, 0, None
+    for name, program in (x.split("=", 1) for x in a.programs):
+        command = command_of(program)
+        if not command:
+            print(f"{name}: SKIPPED, there is no Julia here")
+            continue
+        try:
+            found, told = Example(command, Path(a.build).resolve() / name, a.kills, chance).run()
+            all_numbers = all_numbers or found
+            expect(all(np.array_equal(all_numbers[k], found[k], equal_nan=True) for k in all_numbers), "other numbers than the first program")
+        except Exception as e:
+            failed += 1
+            print(f"FAIL {name}: {type(e).__name__}: {e}", flush=True)
+        else:
+            passed += 1
+            print(f"ok   {name}: {told}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
