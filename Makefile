@@ -2,13 +2,14 @@
 # Where rustup puts cargo, in case it is not in the PATH yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help demo test check-deep bench dist header clean
+.PHONY: help demo test check-deep bench dist wheel header clean
 
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
 	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
 	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, a build from vendored sources (20 minutes)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
+	@echo "make wheel    pack the Python package with the shared library inside, into build/wheel"
 	@echo "make bench    the benchmark beside the bare loop and every peer, into docs/performance.md (QUICK=1: less of it, into build/)"
 	@echo "make header   generate the headers in include/ and the files in abi/ anew"
 	@echo "make clean    remove build/ (target/ and .venv/ stay)"
@@ -28,6 +29,11 @@ check-deep:
 dist:
 	@tools/deps demo
 	@tools/dist
+
+wheel:
+	@tools/deps demo
+	@tools/library
+	@tools/python --wheel
 
 bench:
 	@tools/deps bench

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Writes the declarations of the C functions for Fortran and Julia from abi/ozarr.json.
+"""Writes the declarations of the C functions for Fortran, Julia and Python from abi/ozarr.json.
 
-  tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90, libozarr.jl of Julia and docs/names.md
+  tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90, libozarr.jl of Julia, _raw.py of Python and docs/names.md
   tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py);
                                with --complete also if a table lacks a function of ozarr.h
 """
 import json, re, sys
 from pathlib import Path
 
-import names
+import names, python_layer
 
 ROOT = Path(__file__).resolve().parent.parent
 ABI = ROOT / "abi" / "ozarr.json"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 FORTRAN_CONSTANTS = FORTRAN.with_name("ozarr_constants.f90")
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
+PYTHON = ROOT / "python" / "ozarr" / "_raw.py"
 
 # A C number in Fortran and in Julia. Fortran has no unsigned integers: the bits are the same.
 NUMBERS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
@@ -40,6 +41,7 @@ class Abi:
         self.handles = {h["name"] for h in data["handles"]}
         self.callbacks = {c["name"] for c in data["callbacks"]}
         self.struct_names = {s["name"] for s in self.structs}
+        self.c_names = {t["name"]: t["c"] for t in data["types"]}
         self.numbers = NUMBERS | {t["name"]: NUMBERS[t["c"]] for t in data["types"]}
 
     def fortran_value(self, c):
@@ -156,7 +158,7 @@ def main():
     stale = []
     table, problems = names.page(abi.functions, "--complete" in sys.argv)
     problems += names.unknown_words({f["name"] for f in abi.functions} | {c["name"] for c in abi.constants} | abi.struct_names)
-    for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (names.PAGE, table)):
+    for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (PYTHON, python_layer.python(abi)), (names.PAGE, table)):
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.relative_to(ROOT))

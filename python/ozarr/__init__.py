@@ -1,0 +1,42 @@
+"""ozarr: Zarr arrays by the C library of that name.
+
+    import ozarr
+    with ozarr.create("run.zarr/t", (100, 64, 64), "f4", chunks=(10, 64, 64)) as t:
+        t[0] = 1.5
+    ozarr.open("run.zarr/t")[0, ::2, 5]
+
+What needs numpy is loaded when it is first used.
+"""
+from ._library import ArgumentError, BoundsError, Error, NotFoundError, RangeError, UnsupportedError, ValueTypeError, lib
+
+_NODES = ("Array", "Attributes", "Group", "Store", "create", "create_group", "erase", "open")
+__all__ = ["ArgumentError", "BoundsError", "Error", "NotFoundError", "RangeError", "UnsupportedError", "ValueTypeError", "has_feature",
+           "set_option", "get_option", "version", *_NODES]
+
+
+def version():
+    """The version of the library that runs."""
+    return lib.version().decode()
+
+
+def has_feature(name):
+    """Whether this build has the codec, store or format `name`."""
+    return lib.has_feature(name.encode())
+
+
+def set_option(key, value):
+    """Changes a setting of the default context: "threads", "strict", "chunk_cache" and the others of ozarr_context_set."""
+    lib.context_set(None, key.encode(), str(value).encode())
+
+
+def get_option(key):
+    from ._library import text
+    return text(lib.context_get, None, key.encode())
+
+
+def __getattr__(name):
+    if name not in _NODES:
+        raise AttributeError(f"module 'ozarr' has no attribute {name!r}")
+    from . import _nodes
+    globals().update({node: getattr(_nodes, node) for node in _NODES})
+    return globals()[name]

@@ -1,0 +1,287 @@
+"""Arrays, with numpy's indices."""
+import ctypes as C
+
+import numpy as np
+
+from . import _index, _types
+from . import _raw as raw
+from ._library import Error, handle, integers, lib, text
+from ._node import Node
+
+
+def memory_of(array, strides, code, dtype=None):
+    """An ozarr_memory for a numpy array (strides: of each dimension of the stored array), and what it points to."""
+    low = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s < 0 and n)
+    high = sum((n - 1) * s for n, s in zip(array.shape, array.strides) if s > 0 and n) + array.itemsize
+    given = integers(strides)
+    memory = raw.ozarr_memory(struct_size=C.sizeof(raw.ozarr_memory), data=array.ctypes.data + low, size=high - low if array.size else 0,
+                              offset=-low, strides=C.cast(given, C.c_void_p), type=code, dtype=dtype)
+    return memory, (array, given)
+
+
+def region_of(start, count, step=None):
+    lists = [integers(start), integers(count), integers(step) if step is not None else None]
+    return raw.ozarr_region(C.sizeof(raw.ozarr_region), *(C.cast(x, C.c_void_p) if x is not None else None for x in lists), None), lists
+
+
+class Array(Node):
+    """An array. Indices are numpy's: integers, slices with any step, `...`, None, and arrays of integers or bools."""
+
+    _kind = "array"
+
+    def __init__(self, found, location=None, mode="r"):
+        super().__init__(found, location, mode)
+        self.dtype, self._code = _types.of_array(found)
+        rank = C.c_int32()
+        lib.array_rank(found, C.byref(rank))
+        self.ndim = rank.value
+
+    def _shape(self, function):
+        out = (C.c_int64 * max(1, self.ndim))()
+        function(self._handle, out)
+        return tuple(out[:self.ndim])
+
+    @property
+    def shape(self):
+        return self._shape(lib.array_shape)
+
+    @property
+    def chunks(self):
+        """The shape of a chunk; of a shard, where there are inner chunks."""
+        return self._shape(lib.array_chunk_shape)
+
+    @property
+    def inner_chunks(self):
+        """The shape of the smallest piece that can be read on its own."""
+        return self._shape(lib.array_inner_chunk_shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    @property
+    def dimension_names(self):
+        """The dimensions' names, None for each that has none."""
+        named, out = C.c_bool(), []
+        for dim in range(self.ndim):
+            name = text(lambda *buffer: lib.array_dimension_name(self._handle, dim, *buffer, C.byref(named)))
+            out.append(name if named.value else None)
+        return tuple(out)
+
+    @property
+    def fill_value(self):
+        """The value of elements that were never written; None where format 2 leaves it undefined."""
+        if self._code in _types.VARIABLE:
+            if self.metadata.get("fill_value") is None:
+                return None
+            fill = text(lib.array_fill_text, self._handle)
+            return fill if self._code == raw.OZARR_STRING else fill.encode()
+        out, defined = np.zeros((), self.dtype), C.c_bool()
+        lib.array_fill_value(self._handle, out.ctypes.data, out.nbytes, C.byref(defined))
+        return out[()] if defined.value else None
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("an array without dimensions has no length")
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<ozarr.Array {self.path!r} shape={self.shape} dtype={self.dtype} chunks={self.chunks}>"
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array in a store is read: there is no memory to share")
+        out = self[...]
+        return np.asarray(out, dtype) if dtype is not None else np.asarray(out)
+
+    def __getitem__(self, key):
+        return self.read(key)
+
+    def __setitem__(self, key, value):
+        self.write(key, value)
+
+    @property
+    def oindex(self):
+        """Indices of which each is taken on its own (outer): `z.oindex[[1, 5], :, [2, 2]]` has the shape (2, n, 2)."""
+        return Outer(self)
+
+    def read(self, key=..., out=None):
+        """The elements at `key`. With `out` they go into that array, of any strides and of any type that they convert to."""
+        selection = _index.parse(key, self.shape)
+        if self._code in _types.VARIABLE:
+            return self._given(self._read_variable(selection), out)
+        if isinstance(selection, _index.Lists):
+            block = np.empty([len(values) for values in selection.lists], self.dtype)
+            self._move_lists(lib.array_read_orthogonal, selection.lists, block)
+            return self._given(block[selection.key], out)
+        if out is None:
+            result = np.empty(selection.shape, self.dtype)
+        elif not isinstance(out, np.ndarray) or out.shape != selection.shape or not out.flags.writeable:
+            raise ValueError(f"out is {getattr(out, 'shape', type(out))}, expected a writeable array of the shape {selection.shape}")
+        else:
+            result = out
+        into = result if result.dtype.isnative else np.empty(result.shape, result.dtype.newbyteorder("="))
+        if isinstance(selection, _index.Points):
+            self._move_points(lib.array_read_points, selection, into)
+        else:
+            self._move_box(lib.array_read_ex, selection, into)
+        if into is not result:
+            result[...] = into
+        return result[()] if out is None and result.ndim == 0 else result
+
+    def write(self, key, value):
+        """Writes `value`, broadcast as numpy does it, to the elements at `key`."""
+        selection = _index.parse(key, self.shape)
+        if isinstance(selection, _index.Lists):
+            selection = _index.points_of(selection)
+        if self._code in _types.VARIABLE:
+            return self._write_variable(selection, value)
+        given = np.asarray(value, self.dtype if self._code == raw.OZARR_BY_DTYPE else None)
+        if _types.code_of(given.dtype) is None and self._code != raw.OZARR_BY_DTYPE:
+            given = given.astype(self.dtype)
+        if not given.dtype.isnative:
+            given = given.astype(given.dtype.newbyteorder("="))
+        given = np.broadcast_to(given, selection.shape)
+        if isinstance(selection, _index.Points):
+            self._move_points(lib.array_write_points, selection, given)
+        else:
+            self._move_box(lib.array_write_ex, selection, given)
+
+    def _given(self, result, out):
+        if out is None:
+            return result
+        out[...] = result
+        return out
+
+    def _memory(self, array, strides):
+        """The memory of an array, and a data type to free where its own has no number."""
+        if self._code == raw.OZARR_BY_DTYPE:
+            if array.dtype != self.dtype:
+                raise _types.ValueTypeError(f"the memory has elements of the type {array.dtype}, expected {self.dtype}")
+            return memory_of(array, strides, raw.OZARR_BY_DTYPE)
+        code = _types.code_of(array.dtype)
+        if code is None:
+            raise _types.ValueTypeError(f"elements of the type {array.dtype} do not convert to and from {self.dtype}")
+        return memory_of(array, strides, code)
+
+    def _move_box(self, function, box, array):
+        memory, keep = self._memory(array, box.strides(array))
+        region, lists = region_of(box.start, box.count, box.step)
+        function(self._handle, C.byref(region), C.byref(memory))
+        del keep, lists
+
+    def _move_points(self, function, points, array):
+        flat = np.ascontiguousarray(array).reshape(-1)
+        memory, keep = self._memory(flat, flat.strides)
+        function(self._handle, points.points.ctypes.data, len(points.points), C.byref(memory))
+        if function is lib.array_read_points and not np.shares_memory(flat, array):
+            array[...] = flat.reshape(array.shape)
+        del keep
+
+    def _move_lists(self, function, lists, array):
+        counts = integers([len(values) for values in lists])
+        pointers = (C.c_void_p * max(1, len(lists)))(*(values.ctypes.data for values in lists))
+        memory, keep = self._memory(array, array.strides)
+        function(self._handle, counts, pointers, C.byref(memory))
+        del keep
+
+    def _read_variable(self, selection):
+        """Elements of variable length: the box around the selection is read."""
+        if not isinstance(selection, _index.Box):
+            lists = selection.lists if isinstance(selection, _index.Lists) else [np.unique(x) for x in selection.points.T]
+            if any(len(values) == 0 for values in lists):
+                return np.empty((0,) if isinstance(selection, _index.Points) else [len(x) for x in selection.lists], self.dtype)
+            low = [int(values[0]) for values in lists]
+            block = self._variable_box(low, [int(values[-1]) + 1 - first for values, first in zip(lists, low)], [1] * len(low))
+            if isinstance(selection, _index.Points):
+                return block[tuple(selection.points.T - np.array(low)[:, None])].reshape(selection.shape)
+            return block[np.ix_(*(values - first for values, first in zip(lists, low)))][selection.key]
+        out = self._variable_box(selection.start, selection.count, selection.step).reshape(selection.shape)
+        return out[()] if out.ndim == 0 else out
+
+    def _list_type(self):
+        if self._code != raw.OZARR_LIST:
+            return None
+        return _types.NUMBERS[_types.get(lib.array_list_type, self._handle, C.c_int32)]
+
+    def _variable_box(self, start, count, step):
+        region, lists = region_of(start, count, step)
+        elements = handle(lib.array_read_varlen, self._handle, C.byref(region))
+        try:
+            offsets, data, size, number = C.c_void_p(), C.c_void_p(), C.c_size_t(), C.c_int64()
+            lib.varlen_count(elements, C.byref(number))
+            lib.varlen_all(elements, C.byref(offsets), C.byref(data), C.byref(size))
+            ends = (C.c_int64 * (number.value + 1)).from_address(offsets.value)[:] if offsets.value else [0]
+            found = C.string_at(data.value, size.value) if size.value else b""
+            return _types.converted((found, ends, self._list_type()), self._code).reshape(count)
+        finally:
+            lib.varlen_free(elements)
+            del lists
+
+    def _write_variable(self, selection, value):
+        if not isinstance(selection, _index.Box):
+            raise Error("elements of variable length are written to boxes, not to lists of indices")
+        given = np.empty((), object)
+        if isinstance(value, (np.ndarray, list, tuple)):
+            given = np.asarray(value, object)
+        else:
+            given[()] = value
+        # Broadcast as the region counts, with the dimensions that integers took away.
+        given = np.broadcast_to(given, selection.shape).reshape(selection.count)
+        data, offsets = _types.flattened(given.ravel(), self._code, self._list_type())
+        region, lists = region_of(selection.start, selection.count, selection.step)
+        lib.array_write_varlen(self._handle, C.byref(region), offsets.ctypes.data, data, len(data))
+        del lists
+
+    def resize(self, shape, keep=False):
+        """Changes the shape. Elements beyond it are erased, unless `keep`."""
+        lib.array_resize(self._handle, integers(shape), raw.OZARR_RESIZE_KEEP if keep else 0)
+
+    def append(self, values, axis=0):
+        """Makes the array longer along `axis` by `values`."""
+        values = np.ascontiguousarray(values, self.dtype)
+        expected = tuple(n for dim, n in enumerate(self.shape) if dim != axis)
+        if values.ndim != self.ndim or tuple(n for dim, n in enumerate(values.shape) if dim != axis) != expected:
+            raise ValueError(f"the values have the shape {values.shape}, the array {self.shape}: all but dimension {axis} must agree")
+        lib.array_append(self._handle, axis, values.shape[axis], self._code, values.ctypes.data, values.nbytes)
+
+
+class Outer:
+    """Outer indices of an array."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def _lists(self, key):
+        entries = [entry for entry in _index.full(key, self.array.ndim) if entry is not Ellipsis]
+        lists, dropped = [], []
+        for dim, (entry, length) in enumerate(zip(entries, self.array.shape)):
+            if isinstance(entry, slice):
+                lists.append(np.arange(*entry.indices(length)))
+            elif isinstance(entry, np.ndarray) and entry.ndim:
+                lists.append(_index.array_index(entry, length, dim))
+            else:
+                lists.append(np.array([_index.integer(entry, length, dim)]))
+                dropped.append(dim)
+        return [np.ascontiguousarray(values, "i8") for values in lists], tuple(dropped)
+
+    def __getitem__(self, key):
+        array = self.array
+        lists, dropped = self._lists(key)
+        if array._code in _types.VARIABLE:
+            found = array._read_variable(_index.Lists([np.unique(x) for x in lists], ...))
+            block = found[np.ix_(*(np.searchsorted(np.unique(x), x) for x in lists))]
+        else:
+            block = np.empty([len(values) for values in lists], array.dtype)
+            array._move_lists(lib.array_read_orthogonal, lists, block)
+        return block.squeeze(dropped)[()]
+
+    def __setitem__(self, key, value):
+        lists, dropped = self._lists(key)
+        shape = [len(values) for dim, values in enumerate(lists) if dim not in dropped]
+        given = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.array.dtype), shape)).reshape([len(x) for x in lists])
+        self.array._move_lists(lib.array_write_orthogonal, lists, given)

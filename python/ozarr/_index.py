@@ -1,0 +1,154 @@
+"""What numpy's indices mean for a read or write of an array: a box with steps, points, or lists along dimensions."""
+import operator
+
+import numpy as np
+
+
+class Box:
+    """A region: first elements, counts and steps; `shape` is that of the result, `dropped` the dimensions that integers took away."""
+
+    def __init__(self, start, count, step, dropped, places):
+        self.start, self.count, self.step, self.dropped, self.places = start, count, step, dropped, places
+        self.shape = tuple(1 if dim is None else count[dim] for dim in places)
+
+    def strides(self, memory):
+        """The strides of the region's dimensions in an array of the result's shape."""
+        out = [0] * len(self.count)
+        for dim, stride in zip(self.places, memory.strides):
+            if dim is not None:
+                out[dim] = stride
+        return out
+
+
+class Lists:
+    """Lists along dimensions: the elements that have to be moved (`lists`, sorted, each once), and the index into their block."""
+
+    def __init__(self, lists, key):
+        self.lists, self.key = lists, key
+
+
+class Points:
+    """Single elements: an integer array of (points, rank), and the shape of the result."""
+
+    def __init__(self, points, shape):
+        self.points, self.shape = points, shape
+
+
+def full(key, rank):
+    """The index as a list: an entry for each dimension, and None for each new one. An ellipsis of no dimensions stays, as it parts lists."""
+    key = list(key) if isinstance(key, tuple) else [key]
+    out = []
+    for entry in key:
+        if isinstance(entry, (bool, np.bool_)):
+            raise IndexError("a single True or False is no index of an array")
+        if isinstance(entry, (list, np.ndarray)):
+            entry = np.asarray(entry)
+            if entry.dtype == bool and entry.ndim > 1:
+                out.extend(entry.nonzero())
+                continue
+            if entry.size == 0 and entry.dtype.kind == "f":
+                entry = entry.astype("i8")
+        out.append(entry)
+    ellipses = [i for i, entry in enumerate(out) if entry is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError("an index can have a single ellipsis ('...')")
+    given = sum(entry is not None and entry is not Ellipsis for entry in out)
+    if given > rank:
+        raise IndexError(f"too many indices: the array has {rank} dimensions, {given} were indexed")
+    at = ellipses[0] if ellipses else len(out)
+    return out[:at] + ([slice(None)] * (rank - given) or out[at:at + 1]) + out[at + 1:]
+
+
+def integer(entry, length, dim):
+    """An index of one element, counted from the front."""
+    try:
+        value = operator.index(entry)
+    except TypeError:
+        raise IndexError(f"dimension {dim}: {entry!r} is no index: integers, slices, '...', None and arrays of integers or bools are") from None
+    if not -length <= value < length:
+        raise IndexError(f"dimension {dim}: index {value} is outside of 0 to {length}")
+    return value + length if value < 0 else value
+
+
+def array_index(entry, length, dim):
+    """An array of integers or bools as an array of integers, counted from the front."""
+    if entry.dtype == bool:
+        if entry.shape != (length,):
+            raise IndexError(f"dimension {dim}: the mask has the shape {entry.shape}, the dimension the length {length}")
+        return entry.nonzero()[0]
+    if entry.dtype.kind not in "iu":
+        raise IndexError(f"dimension {dim}: an index of the type {entry.dtype} is no array of integers or bools")
+    outside = (entry < -length) | (entry >= length)
+    if outside.any():
+        raise IndexError(f"dimension {dim}: index {entry[outside].flat[0]} is outside of 0 to {length}")
+    return np.where(entry < 0, entry + length, entry).astype("i8")
+
+
+def parse(key, shape):
+    """A Box, Points or Lists for `key` in an array of that shape, as numpy understands it."""
+    entries = full(key, len(shape))
+    if any(isinstance(entry, np.ndarray) for entry in entries):
+        return parse_arrays(entries, shape)
+    start, count, step, dropped, places = [], [], [], [], []
+    for entry in entries:
+        dim = len(start)
+        if entry is Ellipsis:
+            continue
+        if entry is None:
+            places.append(None)
+        elif isinstance(entry, slice):
+            first, stop, by = entry.indices(shape[dim])
+            start.append(first), count.append(len(range(first, stop, by))), step.append(by)
+            places.append(dim)
+        else:
+            start.append(integer(entry, shape[dim], dim)), count.append(1), step.append(1)
+            dropped.append(dim)
+    # Where nothing is selected the first element may be behind the last one, which a region's may not.
+    start = [first if number else 0 for first, number in zip(start, count)]
+    return Box(start, count, step, dropped, places)
+
+
+def parse_arrays(entries, shape):
+    lists, inside, dim = [], [], 0
+    for entry in entries:
+        if entry is None or entry is Ellipsis:
+            inside.append(entry)
+            continue
+        if isinstance(entry, slice):
+            lists.append(np.arange(*entry.indices(shape[dim])))
+            inside.append(slice(None))
+        elif isinstance(entry, np.ndarray):
+            lists.append(array_index(entry, shape[dim], dim))
+            inside.append(lists[-1])
+        else:
+            lists.append(np.array(integer(entry, shape[dim], dim)))
+            inside.append(lists[-1])
+        dim += 1
+    if all(isinstance(entry, np.ndarray) for entry in inside):
+        try:
+            joined = np.broadcast_arrays(*inside)
+        except ValueError:
+            shapes = ", ".join(str(part.shape) for part in inside)
+            raise IndexError(f"arrays of indices with the shapes {shapes} do not fit together") from None
+        return Points(np.stack([part.ravel() for part in joined], axis=1).astype("i8"), joined[0].shape)
+    key, unique, dim = [], [], 0
+    for entry in inside:
+        if entry is None or entry is Ellipsis:
+            key.append(entry)
+            continue
+        if isinstance(entry, slice):
+            unique.append(lists[dim])
+            key.append(entry)
+        else:
+            values, inverse = np.unique(entry, return_inverse=True)
+            unique.append(values)
+            key.append(int(inverse.reshape(())) if entry.ndim == 0 else inverse.reshape(entry.shape))
+        dim += 1
+    return Lists([np.ascontiguousarray(values, "i8") for values in unique], tuple(key))
+
+
+def points_of(lists):
+    """The points that Lists select, each as often as numpy would, and the shape of the selection: for writing."""
+    grids = np.meshgrid(*lists.lists, indexing="ij") if lists.lists else []
+    parts = [grid[lists.key] for grid in grids]
+    return Points(np.stack([part.ravel() for part in parts], axis=1).astype("i8"), parts[0].shape)

@@ -1,0 +1,144 @@
+"""Finds and loads the shared library, and calls its functions: a status that is an error becomes an exception with the library's message."""
+import ctypes as C
+import os
+import sys
+
+from . import _raw as raw
+
+NAMES = {"darwin": "libozarr.dylib", "win32": "ozarr.dll"}
+
+
+class Error(Exception):
+    """What the library could not do: its message, `status` (a number), `name` (such as "OZARR_ERR_BOUNDS"), `key` and `field`."""
+
+    def __init__(self, message, status=0, name="", key="", field="", errno=0):
+        super().__init__(message)
+        self.status, self.name, self.key, self.field, self.errno = status, name, key, field, errno
+
+    def __str__(self):
+        return str(self.args[0])
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.status, self.name, self.key, self.field, self.errno)
+
+
+class NotFoundError(Error, KeyError):
+    """There is no node, attribute or key of that name."""
+
+
+class BoundsError(Error, IndexError):
+    """A region or an index is outside of the array."""
+
+
+class ValueTypeError(Error, TypeError):
+    """A type cannot be converted into the other."""
+
+
+class RangeError(Error, OverflowError):
+    """A value does not fit into the type that it is converted to."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument, a name or a location is not allowed."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """A codec, type or feature that this build does not have."""
+
+
+CLASSES = {raw.OZARR_ERR_NOT_FOUND: NotFoundError, raw.OZARR_ERR_BOUNDS: BoundsError, raw.OZARR_ERR_TYPE: ValueTypeError,
+           raw.OZARR_ERR_RANGE: RangeError, raw.OZARR_ERR_ARGUMENT: ArgumentError, raw.OZARR_ERR_NAME: ArgumentError,
+           raw.OZARR_ERR_RANK: ArgumentError, raw.OZARR_ERR_LOCATION: ArgumentError, raw.OZARR_ERR_UNSUPPORTED: UnsupportedError}
+
+
+def candidates():
+    """Where the library may be: OZARR_LIBRARY, in the package (a wheel), beside an installed package, or where the system looks."""
+    name = NAMES.get(sys.platform, "libozarr.so")
+    if given := os.environ.get("OZARR_LIBRARY"):
+        return [given]
+    inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    return [inside] if os.path.exists(inside) else [f"{name}.{raw.OZARR_ABI_VERSION}" if name.endswith(".so") else name]
+
+
+def load():
+    tried = []
+    for path in candidates():
+        try:
+            library = C.CDLL(path)
+        except OSError as e:
+            tried.append(str(e))
+            continue
+        library.ozarr_abi_version.restype = C.c_int32
+        found = library.ozarr_abi_version()
+        if found != raw.OZARR_ABI_VERSION:
+            raise ImportError(f"{path} has version {found} of the binary interface; this package needs {raw.OZARR_ABI_VERSION}")
+        return library
+    raise ImportError(f"the ozarr library was not found ({'; '.join(tried)}): install the wheel, or set OZARR_LIBRARY to the file")
+
+
+class Functions:
+    """The functions of the library by their names without `ozarr_`, each declared when it is first used. One that returns a status
+    raises the exception of an error; the interpreter's lock is released during each call."""
+
+    def __init__(self, library):
+        self._library = library
+
+    def __getattr__(self, name):
+        signature = raw.FUNCTIONS.get(f"ozarr_{name}")
+        if signature is None:
+            raise AttributeError(f"the library has no function ozarr_{name}")
+        function = getattr(self._library, f"ozarr_{name}")
+        function.restype = raw.TYPES[signature[0]]
+        function.argtypes = [raw.TYPES[letter] for letter in signature[1:]]
+        if signature[0] == "i" and name != "abi_version":
+            function.errcheck = check
+        setattr(self, name, function)
+        return function
+
+
+def check(status, function, arguments):
+    """Raises the exception of a status that is an error."""
+    if status == 0:
+        return
+    info = raw.ozarr_error_info(struct_size=C.sizeof(raw.ozarr_error_info))
+    told = lib._library.ozarr_last_error_info
+    told.argtypes = [C.c_void_p]
+    told(C.byref(info))
+    lib._library.ozarr_status_name.restype = C.c_char_p
+    text = {m: (getattr(info, m) or b"").decode(errors="replace") for m in ("message", "key", "field")}
+    raise CLASSES.get(status, Error)(text["message"], status, lib._library.ozarr_status_name(status).decode(), text["key"], text["field"],
+                                     info.os_errno)
+
+
+lib = Functions(load())
+
+
+def text(function, *arguments):
+    """The text that a function writes to (buf, cap, len)."""
+    size = C.c_size_t()
+    buffer = C.create_string_buffer(512)
+    try:
+        function(*arguments, buffer, len(buffer), C.byref(size))
+    except Error as e:
+        if e.status != raw.OZARR_ERR_BUFFER_SIZE or size.value < len(buffer):
+            raise
+        buffer = C.create_string_buffer(size.value + 1)
+        function(*arguments, buffer, len(buffer), C.byref(size))
+    return buffer.raw[:size.value].decode()
+
+
+def integers(values):
+    """A list of numbers as int64_t[]; of rank 0 an array of one, which is not read."""
+    return (C.c_int64 * max(1, len(values)))(*values)
+
+
+def handle(function, *arguments):
+    """The new handle that a function gives by its last argument."""
+    out = C.c_void_p()
+    function(*arguments, C.byref(out))
+    return out.value
+
+
+def texts(values):
+    """A list of strings or None as const char *const []."""
+    return (C.c_char_p * max(1, len(values)))(*(None if value is None else value.encode() for value in values))

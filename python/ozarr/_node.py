@@ -1,0 +1,130 @@
+"""What arrays and groups have in common: handles, attributes, metadata, settings."""
+import ctypes as C
+import json
+from collections.abc import MutableMapping
+
+import numpy as np
+
+from ._library import lib, text
+
+
+class Attributes(MutableMapping):
+    """The attributes of an array or group: a mapping of names to JSON values. Each assignment is stored at once."""
+
+    def __init__(self, node):
+        self._node = node
+
+    def __getitem__(self, name):
+        return json.loads(text(lib.attr_get_json, self._node._as_node(), name.encode()))
+
+    def __setitem__(self, name, value):
+        lib.attr_set_json(self._node._as_node(), name.encode(), json.dumps(value, default=plain).encode())
+
+    def __delitem__(self, name):
+        lib.attr_erase(self._node._as_node(), name.encode())
+
+    def __iter__(self):
+        return iter(self.asdict())
+
+    def __len__(self):
+        count = C.c_int64()
+        lib.attr_count(self._node._as_node(), C.byref(count))
+        return count.value
+
+    def asdict(self):
+        return json.loads(text(lib.attrs_get, self._node._as_node()))
+
+    def put(self, values):
+        """Replaces all attributes, in one write."""
+        lib.attrs_set(self._node._as_node(), json.dumps(dict(values), default=plain).encode())
+
+    def update(self, *values, **more):
+        """Sets several attributes, in one write."""
+        self.put(self.asdict() | dict(*values, **more))
+
+    def __repr__(self):
+        return repr(self.asdict())
+
+
+def plain(value):
+    """numpy's numbers and arrays as JSON has them."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    raise TypeError(f"an attribute cannot be {value!r}: JSON has numbers, strings, booleans, null, lists and objects")
+
+
+class Node:
+    """What arrays and groups have in common. A node is closed by `close`, by `with`, or when it is collected."""
+
+    _kind = None
+
+    def __init__(self, found, location=None, mode="r"):
+        self._handle, self._location, self._mode = found, location, mode
+
+    def _as_node(self):
+        return getattr(lib, f"{self._kind}_node")(self._handle)
+
+    @property
+    def attrs(self):
+        return Attributes(self)
+
+    @property
+    def path(self):
+        """The path in the store, "" for the root."""
+        return text(lib.node_path, self._as_node())
+
+    @property
+    def metadata(self):
+        """The metadata document (`zarr.json`, `.zarray`, `.zgroup`)."""
+        return json.loads(text(lib.node_metadata, self._as_node()))
+
+    @property
+    def zarr_format(self):
+        out = C.c_int32()
+        lib.node_zarr_format(self._as_node(), C.byref(out))
+        return out.value
+
+    def set(self, key, value):
+        """Changes a setting of this handle: see ozarr_node_set for the list."""
+        lib.node_set(self._as_node(), key.encode(), str(value).encode())
+
+    def get_setting(self, key):
+        return text(lib.node_get, self._as_node(), key.encode())
+
+    def refresh(self):
+        """Reads the metadata again, which other handles and processes may have changed."""
+        lib.node_refresh(self._as_node())
+
+    def flush(self):
+        lib.node_flush(self._as_node())
+
+    def close(self):
+        """Stores what waits and frees the handle; an error of storing is raised."""
+        if self._handle is not None:
+            found, self._handle = self._handle, None
+            getattr(lib, f"{self._kind}_close")(found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __del__(self):
+        found, self._handle = getattr(self, "_handle", None), None
+        if found is not None:
+            getattr(lib, f"{self._kind}_free")(found)
+
+    def __reduce__(self):
+        if self._location is None:
+            raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
+        return reopen, (self._location, "r+" if self._mode != "r" else "r")
+
+    def _below(self, name):
+        return None if self._location is None else f"{self._location}/{name}"
+
+
+def reopen(location, mode):
+    """What a pickled node becomes."""
+    from . import open
+    return open(location, mode)

@@ -1,0 +1,171 @@
+"""Groups and stores, and how nodes are opened and created."""
+import ctypes as C
+import os
+
+import numpy as np
+
+from . import _raw as raw
+from ._array import Array
+from ._library import Error, NotFoundError, handle, lib, text, texts
+from ._node import Attributes, Node
+from ._spec import CREATE, Spec, choice
+
+
+def where(location):
+    return os.fsencode(location) if isinstance(location, os.PathLike) else str(location).encode()
+
+
+class Group(Node):
+    """A group: a mapping of names (or paths, "a/b") to arrays and groups."""
+
+    _kind = "group"
+
+    def __getitem__(self, path):
+        try:
+            return Array(handle(lib.group_open_array, self._handle, path.encode()), self._below(path), self._mode)
+        except Error as e:
+            if e.status != raw.OZARR_ERR_NODE_KIND:
+                raise
+        return Group(handle(lib.group_open_group, self._handle, path.encode()), self._below(path), self._mode)
+
+    def __setitem__(self, path, values):
+        """Creates an array of those values."""
+        values = np.asarray(values)
+        with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
+            array[...] = values
+
+    def __delitem__(self, path):
+        lib.group_erase(self._handle, path.encode())
+
+    def __contains__(self, path):
+        try:
+            self[path].close()
+        except NotFoundError:
+            return False
+        return True
+
+    def list(self, pattern=None, depth=1):
+        """The paths of the nodes below, and "array", "group" or "unknown": down to `depth` levels (-1: all), those that match `pattern`."""
+        cursor = handle(lib.group_list_nodes, self._handle, pattern.encode() if pattern else None, depth)
+        kinds = {raw.OZARR_NODE_KIND_ARRAY: "array", raw.OZARR_NODE_KIND_GROUP: "group"}
+        more, kind, out = C.c_bool(), C.c_int32(), {}
+        try:
+            while True:
+                lib.node_iter_next(cursor, C.byref(more))
+                if not more.value:
+                    return out
+                lib.node_iter_kind(cursor, C.byref(kind))
+                out[text(lib.node_iter_name, cursor)] = kinds.get(kind.value, "unknown")
+        finally:
+            lib.node_iter_free(cursor)
+
+    def keys(self):
+        return list(self.list())
+
+    def __iter__(self):
+        return iter(self.list())
+
+    def __len__(self):
+        return len(self.list())
+
+    def items(self):
+        return [(name, self[name]) for name in self.list()]
+
+    def create(self, path, shape, dtype="f8", mode="new", **choices):
+        """Creates an array below: `choices` as for `ozarr.create`."""
+        with Spec(shape, dtype, **choices) as spec:
+            found = handle(lib.group_create_array, self._handle, path.encode(), spec, choice(CREATE, mode, "mode"))
+        return Array(found, self._below(path), "r+")
+
+    def create_group(self, path, mode="new"):
+        found = handle(lib.group_create_group, self._handle, path.encode(), choice(CREATE, mode, "mode"))
+        return Group(found, self._below(path), "r+")
+
+    def consolidate(self):
+        """Collects the metadata of everything below in one document."""
+        lib.group_consolidate(self._handle)
+
+    def __repr__(self):
+        return f"<ozarr.Group {self.path!r}: {', '.join(self.list())}>"
+
+
+class Store:
+    """An open store: a folder, an archive, a bucket (`Store(location, mode, **options)`), or memory (`Store.memory()`)."""
+
+    def __init__(self, location=None, mode="r", **options):
+        self._handle, self._location, self._mode = None, None, mode
+        if location is None:
+            return
+        self._location = os.fspath(location)
+        given = [x for key, value in options.items() for x in (key.replace("__", "."), str(value))]
+        self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
+
+    @classmethod
+    def memory(cls):
+        store = cls(mode="r+")
+        store._handle = handle(lib.store_memory)
+        return store
+
+    def open(self, path=""):
+        """The array or group at a path."""
+        kind = C.c_int32()
+        lib.store_node_kind(self._handle, path.encode(), C.byref(kind))
+        if kind.value == raw.OZARR_NODE_KIND_GROUP:
+            return Group(handle(lib.group_open_at, self._handle, path.encode()), mode=self._mode)
+        return Array(handle(lib.array_open_at, self._handle, path.encode()), mode=self._mode)
+
+    def create(self, path, shape, dtype="f8", mode="new", **choices):
+        """Creates an array: `choices` as for `ozarr.create`."""
+        with Spec(shape, dtype, **choices) as spec:
+            return Array(handle(lib.array_create_at, self._handle, path.encode(), spec, choice(CREATE, mode, "mode")), mode="r+")
+
+    def create_group(self, path="", mode="new", zarr_format=3):
+        found = handle(lib.group_create_at, self._handle, path.encode(), zarr_format, choice(CREATE, mode, "mode"))
+        return Group(found, mode="r+")
+
+    def flush(self):
+        lib.store_flush(self._handle)
+
+    def close(self):
+        if self._handle is not None:
+            found, self._handle = self._handle, None
+            lib.store_close(found)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __del__(self):
+        found, self._handle = getattr(self, "_handle", None), None
+        if found is not None:
+            lib.store_free(found)
+
+
+def open(location, mode="r"):
+    """Opens the array or the group at `location`, a path or a URL. `mode`: "r" for reading only, "r+" for reading and writing."""
+    array, group = C.c_void_p(), C.c_void_p()
+    lib.node_open(where(location), mode.encode(), C.byref(array), C.byref(group))
+    location = os.fspath(location)
+    return Array(array.value, location, mode) if array.value else Group(group.value, location, mode)
+
+
+def create(location, shape, dtype="f8", mode="new", **choices):
+    """Creates an array at `location`. `mode`: "new", "overwrite", or "open" (if it would be just so). `dtype` is numpy's, `str` or
+    `bytes`. Choices: chunks, inner_chunks (chunks are then shards of these), fill_value, dimension_names, attributes, compressor
+    ("zstd", "blosc:lz4", "gzip", "none", ...), level, shuffle, keep_bits, checksum, order, big_endian, separator, zarr_format, members
+    (parts of the metadata document, as JSON)."""
+    with Spec(shape, dtype, **choices) as spec:
+        found = handle(lib.array_create_ex, where(location), spec, choice(CREATE, mode, "mode"))
+    return Array(found, os.fspath(location), "r+")
+
+
+def create_group(location, mode="new"):
+    """Creates a group at `location`, with those above it."""
+    return Group(handle(lib.group_create, where(location), choice(CREATE, mode, "mode")), os.fspath(location), "r+")
+
+
+def erase(location):
+    """Erases the node at `location`, with everything below it."""
+    lib.node_erase(where(location))

@@ -1,0 +1,102 @@
+"""What an array to be created is like."""
+import json
+
+import numpy as np
+
+from . import _types
+from . import _raw as raw
+from ._library import ArgumentError, handle, integers, lib, texts
+from ._node import plain
+
+CREATE = {"new": raw.OZARR_CREATE_NEW, "overwrite": raw.OZARR_CREATE_OVERWRITE, "open": raw.OZARR_CREATE_OPEN_IF_SAME}
+SHUFFLES = {None: raw.OZARR_SHUFFLE_DEFAULT, "none": raw.OZARR_SHUFFLE_NONE, "byte": raw.OZARR_SHUFFLE_BYTE, "bit": raw.OZARR_SHUFFLE_BIT}
+
+
+def choice(table, name, what):
+    if name not in table:
+        raise ArgumentError(f"{what} is {name!r}, expected one of {', '.join(repr(x) for x in table)}")
+    return table[name]
+
+
+class Spec:
+    """What an array to be created is: a context manager that gives the library's specification."""
+
+    def __init__(self, shape, dtype, **choices):
+        self.shape, self.dtype, self.choices = tuple(int(n) for n in (shape if np.iterable(shape) else (shape,))), dtype, choices
+
+    def __enter__(self):
+        rank, shape = len(self.shape), integers(self.shape)
+        if self.dtype is str or self.dtype is bytes or getattr(self.dtype, "kind", "") == "T":
+            code = raw.OZARR_BYTES if self.dtype is bytes else raw.OZARR_STRING
+        else:
+            self.dtype = np.dtype(self.dtype)
+            code = _types.code_of(self.dtype)
+        if code is not None:
+            self.spec = handle(lib.spec_new, code, rank, shape)
+        else:
+            dtype = _types.new_dtype(self.dtype)
+            try:
+                self.spec = handle(lib.spec_new_dtype, dtype, rank, shape)
+            finally:
+                lib.dtype_free(dtype)
+        try:
+            self.code = code
+            for name, value in self.choices.items():
+                if name not in SETTERS:
+                    raise ArgumentError(f"there is no choice {name!r} about an array: {', '.join(SETTERS)}")
+                if value is not None and name not in ("level", "fill_value"):
+                    SETTERS[name](self, value)
+            # Last: it is converted to the type, and a format may not have one.
+            if "fill_value" in self.choices:
+                self.fill(self.choices["fill_value"])
+        except BaseException:
+            lib.spec_free(self.spec)
+            raise
+        return self.spec
+
+    def __exit__(self, *error):
+        lib.spec_free(self.spec)
+
+    def lengths(self, function, values):
+        values = [int(n) for n in (values if np.iterable(values) else [values] * len(self.shape))]
+        if len(values) != len(self.shape):
+            raise ArgumentError(f"{len(values)} lengths of chunks are given, expected {len(self.shape)}")
+        function(self.spec, integers(values))
+
+    def fill(self, value):
+        if value is None or self.code in _types.VARIABLE:
+            given = value.decode() if isinstance(value, bytes) else value
+            return lib.spec_set_fill_json(self.spec, json.dumps(given).encode())
+        if self.code is None:
+            element = np.zeros((), self.dtype)
+            element[()] = value
+            dtype = _types.new_dtype(self.dtype)
+            try:
+                return lib.spec_set_fill_dtype(self.spec, dtype, element.ctypes.data, element.nbytes)
+            finally:
+                lib.dtype_free(dtype)
+        element = np.asarray(value).astype(self.dtype)
+        lib.spec_set_fill_value(self.spec, self.code, element.ctypes.data)
+
+    def members(self, values):
+        for name, value in values.items():
+            lib.spec_set_member_json(self.spec, name.encode(), json.dumps(value).encode())
+
+
+SETTERS = {
+    "zarr_format": lambda s, v: lib.spec_set_zarr_format(s.spec, v),
+    "chunks": lambda s, v: s.lengths(lib.spec_set_chunks, v),
+    "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
+    "fill_value": None,
+    "dimension_names": lambda s, v: lib.spec_set_dimension_names(s.spec, texts(v)),
+    "attributes": lambda s, v: lib.spec_set_attributes_json(s.spec, json.dumps(v, default=plain).encode()),
+    "compressor": lambda s, v: lib.spec_set_compressor(s.spec, v.encode(), -1 if s.choices.get("level") is None else s.choices["level"]),
+    "level": None,
+    "shuffle": lambda s, v: lib.spec_set_shuffle(s.spec, choice(SHUFFLES, v, "shuffle")),
+    "keep_bits": lambda s, v: lib.spec_set_keep_bits(s.spec, v),
+    "checksum": lambda s, v: lib.spec_set_checksum(s.spec, v),
+    "order": lambda s, v: lib.spec_set_order(s.spec, choice({"C": raw.OZARR_ORDER_C, "F": raw.OZARR_ORDER_F}, v, "order")),
+    "big_endian": lambda s, v: lib.spec_set_big_endian(s.spec, v),
+    "separator": lambda s, v: lib.spec_set_separator(s.spec, v.encode()),
+    "members": lambda s, v: s.members(v),
+}

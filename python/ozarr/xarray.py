@@ -1,0 +1,102 @@
+"""The xarray backend: `xarray.open_dataset(location, engine="ozarr")`. Variables are read when their values are needed, and decoded as
+xarray's own engine for Zarr decodes them."""
+import os
+
+import numpy as np
+from xarray import Variable
+from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.backends.zarr import FillValueCoder
+from xarray.core import indexing
+
+from ._array import Array
+from ._nodes import Group, Store, open as open_node
+
+
+class LazyArray(BackendArray):
+    """An array whose elements are read by xarray's indices."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, key):
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key):
+        return np.asarray(self.array.oindex[key] if any(isinstance(entry, np.ndarray) for entry in key) else self.array[key])
+
+
+class OzarrDataStore(AbstractDataStore):
+    """One group as xarray's decoders want it."""
+
+    def __init__(self, group, fill_value_as_mask=None):
+        self.group = group
+        self.mask = fill_value_as_mask if fill_value_as_mask is not None else group.zarr_format == 2
+
+    def load(self):
+        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind == "array"]
+        return {name: self.variable(name, array) for name, array in arrays}, self.group.attrs.asdict()
+
+    def variable(self, name, array):
+        dimensions = array.dimension_names
+        if None in dimensions:
+            raise KeyError(f"variable {name!r} has no names of its dimensions, which xarray needs: "
+                           "dimension_names of format 3, or the attribute _ARRAY_DIMENSIONS of format 2")
+        attributes, fill = array.attrs.asdict(), array.fill_value
+        encoding = {"chunks": array.inner_chunks, "preferred_chunks": dict(zip(dimensions, array.inner_chunks)),
+                    "shards": array.chunks if array.chunks != array.inner_chunks else None}
+        if array.dtype.kind == "T":
+            encoding["dtype"] = array.dtype
+        if self.mask:
+            if fill is not None:
+                attributes["_FillValue"] = fill
+        else:
+            encoding["fill_value"] = fill
+            if "_FillValue" in attributes:
+                attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], array.dtype)
+        return Variable(dimensions, indexing.LazilyIndexedArray(LazyArray(array)), attributes, encoding)
+
+    def close(self):
+        """Handles end with the arrays that use them: what was opened lazily can still be read."""
+
+
+class OzarrBackendEntrypoint(BackendEntrypoint):
+    """Opens Zarr hierarchies by the library ozarr."""
+
+    description = "Open Zarr stores (folders, archives, buckets) with the library ozarr"
+    url = "https://ozarr.org"
+    supports_groups = True
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "concat_characters", "decode_coords",
+                               "use_cftime", "decode_timedelta", "group", "use_zarr_fill_value_as_mask", "storage_options")
+
+    def guess_can_open(self, filename_or_obj):
+        return isinstance(filename_or_obj, (str, os.PathLike)) and os.fspath(filename_or_obj).rstrip("/").endswith((".zarr", ".ozx"))
+
+    def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
+                     decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,
+                     storage_options=None):
+        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask)
+        return StoreBackendEntrypoint().open_dataset(
+            store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters, decode_coords=decode_coords,
+            drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
+
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, storage_options=None, **options):
+        root = opened(filename_or_obj, group, storage_options)
+        paths = ["", *(path for path, kind in root.list(depth=-1).items() if kind == "group")]
+        above = f"{group.strip('/')}/" if group else ""
+        return {f"/{path}": self.open_dataset(filename_or_obj, group=above + path, storage_options=storage_options, **options) for path in paths}
+
+    def open_datatree(self, filename_or_obj, **options):
+        from xarray import DataTree
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def opened(location, group, options):
+    """The group at a path in a location, with the options of a store."""
+    path = (group or "").strip("/")
+    location = os.fspath(location)
+    node = Store(location, "r", **options).open(path) if options else open_node(f"{location.rstrip('/')}/{path}" if path else location)
+    if isinstance(node, Array):
+        raise ValueError(f"{location}/{path} is an array, expected a group of variables")
+    assert isinstance(node, Group)
+    return node

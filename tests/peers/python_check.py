@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""The Python package against numpy, zarr-python and xarray: random indices, types and stores.
+
+  python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
+"""
+import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+from pathlib import Path
+import numpy as np, xarray as xr, zarr
+import ozarr
+
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">f4", "S5", "U3", "M8[s]", "m8[10us]"]
+V2_ONLY = {"struct": np.dtype([("x", "f8"), ("id", "i2"), ("c", "S3")])}
+done = 0
+# Of hierarchies without consolidated metadata, which xarray warns of.
+warnings.simplefilter("ignore")
+
+
+def check(good, what):
+    global done
+    done += 1
+    if not good:
+        raise AssertionError(what)
+
+
+def same(a, b, what):
+    a, b = np.asarray(a), np.asarray(b)
+    check(a.shape == b.shape, f"{what}: shape {a.shape}, expected {b.shape}")
+    for name in a.dtype.names or [None]:
+        x, y = (a, b) if name is None else (a[name], b[name])
+        check(np.array_equal(x, y) or np.array_equal(x, y, equal_nan=True), f"{what}: {x} is not {y}")
+
+
+def values(r, dtype, shape):
+    n = int(np.prod(shape))
+    if dtype.names:
+        out = np.zeros(shape, dtype)
+        for name in dtype.names:
+            out[name] = np.random.default_rng(r.randrange(1 << 30)).integers(0, 99, out[name].shape).astype(str if name == "c" else int)
+        return out
+    numbers = np.random.default_rng(r.randrange(1 << 30)).integers(0, 100, n)
+    return (numbers.astype(str).astype(dtype) if dtype.kind in "SU" else numbers.astype(dtype.newbyteorder("="))).reshape(shape)
+
+
+def index(r, shape, lists=True, none=True):
+    """A random index of numpy: integers, slices of any step, `...`, None, lists and masks."""
+    if lists and r.random() < 0.05:
+        return np.random.default_rng(r.randrange(1 << 30)).random(shape) < 0.3 if shape else ...
+    key = []
+    for n in shape:
+        kind = r.random()
+        if kind < 0.25 and n:
+            key.append(r.choice([int, np.int64])(r.randint(-n, n - 1)))
+        elif kind < 0.35 and lists and n:
+            key.append(r.choice([lambda x: x, np.array])([r.randint(-n, n - 1) for _ in range(r.randint(1, 4))][:3] * (1 if r.random() < 0.5 else 1)))
+        elif kind < 0.4 and lists:
+            key.append(np.random.default_rng(r.randrange(1 << 30)).random(n) < 0.5)
+        else:
+            end = lambda: r.choice([None, r.randint(-n - 2, n + 2)])
+            key.append(slice(end(), end(), r.choice([None, 1, 1, 2, 3, -1, -2])))
+    if r.random() < 0.3:
+        at = r.randint(0, len(key))
+        key[at:at + r.randint(0, 2)] = [Ellipsis]
+    elif r.random() < 0.2:
+        key = key[:r.randint(0, len(key))]
+    if none and r.random() < 0.15:
+        key.insert(r.randint(0, len(key)), None)
+    return tuple(key)
+
+
+def one_array(r, where, number):
+    rank = r.choice([0, 1, 1, 2, 2, 3, 3, 4])
+    shape = tuple(r.choice([0, 1]) if r.random() < 0.1 else r.randint(1, 11) for _ in range(rank))
+    v2 = r.random() < 0.4
+    dtype = np.dtype(r.choice(TYPES)) if not v2 or r.random() < 0.8 else V2_ONLY["struct"]
+    inner = [r.randint(1, 4) for _ in range(rank)]
+    choices = {"chunks": inner, "compressor": r.choice(["none", "zstd", "gzip", "blosc:lz4"]), "order": r.choice(["C", "F"]), "zarr_format": 2 if v2 else 3}
+    if not v2 and r.random() < 0.4:
+        choices |= {"chunks": [n * r.randint(1, 3) for n in inner], "inner_chunks": inner}
+    location = where / f"a{number}.zarr"
+    z = ozarr.create(location, shape, dtype, **choices)
+    model = np.zeros(shape, z.dtype)
+    model[...] = z.fill_value
+    for _ in range(8):
+        key = index(r, shape)
+        try:
+            selected = model[key]
+        except IndexError:
+            try:
+                z[key]
+            except IndexError:
+                continue
+            raise AssertionError(f"{key} of {shape}: numpy refuses it, ozarr does not")
+        if r.random() < 0.6:
+            given = values(r, dtype, selected.shape if r.random() < 0.7 else ())
+            # A list that has an element twice keeps the last value in both, in the order of the list.
+            z[key] = given
+            model[key] = given
+        same(z[key], model[key], f"array {number} {shape} {dtype} {choices}: {key}")
+        out = np.empty(np.asarray(selected).shape, z.dtype)[..., None][..., 0]
+        check(z.read(key, out=out) is out, "out is what is returned")
+        same(out, model[key], f"out of {key}")
+    same(z[...], model, "the whole")
+    check(pickle.loads(pickle.dumps(z)).shape == shape, "pickle")
+    z.close()
+    theirs = zarr.open_array(location, mode="r")
+    same(theirs[...], model, f"zarr-python reads array {number}: {dtype} {choices}")
+
+
+def errors(where):
+    def raises(kind, action, words):
+        try:
+            action()
+        except kind as e:
+            check(all(word in str(e) for word in words), f"the message is: {e}")
+            return
+        raise AssertionError(f"no {kind.__name__}")
+
+    z = ozarr.create(where / "e.zarr", (4, 5), "i1")
+    raises(IndexError, lambda: z[4], ["dimension 0", "4"])
+    raises(IndexError, lambda: z[1, 2, 3], ["too many"])
+    raises(IndexError, lambda: z[1.5], ["1.5"])
+    raises(OverflowError, lambda: z.write((0, 0), 300), ["300"])
+    raises(ValueError, lambda: z.write(..., np.zeros((3, 3))), ["broadcast"])
+    raises(ValueError, lambda: z.read(..., out=np.zeros(3)), ["(4, 5)"])
+    raises(KeyError, lambda: ozarr.open(where / "nothing.zarr"), ["nothing.zarr"])
+    raises(ozarr.Error, lambda: ozarr.create(where / "e.zarr", (4,), "i1"), ["e.zarr"])
+    raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunk=3), ["chunk", "chunks"])
+    raises(ValueError, lambda: ozarr.create(where / "f.zarr", (4,), "i1", chunks=(3, 3)), ["2", "1"])
+    raises(TypeError, lambda: ozarr.create(where / "f.zarr", (4,), "O"), ["object"])
+    z.close()
+    raises(ozarr.Error, lambda: z[0], [])
+    code = "import ozarr"
+    bad = subprocess.run([sys.executable, "-c", code], env={"OZARR_LIBRARY": "/nowhere.so", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
+
+
+def groups(where):
+    with ozarr.create_group(where / "g.zarr") as g:
+        g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3))
+        g["fields/t"] = np.arange(12.0).reshape(3, 4)
+        g["names"] = np.array(["é", "", "long text"], object)
+        g.create("texts", (3,), str)[...] = ["a", "bb", ""]
+        b = g.create("bytes", (2, 2), bytes)
+        b[0] = [b"\0\1", b""]
+        check(b[0, 0] == b"\0\1" and b[...].shape == (2, 2), "bytes of any length")
+        same(g["texts"][[2, 1, 1]], np.array(["", "bb", "bb"]), "texts by a list")
+        check(sorted(g.list(depth=-1).items()) == [("bytes", "array"), ("fields", "group"), ("fields/t", "array"), ("names", "array"), ("texts", "array")], "list")
+        check("fields" in g and "fields/u" not in g and list(g) == ["bytes", "fields", "names", "texts"], "mapping")
+        del g.attrs["numbers"]
+        g["fields/t"].append(np.zeros((2, 4)))
+        del g["bytes"]
+    theirs = zarr.open_group(where / "g.zarr", mode="r")
+    check(dict(theirs.attrs) == {"title": "a run", "list": [1, 2.5, None]}, "attributes")
+    check(theirs["fields/t"].shape == (5, 4) and theirs["names"][2] == "long text", "zarr-python reads the group")
+    v = ozarr.create(where / "v.zarr", (3,), np.dtype([("x", "f8"), ("v", "f4", (2,))]), zarr_format=2)
+    v[1] = (1.5, (2, 3))
+    check(v[1]["x"] == 1.5 and v[...]["v"].tolist() == [[0, 0], [2, 3], [0, 0]], "structs with fields that have a shape")
+    memory = ozarr.Store.memory()
+    memory.create("a/b", (3,), "i4", fill_value=7)
+    same(memory.open("a")["b"][...], [7, 7, 7], "a store in memory")
+    z = ozarr.create(where / "threads.zarr", (64, 64), "f8", chunks=(8, 8))
+    z[...] = np.arange(4096.0).reshape(64, 64)
+    wrong = []
+    workers = [threading.Thread(target=lambda i=i: [wrong.append(i) for _ in range(20) if z[i, i] != 65 * i]) for i in range(16)]
+    [w.start() for w in workers], [w.join() for w in workers]
+    check(not wrong, f"threads {wrong}")
+
+
+def xarrays(where, r):
+    rng = np.random.default_rng(r.randrange(1 << 30))
+    ds = xr.Dataset({"t": (("time", "y", "x"), rng.random((4, 5, 6)), {"units": "K"}), "packed": (("y", "x"), np.round(rng.random((5, 6)), 2)),
+                     "name": ("x", np.array(list("abcdef"), object)), "n": ((), 3), "missing": ("x", np.array([1, np.nan, 3, 4, 5, 6])),
+                     "flag": ("y", rng.random(5) < 0.5)},
+                    coords={"time": np.array(["2020-01-01", "2020-01-02", "2020-01-03", "2021-01-01"], "M8[ns]"), "x": np.arange(6), "lat": (("y", "x"), rng.random((5, 6)))},
+                    attrs={"title": "a run"})
+    ds["lead"] = ("time", np.array([0, 6, 12, 18], "m8[h]").astype("m8[ns]"))
+    ds["packed"].encoding = {"dtype": "i2", "scale_factor": 0.01, "add_offset": 1.0, "_FillValue": -999}
+    for version in (2, 3):
+        location = str(where / f"x{version}.zarr")
+        ds.to_zarr(location, zarr_format=version, mode="w", consolidated=False)
+        ds.isel(time=0).to_zarr(location, group="inner/deep", zarr_format=version, consolidated=False)
+        if version == 2:
+            zarr.consolidate_metadata(location)
+        for options in ({}, {"mask_and_scale": False}, {"decode_times": False}, {"decode_coords": False}, {"group": "inner/deep"}, {"chunks": {}}):
+            theirs, ours = (xr.open_dataset(location, engine=engine, **options) for engine in ("zarr", "ozarr"))
+            xr.testing.assert_identical(theirs, ours)
+            check({n: v.dtype for n, v in theirs.variables.items()} == {n: v.dtype for n, v in ours.variables.items()}, f"types of format {version} {options}")
+        ours = xr.open_dataset(location, engine="ozarr")
+        for pick in ({"time": [2, 0]}, {"x": slice(None, None, -2), "y": 3}, {"y": [0, 0, 4], "x": [5, 1]}):
+            xr.testing.assert_identical(ours.isel(pick).load(), ds_of(location).isel(pick).load())
+        at = xr.DataArray([0, 2, 1], dims="p")
+        xr.testing.assert_identical(ours.isel(y=at, x=at).load(), ds_of(location).isel(y=at, x=at).load())
+        trees = [xr.open_datatree(location, engine=engine) for engine in ("zarr", "ozarr")]
+        check(set(trees[0].to_dict()) == set(trees[1].to_dict()), "the same groups")
+        for path in trees[0].to_dict():
+            xr.testing.assert_identical(trees[0][path].to_dataset(), trees[1][path].to_dataset())
+
+
+def page(where):
+    """The blocks of docs/python.md are one program."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (Path(__file__).parents[2] / "docs" / "python.md").read_text(), re.M | re.S)
+    check(len(blocks) == 3, f"{len(blocks)} blocks in docs/python.md")
+    here = os.getcwd()
+    os.chdir(where)
+    try:
+        with zarr.config.set({}):
+            names = {}
+            for block in blocks:
+                exec(block, names)
+            check(names["plane"][0, 0] == 1 and names["ds"]["t"].sum() == 4096 + 2 * 32 * 7.5, "what docs/python.md shows")
+    finally:
+        os.chdir(here)
+
+
+def ds_of(location):
+    return xr.open_dataset(location, engine="zarr")
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--build", required=True, type=Path)
+    a.add_argument("--arrays", type=int, default=120)
+    a.add_argument("--seed", type=int, default=1)
+    given = a.parse_args()
+    where = given.build.resolve()
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir(parents=True)
+    for number in range(given.arrays):
+        try:
+            one_array(random.Random(given.seed + number), where, number)
+        except BaseException:
+            print(f"seed {given.seed + number}", file=sys.stderr)
+            raise
+        shutil.rmtree(where / f"a{number}.zarr")
+    errors(where)
+    groups(where)
+    xarrays(where, random.Random(given.seed))
+    page(where)
+    print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
+
+
+main()
