@@ -1,0 +1,152 @@
+/* One status and one message for all ranks: how collective calls begin and end. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ozarr_status om_error(ozarr_status status, const char *format, ...) {
+    char text[OM_MESSAGE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return ozarr_set_error(status, text);
+}
+
+ozarr_status om_check(const char *call, int mpi_status) {
+    if (mpi_status == MPI_SUCCESS) return OZARR_OK;
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    if (MPI_Error_string(mpi_status, text, &length) != MPI_SUCCESS) length = 0;
+    text[length] = 0;
+    return om_error(OZARR_ERR_NETWORK, "%s: %s", call, text);
+}
+
+static uint64_t hash(const char *text) {
+    uint64_t h = 14695981039346656037u;
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
+    return h;
+}
+
+/* Rank 0's text on all ranks, in `text` of OM_MESSAGE bytes. */
+static ozarr_status broadcast_text(ozarr_mpi *m, char *text, int root) {
+    return om_check("MPI_Bcast", MPI_Bcast(text, OM_MESSAGE, MPI_CHAR, root, m->comm));
+}
+
+/* The status and message of rank `first` for all. */
+static ozarr_status spread_failure(ozarr_mpi *m, ozarr_status status, int first) {
+    char text[OM_MESSAGE] = "";
+    int32_t agreed = status;
+    if (m->rank == first) snprintf(text, sizeof text, "rank %d: %s", first, ozarr_last_error());
+    ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&agreed, 1, MPI_INT32_T, first, m->comm));
+    if (failed == OZARR_OK) failed = broadcast_text(m, text, first);
+    if (failed != OZARR_OK) return failed;
+    text[OM_MESSAGE - 1] = 0;
+    return ozarr_set_error(agreed, text);
+}
+
+ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least) {
+    int64_t mine[2] = {status == OZARR_OK ? INT64_MAX : m->rank, least != NULL ? *least : 0}, all[2];
+    const ozarr_status failed = om_check("MPI_Allreduce", MPI_Allreduce(mine, all, 2, MPI_INT64_T, MPI_MIN, m->comm));
+    if (failed != OZARR_OK) return status != OZARR_OK ? status : failed;
+    if (least != NULL) *least = all[1];
+    return all[0] == INT64_MAX ? OZARR_OK : spread_failure(m, status, (int)all[0]);
+}
+
+/* The calls differ: says how, on the first rank whose call is not that of rank 0. */
+static ozarr_status tell_difference(ozarr_mpi *m, ozarr_status status, const char *call) {
+    char first[OM_MESSAGE] = "", mine[OM_MESSAGE] = "";
+    snprintf(first, sizeof first, "%s", call);
+    snprintf(mine, sizeof mine, "%s", call);
+    const ozarr_status failed = broadcast_text(m, first, 0);
+    if (failed != OZARR_OK) return failed;
+    first[OM_MESSAGE - 1] = 0;
+    if (status == OZARR_OK && strcmp(first, mine) != 0)
+        status = om_error(OZARR_ERR_ARGUMENT, "the call is %.900s, expected that of rank 0, %.900s", mine, first);
+    return om_agree(m, status, NULL);
+}
+
+/* Whether the thread may call MPI, and no other thread is in a call with `m`. */
+static ozarr_status check_thread(ozarr_mpi *m) {
+    int level = MPI_THREAD_SINGLE, main_thread = 1;
+    ozarr_status status = om_check("MPI_Query_thread", MPI_Query_thread(&level));
+    if (status == OZARR_OK) status = om_check("MPI_Is_thread_main", MPI_Is_thread_main(&main_thread));
+    if (status == OZARR_OK && !main_thread && level < MPI_THREAD_SERIALIZED)
+        return om_error(OZARR_ERR_STATE, "a thread other than that of MPI_Init calls, and MPI was begun with MPI_THREAD_%s, expected "
+                        "MPI_THREAD_SERIALIZED or more", level == MPI_THREAD_FUNNELED ? "FUNNELED" : "SINGLE");
+    if (status == OZARR_OK && m->busy) return om_error(OZARR_ERR_STATE, "another thread is in a call with this ozarr_mpi");
+    return status;
+}
+
+ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call) {
+    ozarr_status usable = om_valid(m, "ozarr_mpi");
+    if (usable == OZARR_OK) usable = check_thread(m);
+    if (usable != OZARR_OK) return usable;
+    m->busy = true;
+    const int64_t h = (int64_t)(hash(call) >> 1);
+    int64_t mine[7] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY}, all[7];
+    for (int i = 0; i < 2 && compared != NULL; i++) {
+        if (compared[i].mine == OM_ANY) continue;
+        mine[3 + 2 * i] = compared[i].mine, mine[4 + 2 * i] = -compared[i].mine;
+    }
+    ozarr_status agreed = om_check("MPI_Allreduce", MPI_Allreduce(mine, all, 7, MPI_INT64_T, MPI_MIN, m->comm));
+    if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
+    else if (agreed == OZARR_OK && all[0] != INT64_MAX) agreed = spread_failure(m, status, (int)all[0]);
+    for (int i = 0; i < 2 && compared != NULL && agreed == OZARR_OK; i++) {
+        compared[i].least = all[3 + 2 * i];
+        compared[i].most = all[4 + 2 * i] == OM_ANY ? OM_ANY : -all[4 + 2 * i];
+    }
+    if (agreed != OZARR_OK) m->busy = false;
+    return agreed;
+}
+
+ozarr_status om_leave(ozarr_mpi *m, ozarr_status status) {
+    m->busy = false;
+    return status;
+}
+
+/* Bytes for all ranks, in parts that an int can count. */
+static ozarr_status broadcast_bytes(ozarr_mpi *m, char *bytes, size_t size) {
+    ozarr_status status = OZARR_OK;
+    for (size_t at = 0; at < size && status == OZARR_OK; at += (size_t)m->message_bytes) {
+        const size_t part = size - at < (size_t)m->message_bytes ? size - at : (size_t)m->message_bytes;
+        status = om_check("MPI_Bcast", MPI_Bcast(bytes + at, (int)part, MPI_BYTE, 0, m->comm));
+    }
+    return status;
+}
+
+ozarr_status om_broadcast(ozarr_mpi *m, ozarr_status status, char **bytes, size_t *size) {
+    int64_t head[2] = {status, status == OZARR_OK && m->rank == 0 ? (int64_t)*size : 0};
+    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(head, 2, MPI_INT64_T, 0, m->comm));
+    if (failed != OZARR_OK) return failed;
+    if (head[0] != OZARR_OK) return spread_failure(m, (ozarr_status)head[0], 0);
+    if (m->rank != 0) {
+        *size = (size_t)head[1];
+        *bytes = malloc(*size + 1);
+        if (*bytes == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "%zu bytes of metadata", *size);
+        else (*bytes)[*size] = 0;
+    }
+    status = om_agree(m, status, NULL);
+    return status == OZARR_OK ? broadcast_bytes(m, *bytes, *size) : status;
+}
+
+ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user) {
+    ozarr_status status = om_enter(m, fn != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "fn is NULL"), NULL, "ozarr_mpi_once");
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = fn(user);
+    if (status != OZARR_OK && strcmp(ozarr_status_name(status), "OZARR_ERR_UNKNOWN") == 0)
+        status = om_error(OZARR_ERR_CALLBACK, "fn returned %d, which is no status", (int)status);
+    int32_t agreed = status;
+    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&agreed, 1, MPI_INT32_T, 0, m->comm));
+    if (failed != OZARR_OK) return om_leave(m, failed);
+    return om_leave(m, agreed == OZARR_OK ? OZARR_OK : spread_failure(m, agreed, 0));
+}
+
+ozarr_status ozarr_mpi_agree(ozarr_mpi *m, ozarr_status status) {
+    if (status != OZARR_OK && strcmp(ozarr_status_name(status), "OZARR_ERR_UNKNOWN") == 0)
+        status = om_error(OZARR_ERR_ARGUMENT, "status is %d, which is no status", (int)status);
+    const ozarr_status agreed = om_enter(m, status, NULL, "ozarr_mpi_agree");
+    return agreed == OZARR_OK ? om_leave(m, OZARR_OK) : agreed;
+}

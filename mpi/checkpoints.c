@@ -1,0 +1,111 @@
+/* Checkpoints that all ranks write: rank 0 begins and commits them. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A location and a name below it, to be freed. */
+static ozarr_status join(const char *location, const char *name, char **joined) {
+    const size_t size = strlen(location) + strlen(name) + 2;
+    *joined = malloc(size);
+    if (*joined == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a location");
+    snprintf(*joined, size, "%s/%s", location, name);
+    return OZARR_OK;
+}
+
+ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, const char *name, ozarr_group **out) {
+    char call[OM_MESSAGE], *full = NULL;
+    ozarr_status status = out == NULL || location == NULL || name == NULL
+                              ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : name == NULL ? "name" : "out") : OZARR_OK;
+    if (out != NULL) *out = NULL;
+    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_begin of %.500s in %.500s", name ? name : "NULL", location ? location : "NULL");
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) {
+        status = join(location, name, &full);
+        if (status == OZARR_OK) status = ozarr_checkpoint_begin(location, name, out);
+    }
+    status = om_share(m, status, full, full, "r+", NULL, out);
+    free(full);
+    return om_leave(m, status);
+}
+
+/* Begins the end of a checkpoint: the other ranks' handles are freed. */
+static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *call) {
+    const ozarr_status status = om_enter(m, group != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "group is NULL"), NULL, call);
+    if (status != OZARR_OK) return status;
+    om_drop(m, group);
+    if (m->rank != 0) ozarr_group_free(group);
+    return status;
+}
+
+ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
+    ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_commit");
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_checkpoint_commit(group);
+    return om_leave(m, om_agree(m, status, NULL));
+}
+
+ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group) {
+    ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_abandon");
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_checkpoint_abandon(group);
+    return om_leave(m, om_agree(m, status, NULL));
+}
+
+/* The location of an open checkpoint: that of all, and its own name. */
+static ozarr_status locate(const ozarr_group *group, const char *location, char **full) {
+    size_t length = 0;
+    ozarr_status status = ozarr_node_path(ozarr_group_node(group), NULL, 0, &length);
+    if (status != OZARR_OK) return status;
+    char *path = malloc(length + 1);
+    if (path == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a path");
+    status = ozarr_node_path(ozarr_group_node(group), path, length + 1, NULL);
+    const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+    if (status == OZARR_OK) status = join(location, name, full);
+    free(path);
+    return status;
+}
+
+ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, ozarr_group **out) {
+    char call[OM_MESSAGE], *full = NULL;
+    ozarr_status status = out == NULL || location == NULL ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : "out") : OZARR_OK;
+    if (out != NULL) *out = NULL;
+    snprintf(call, sizeof call, "ozarr_mpi_checkpoint_latest in %.500s", location ? location : "NULL");
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) {
+        status = ozarr_checkpoint_latest(location, out);
+        if (status == OZARR_OK) status = locate(*out, location, &full);
+    }
+    status = om_share(m, status, full, NULL, "r", NULL, out);
+    free(full);
+    return om_leave(m, status);
+}
+
+ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank, const int64_t *shape,
+                                 const int64_t *start, const int64_t *count, const void *data, size_t size) {
+    ozarr_spec *spec = NULL;
+    ozarr_array *array = NULL;
+    ozarr_status status = ozarr_mpi_agree(m, ozarr_spec_new(type, rank, shape, &spec));
+    if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
+    ozarr_spec_free(spec);
+    if (status != OZARR_OK) return status;
+    status = ozarr_mpi_array_write_all(m, array, start, count, type, data, size);
+    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
+    om_drop(m, array);
+    ozarr_array_free(array);
+    return status;
+}
+
+ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type, const int64_t *start,
+                                 const int64_t *count, void *data, size_t size) {
+    ozarr_array *array = NULL;
+    ozarr_status status = ozarr_mpi_group_open_array(m, group, path, &array);
+    if (status != OZARR_OK) return status;
+    status = ozarr_mpi_array_read_all(m, array, start, count, type, data, size);
+    om_drop(m, array);
+    ozarr_array_free(array);
+    return status;
+}

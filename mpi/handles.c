@@ -1,0 +1,164 @@
+/* Nodes that all ranks have: rank 0 opens or changes them, the others get what it knows, without touching the store. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const om_handle *om_find(const ozarr_mpi *m, const void *handle) {
+    for (size_t i = 0; i < m->handle_count; i++)
+        if (m->handles[i].handle == handle) return &m->handles[i];
+    return NULL;
+}
+
+ozarr_status om_remember(ozarr_mpi *m, const void *handle, const char *root, const char *mode) {
+    om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
+    if (more != NULL) m->handles = more;
+    char *copy = malloc(strlen(root) + 1);
+    if (more == NULL || copy == NULL) {
+        free(copy);
+        return om_error(OZARR_ERR_NO_MEMORY, "a location");
+    }
+    strcpy(copy, root);
+    om_handle *new = &m->handles[m->handle_count++];
+    *new = (om_handle){.handle = handle, .root = copy};
+    snprintf(new->mode, sizeof new->mode, "%s", mode);
+    return OZARR_OK;
+}
+
+void om_drop(ozarr_mpi *m, const void *handle) {
+    for (size_t i = 0; i < m->handle_count; i++)
+        if (m->handles[i].handle == handle) {
+            free(m->handles[i].root);
+            m->handles[i] = m->handles[--m->handle_count];
+            return;
+        }
+}
+
+/* The node's path in its store, to be freed. */
+static ozarr_status path_of(const ozarr_node *node, char **path) {
+    size_t length = 0;
+    *path = NULL;
+    ozarr_status status = ozarr_node_path(node, NULL, 0, &length);
+    if (status != OZARR_OK) return status;
+    *path = malloc(length + 1);
+    if (*path == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a path");
+    status = ozarr_node_path(node, *path, length + 1, NULL);
+    if (status != OZARR_OK) free(*path), *path = NULL;
+    return status;
+}
+
+/* The location of the store: what is left of a node's location in front of its path. How long it is. */
+static ozarr_status root_length(const char *location, const char *path, size_t *length) {
+    size_t n = strlen(location);
+    const size_t p = strlen(path);
+    while (n > 1 && location[n - 1] == '/') n--;
+    if (p > 0) {
+        if (n <= p + 1 || location[n - p - 1] != '/' || strncmp(location + n - p, path, p) != 0)
+            return om_error(OZARR_ERR_LOCATION, "location %.900s does not end in the node's path, %.900s; write it without \"//\", \".\" and \"..\"",
+                            location, path);
+        n -= p + 1;
+    }
+    *length = n;
+    return OZARR_OK;
+}
+
+/* What the other ranks need: the store's location, NUL, and the exported node. */
+static ozarr_status pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size) {
+    size_t exported = 0;
+    *bytes = NULL;
+    ozarr_status status = ozarr_node_export(node, NULL, 0, &exported);
+    if (status != OZARR_OK) return status;
+    *size = root_size + 1 + exported;
+    *bytes = malloc(*size);
+    if (*bytes == NULL) return om_error(OZARR_ERR_NO_MEMORY, "%zu bytes of metadata", *size);
+    memcpy(*bytes, root, root_size);
+    (*bytes)[root_size] = 0;
+    status = ozarr_node_export(node, *bytes + root_size + 1, exported, NULL);
+    if (status != OZARR_OK) free(*bytes), *bytes = NULL;
+    return status;
+}
+
+static ozarr_status pack_opened(const ozarr_node *node, const char *location, const char *below, char **bytes, size_t *size) {
+    if (below != NULL) return pack(node, below, strlen(below), bytes, size);
+    char *path = NULL;
+    size_t root = 0;
+    ozarr_status status = path_of(node, &path);
+    if (status == OZARR_OK) status = root_length(location, path, &root);
+    if (status == OZARR_OK) status = pack(node, location, root, bytes, size);
+    free(path);
+    return status;
+}
+
+/* Opens what rank 0 sent. */
+static ozarr_status unpack(const char *bytes, size_t size, const char *mode, ozarr_array **array, ozarr_group **group) {
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    const size_t root = strlen(bytes) + 1;
+    const ozarr_status status = ozarr_node_import(bytes, mode, bytes + root, size - root, &a, &g);
+    if (array != NULL) *array = a;
+    else ozarr_array_free(a);
+    if (group != NULL) *group = g;
+    else ozarr_group_free(g);
+    return status;
+}
+
+static const ozarr_node *node_of(ozarr_array *const *array, ozarr_group *const *group) {
+    return array != NULL ? ozarr_array_node(*array) : ozarr_group_node(*group);
+}
+
+static const void *handle_of(ozarr_array *const *array, ozarr_group *const *group) {
+    return array != NULL ? (const void *)*array : (const void *)*group;
+}
+
+static void discard(ozarr_array **array, ozarr_group **group) {
+    if (array != NULL) ozarr_array_free(*array), *array = NULL;
+    else ozarr_group_free(*group), *group = NULL;
+}
+
+ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
+                      ozarr_group **group) {
+    char *bytes = NULL;
+    size_t size = 0;
+    if (m->rank == 0 && status == OZARR_OK) status = pack_opened(node_of(array, group), location, below, &bytes, &size);
+    status = om_broadcast(m, status, &bytes, &size);
+    if (status == OZARR_OK) {
+        ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
+        if (here == OZARR_OK) here = om_remember(m, handle_of(array, group), bytes, mode);
+        status = om_agree(m, here, NULL);
+    }
+    if (status != OZARR_OK) {
+        om_drop(m, handle_of(array, group));
+        discard(array, group);
+    }
+    free(bytes);
+    return status;
+}
+
+ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_array **array, ozarr_group **group) {
+    const om_handle *known = om_find(m, handle_of(array, group));
+    char *bytes = NULL;
+    size_t size = 0;
+    if (m->rank == 0 && status == OZARR_OK)
+        status = pack(node_of(array, group), known->root, strlen(known->root), &bytes, &size);
+    status = om_broadcast(m, status, &bytes, &size);
+    if (status == OZARR_OK) {
+        ozarr_array *a = NULL;
+        ozarr_group *g = NULL;
+        const ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, known->mode, array ? &a : NULL, group ? &g : NULL);
+        status = om_agree(m, here, NULL);
+        if (m->rank != 0 && status == OZARR_OK) {
+            const void *old = handle_of(array, group);
+            discard(array, group);
+            if (array != NULL) *array = a;
+            else *group = g;
+            for (size_t i = 0; i < m->handle_count; i++)
+                if (m->handles[i].handle == old) m->handles[i].handle = handle_of(array, group);
+        } else if (m->rank != 0) {
+            ozarr_array_free(a);
+            ozarr_group_free(g);
+        }
+    }
+    free(bytes);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* What the files of libozarr_mpi have in common. */
+#ifndef OZARR_MPI_INTERNAL_H
+#define OZARR_MPI_INTERNAL_H
+
+#include "ozarr_mpi.h"
+#include "plan.h"
+
+#include <ozarr_advanced.h>
+#include <ozarr_extend.h>
+
+#define OM_UNUSED(x) ((void)(x))
+
+enum { OM_MESSAGE = 2048, OM_PLANS = 8 };
+
+/* A node that was opened here: what the other ranks need to open it anew. */
+typedef struct om_handle {
+    const void *handle;
+    char *root; /* the location of its store */
+    char mode[3];
+} om_handle;
+
+/* A plan that is used again, with the buffers of its last use. */
+typedef struct om_cached {
+    int64_t id; /* the same on all ranks */
+    uint64_t key;
+    plan *p;
+    bool alone; /* on no rank is there anything to send */
+    int users;
+} om_cached;
+
+struct ozarr_mpi {
+    MPI_Comm comm;
+    int rank, size;
+    bool busy;
+    int32_t *spread; /* all ranks, those of different nodes after each other */
+    int64_t aggregators, round_bytes, message_bytes;
+    bool last_wins;
+    om_handle *handles;
+    size_t handle_count;
+    om_cached *plans[OM_PLANS];
+    int64_t plan_count; /* made so far */
+    int tag;
+};
+
+/* --- agree.c: one status and one message for all ranks --- */
+
+/* Sets the thread's last error from a format and returns the status. */
+__attribute__((format(printf, 2, 3))) ozarr_status om_error(ozarr_status status, const char *format, ...);
+
+/* OZARR_OK, or the error of a call of MPI. */
+ozarr_status om_check(const char *call, int mpi_status);
+
+/* A number that ranks compare as a call begins: `mine` may be OM_ANY, on ranks that have nothing to compare. Then `least` and `most` are
+ * those of all ranks; both are OM_ANY if no rank has one. */
+typedef struct om_compared {
+    int64_t mine, least, most;
+} om_compared;
+
+#define OM_ANY INT64_MAX
+
+/* Begins a collective call. `status` is what this rank found wrong with its arguments; `call` describes the call with all arguments that
+ * have to be the same on all ranks. The status is the same on all ranks. If it is not OZARR_OK the call has ended. */
+ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call);
+
+/* Ends a collective call on this rank. */
+ozarr_status om_leave(ozarr_mpi *m, ozarr_status status);
+
+/* Makes the status of the first rank that failed, and its message, that of all. `*least` (unless NULL) becomes the least of all ranks'. */
+ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least);
+
+/* Rank 0's status and bytes for all. Of other ranks `*bytes` is allocated; all free it. */
+ozarr_status om_broadcast(ozarr_mpi *m, ozarr_status status, char **bytes, size_t *size);
+
+/* --- session.c --- */
+
+/* Whether handles of this library are valid, and may be used now. */
+ozarr_status om_valid(const void *object, const char *what);
+ozarr_status om_register(const void *object);
+void om_forget(const void *object);
+
+/* --- handles.c: nodes that all ranks have --- */
+
+/* Remembers a node of this rank. */
+ozarr_status om_remember(ozarr_mpi *m, const void *handle, const char *root, const char *mode);
+void om_drop(ozarr_mpi *m, const void *handle);
+const om_handle *om_find(const ozarr_mpi *m, const void *handle);
+
+/* Ends opening: rank 0 has opened (or failed with `status`) a node of the store at `location`, all others get it. `below`: the location of
+ * the store itself; NULL: it is what is left of `location` without the node's path. Of `array` and `group` one is NULL. */
+ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
+                      ozarr_group **group);
+
+/* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
+ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_array **array, ozarr_group **group);
+
+/* --- layout.c: elements in memory --- */
+
+/* A box of elements in memory. */
+typedef struct om_view {
+    char *data;
+    size_t size;
+    size_t offset;
+    int64_t stride[PLAN_MAX_RANK];
+} om_view;
+
+/* The bytes of an element in memory, as `memory` describes it for the array; OZARR_ERR_TYPE for those without a size. */
+ozarr_status om_item_size(const ozarr_array *array, const ozarr_memory *memory, size_t *size);
+
+/* Checks memory for a box. `distinct`: no two elements may overlap. */
+ozarr_status om_view_of(const ozarr_memory *memory, int32_t rank, const int64_t *shape, size_t item, bool distinct, om_view *view);
+
+/* Copies a box of elements. */
+void om_copy(int32_t rank, const int64_t *shape, size_t item, char *to, const int64_t *to_stride, const char *from,
+             const int64_t *from_stride);
+
+/* The strides of contiguous memory. */
+void om_dense(int32_t rank, const int64_t *shape, size_t item, int64_t *stride);
+
+/* --- planning.c --- */
+
+/* The plan for these boxes, made anew or used again. Collective; call after om_enter with the key of om_plan_key. */
+ozarr_status om_plan(ozarr_mpi *m, const ozarr_array *array, size_t item, bool write, int64_t count, const ozarr_region *regions,
+                     uint64_t key, int64_t id, om_cached **out);
+
+/* What a plan of this array depends on, and the number of the plan that this rank has for these boxes, or -1. */
+ozarr_status om_plan_key(const ozarr_mpi *m, const ozarr_array *array, bool write, int64_t count, const ozarr_region *regions,
+                         uint64_t *key, int64_t *id);
+
+void om_plan_release(ozarr_mpi *m, om_cached *cached);
+
+/* --- exchange.c --- */
+
+/* A collective read or write that is under way. */
+typedef struct om_move om_move;
+
+/* What is moved. */
+typedef struct om_job {
+    ozarr_mpi *m;
+    const ozarr_array *array;
+    const plan *p;
+    bool write;
+    ozarr_memory type;    /* type, overflow, dtype of the elements in memory */
+    om_view *views;       /* of my boxes */
+    int64_t first_box;    /* the number of the first of them */
+    int tag;
+} om_job;
+
+ozarr_status om_move_new(const om_job *job, om_move **out);
+/* Posts and stores what can be; false when all is done. */
+bool om_move_on(om_move *move);
+/* Waits a little for something to happen. */
+void om_move_pause(om_move *move);
+/* The first error of this rank, as its last error; and chunks that it stored, of how many. */
+ozarr_status om_move_end(om_move *move, int64_t *stored, int64_t *total);
+void om_move_free(om_move *move);
+
+/* --- regions.c --- */
+ozarr_status om_move_all(ozarr_mpi *m, const ozarr_array *array, bool write, int64_t count, const ozarr_region *regions,
+                         const ozarr_memory *memories, ozarr_status status);
+
+#endif

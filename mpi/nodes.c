@@ -1,0 +1,254 @@
+/* Arrays and groups, opened, changed and closed by all ranks together. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Adds a list of numbers to the description of a call. */
+static void add_numbers(char *text, const int64_t *numbers, int32_t count) {
+    size_t at = strlen(text);
+    if (numbers == NULL) {
+        snprintf(text + at, OM_MESSAGE - at, "none");
+        return;
+    }
+    for (int i = 0; i < count && at < OM_MESSAGE - 1; i++, at = strlen(text))
+        snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64 "%s", i == 0 ? "[" : ", ", numbers[i], i == count - 1 ? "]" : "");
+}
+
+/* The handle that is given by its address was opened here. */
+static ozarr_status check_known(const ozarr_mpi *m, const void *const *handle, const char *name) {
+    if (handle == NULL || *handle == NULL) return om_error(OZARR_ERR_NULL, "%s is NULL", name);
+    if (om_valid(m, "ozarr_mpi") == OZARR_OK && om_find(m, *handle) == NULL)
+        return om_error(OZARR_ERR_ARGUMENT, "the %s was not opened by this ozarr_mpi", name);
+    return OZARR_OK;
+}
+
+static ozarr_status not_null(const void *pointer, const char *name) {
+    return pointer != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "%s is NULL", name);
+}
+
+ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_type type, int32_t rank, const int64_t *shape,
+                                    const int64_t *chunks, ozarr_create_mode mode, ozarr_array **out) {
+    char call[OM_MESSAGE];
+    ozarr_status status = not_null(out, "out");
+    if (out != NULL) *out = NULL;
+    if (status == OZARR_OK) status = not_null(location, "location");
+    if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
+    if (status == OZARR_OK && (rank < 0 || rank > PLAN_MAX_RANK))
+        status = om_error(OZARR_ERR_RANK, "rank is %d, expected 0 to %d", (int)rank, PLAN_MAX_RANK);
+    snprintf(call, sizeof call, "ozarr_mpi_array_create of %.500s, type %d, mode %d, shape ", location ? location : "NULL", (int)type, (int)mode);
+    add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
+    strncat(call, ", chunks ", sizeof call - strlen(call) - 1);
+    add_numbers(call, status == OZARR_OK ? chunks : NULL, rank);
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
+    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+}
+
+ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const ozarr_spec *spec, ozarr_create_mode mode,
+                                       ozarr_array **out) {
+    char call[OM_MESSAGE];
+    ozarr_status status = not_null(out, "out");
+    if (out != NULL) *out = NULL;
+    if (status == OZARR_OK) status = not_null(location, "location");
+    snprintf(call, sizeof call, "ozarr_mpi_array_create_ex of %.500s, mode %d", location ? location : "NULL", (int)mode);
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_array_create_ex(location, spec, mode, out);
+    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+}
+
+/* Begins to open a node. */
+static ozarr_status enter_open(ozarr_mpi *m, const char *function, const char *location, const char *mode, const void *out) {
+    char call[OM_MESSAGE];
+    ozarr_status status = not_null(out, "out");
+    if (status == OZARR_OK) status = not_null(location, "location");
+    if (status == OZARR_OK) status = not_null(mode, "mode");
+    if (status == OZARR_OK && strcmp(mode, "r") != 0 && strcmp(mode, "r+") != 0)
+        status = om_error(OZARR_ERR_ARGUMENT, "mode is \"%.20s\", expected \"r\" or \"r+\"", mode);
+    snprintf(call, sizeof call, "%s of %.500s, mode %.20s", function, location ? location : "NULL", mode ? mode : "NULL");
+    return om_enter(m, status, NULL, call);
+}
+
+ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_array **out) {
+    if (out != NULL) *out = NULL;
+    ozarr_status status = enter_open(m, "ozarr_mpi_array_open", location, mode, out);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_array_open(location, mode, out);
+    return om_leave(m, om_share(m, status, location, NULL, mode, out, NULL));
+}
+
+ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_group **out) {
+    if (out != NULL) *out = NULL;
+    ozarr_status status = enter_open(m, "ozarr_mpi_group_open", location, mode, out);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_group_open(location, mode, out);
+    return om_leave(m, om_share(m, status, location, NULL, mode, NULL, out));
+}
+
+ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_create_mode mode, ozarr_group **out) {
+    char call[OM_MESSAGE];
+    ozarr_status status = not_null(out, "out");
+    if (out != NULL) *out = NULL;
+    if (status == OZARR_OK) status = not_null(location, "location");
+    snprintf(call, sizeof call, "ozarr_mpi_group_create of %.500s, mode %d", location ? location : "NULL", (int)mode);
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_group_create(location, mode, out);
+    return om_leave(m, om_share(m, status, location, NULL, "r+", NULL, out));
+}
+
+/* Begins a call on a path below a group. */
+static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_group *group, const char *path, int mode, const void *out) {
+    char call[OM_MESSAGE];
+    const void *handle = group;
+    ozarr_status status = check_known(m, &handle, "group");
+    if (status == OZARR_OK) status = not_null(path, "path");
+    if (status == OZARR_OK) status = not_null(out, "out");
+    snprintf(call, sizeof call, "%s of %.500s below %.500s, mode %d", function, path ? path : "NULL",
+             status == OZARR_OK && om_find(m, group) != NULL ? om_find(m, group)->root : "a group", mode);
+    return om_enter(m, status, NULL, call);
+}
+
+ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
+                                          ozarr_create_mode mode, ozarr_array **out) {
+    if (out != NULL) *out = NULL;
+    ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, out);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
+    return om_leave(m, om_share(m, status, NULL, om_find(m, group)->root, "r+", out, NULL));
+}
+
+ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_array **out) {
+    if (out != NULL) *out = NULL;
+    ozarr_status status = enter_below(m, "ozarr_mpi_group_open_array", group, path, 0, out);
+    if (status != OZARR_OK) return status;
+    const om_handle known = *om_find(m, group);
+    if (m->rank == 0) status = ozarr_group_open_array(group, path, out);
+    return om_leave(m, om_share(m, status, NULL, known.root, known.mode, out, NULL));
+}
+
+/* Begins to change an array or a group. */
+static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *const *handle, ozarr_status status) {
+    if (status == OZARR_OK) status = check_known(m, handle, "node");
+    return om_enter(m, status, NULL, what);
+}
+
+/* The address of a handle, whatever its type, for checks. */
+static const void *value_of(const void *address) {
+    const void *handle = NULL;
+    if (address != NULL) memcpy(&handle, address, sizeof handle);
+    return handle;
+}
+
+ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array **array, const int64_t *shape, uint32_t flags) {
+    char call[OM_MESSAGE];
+    const void *handle = value_of(array);
+    int32_t rank = 0;
+    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(*array, &rank);
+    if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
+    snprintf(call, sizeof call, "ozarr_mpi_array_resize, flags %u, to ", (unsigned)flags);
+    add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
+    status = enter_change(m, call, &handle, status);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_array_resize(*array, shape, flags);
+    return om_leave(m, om_share_again(m, status, array, NULL));
+}
+
+/* Begins to set an attribute. */
+static ozarr_status enter_attr(ozarr_mpi *m, const void *address, const char *name, const char *json) {
+    char call[OM_MESSAGE];
+    const void *handle = value_of(address);
+    ozarr_status status = not_null(name, "name");
+    if (status == OZARR_OK) status = not_null(json, "json");
+    snprintf(call, sizeof call, "setting attribute %.200s to %.1000s", name ? name : "NULL", json ? json : "NULL");
+    return enter_change(m, call, &handle, status);
+}
+
+ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array **array, const char *name, const char *json) {
+    ozarr_status status = enter_attr(m, array, name, json);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_array_node(*array), name, json);
+    return om_leave(m, om_share_again(m, status, array, NULL));
+}
+
+ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group **group, const char *name, const char *json) {
+    ozarr_status status = enter_attr(m, group, name, json);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_group_node(*group), name, json);
+    return om_leave(m, om_share_again(m, status, NULL, group));
+}
+
+ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array **array) {
+    const void *handle = value_of(array);
+    ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", &handle, OZARR_OK);
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_node_refresh(ozarr_array_node(*array));
+    return om_leave(m, om_share_again(m, status, array, NULL));
+}
+
+/* Rank 0 makes the array that long; all know it. Collective, outside of a call. */
+static ozarr_status set_shape(ozarr_mpi *m, ozarr_array **array, const int64_t *shape) {
+    ozarr_status status = OZARR_OK;
+    m->busy = true;
+    if (m->rank == 0) status = ozarr_array_resize(*array, shape, 0);
+    return om_leave(m, om_share_again(m, status, array, NULL));
+}
+
+/* What the handle knows and the call wants, before anything is compared. */
+static ozarr_status check_append(ozarr_array **array, int32_t dim, int64_t length, int64_t *extents) {
+    int32_t rank = 0;
+    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(*array, &rank);
+    if (status == OZARR_OK) status = ozarr_array_shape(*array, extents);
+    if (status == OZARR_OK && (dim < 0 || dim >= rank))
+        return om_error(OZARR_ERR_BOUNDS, "dim is %d, expected 0 to %d", (int)dim, (int)rank - 1);
+    if (status == OZARR_OK && (length < 0 || length > INT64_MAX - extents[dim]))
+        return om_error(OZARR_ERR_ARGUMENT, "length is %" PRId64 ", expected 0 or more", length);
+    return status;
+}
+
+ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array **array, int32_t dim, int64_t length, const int64_t *start,
+                                    const int64_t *shape, ozarr_type type, const void *data, size_t size) {
+    char call[OM_MESSAGE];
+    const void *handle = value_of(array);
+    int64_t extents[PLAN_MAX_RANK];
+    ozarr_status status = check_append(array, dim, length, extents);
+    snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
+    status = enter_change(m, call, &handle, status);
+    if (status != OZARR_OK) return status;
+    extents[dim] += length;
+    status = set_shape(m, array, extents);
+    if (status != OZARR_OK) return status;
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = shape;
+    memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
+    status = om_move_all(m, *array, true, 1, &region, &memory, OZARR_OK);
+    if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(*array)), NULL);
+    if (status == OZARR_OK) return status;
+    char text[OM_MESSAGE];
+    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    extents[dim] -= length;
+    const ozarr_status back = set_shape(m, array, extents);
+    return om_error(status, "%.1900s; the array has its old length%s", text, back == OZARR_OK ? " again" : " no more");
+}
+
+/* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */
+static ozarr_status close_node(ozarr_mpi *m, ozarr_array *array, ozarr_group *group) {
+    const void *handle = array != NULL ? (const void *)array : (const void *)group;
+    ozarr_status status = om_enter(m, not_null(handle, "the handle"), NULL, array != NULL ? "ozarr_mpi_array_close" : "ozarr_mpi_group_close");
+    if (status != OZARR_OK) return status;
+    om_drop(m, handle);
+    if (m->rank == 0) status = ozarr_node_flush(array != NULL ? ozarr_array_node(array) : ozarr_group_node(group));
+    else status = array != NULL ? ozarr_array_close(array) : ozarr_group_close(group);
+    const ozarr_status flushed = om_agree(m, status, NULL);
+    if (m->rank == 0 && flushed == OZARR_OK) status = array != NULL ? ozarr_array_close(array) : ozarr_group_close(group);
+    else if (m->rank == 0) ozarr_array_free(array), ozarr_group_free(group);
+    return om_leave(m, flushed != OZARR_OK ? flushed : om_agree(m, m->rank == 0 ? status : OZARR_OK, NULL));
+}
+
+ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array) { return close_node(m, array, NULL); }
+
+ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group) { return close_node(m, NULL, group); }

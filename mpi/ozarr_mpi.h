@@ -1,0 +1,244 @@
+/*
+ * ozarr_mpi.h: collective Zarr for MPI programs, over ozarr.h.              SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Every rank writes its block of a field, whatever the chunks are:
+ *
+ *     ozarr_mpi *m = NULL;
+ *     ozarr_array *t = NULL;
+ *     if (ozarr_mpi_new(MPI_COMM_WORLD, &m)) goto fail;
+ *     if (ozarr_mpi_array_create(m, "run.zarr/t", OZARR_FLOAT64, 2, shape, NULL, OZARR_CREATE_OVERWRITE, &t)) goto fail;
+ *     if (ozarr_mpi_array_write_all(m, t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
+ *     if (ozarr_mpi_array_close(m, t)) goto fail;
+ *     ozarr_mpi_close(m);
+ *
+ * The rules, for all functions:
+ *
+ * Collective.  Every rank of the communicator calls the functions in the same order with the same arguments, but for regions and memory,
+ *              which are its own. The first exchange of a call compares the arguments: a rank that calls something else is
+ *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_get` and `_request_test` are local, `ozarr_mpi_set` is to be called alike.
+ * Statuses.    All ranks get the same status and the same message, which begins with the rank that failed. A rank that fails keeps
+ *              taking part, so that no other waits for it for ever.
+ * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
+ *              them as ever. Open and close them by the functions here. Functions that change a node take the address of the handle:
+ *              rank 0 changes what is stored, the other ranks get new handles that know it, without touching the store.
+ * Metadata.    Rank 0 alone reads and writes documents.
+ * Threads.     All calls of MPI are made in the thread that calls, none in threads of ozarr: MPI_THREAD_SINGLE and FUNNELED are enough
+ *              for calls by the main thread; those of another thread need MPI_THREAD_SERIALIZED. One call at a time for each `ozarr_mpi`.
+ * Memory.      An aggregator has up to two rounds of chunks in memory (the setting "round_bytes"), as bytes and as they came.
+ */
+#ifndef OZARR_MPI_H
+#define OZARR_MPI_H
+
+#include <mpi.h>
+#include <ozarr.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The ranks that work together: a communicator of the library's own, settings, and plans that are used again. */
+typedef struct ozarr_mpi ozarr_mpi;
+
+/** A collective write or read that goes on while the program computes. */
+typedef struct ozarr_mpi_request ozarr_mpi_request;
+
+/** The steps of a run, written by all ranks. */
+typedef struct ozarr_mpi_series ozarr_mpi_series;
+
+/* ========================================================================================================
+ * Ranks
+ * ======================================================================================================== */
+
+/**
+ * Duplicates the communicator `comm`, whose ranks then make the collective calls. Unless `OZARR_NUM_THREADS` is in the environment, the
+ * default context gets as many threads as this rank has processors: those that the ranks of its node may run on, divided among them, but no
+ * more than its own affinity mask has.
+ *
+ * Errors: OZARR_ERR_STATE before `MPI_Init` and after `MPI_Finalize`; OZARR_ERR_ARGUMENT for MPI_COMM_NULL and inter-communicators.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out);
+
+/**
+ * Changes a setting, alike on all ranks:
+ *
+ * - `"aggregators"`: how many ranks store the chunks that several ranks touch, from 1; `"auto"`, the default: all, or as many as there
+ *   are chunks. They are spread over the nodes.
+ * - `"round_bytes"`: about how many bytes of elements an aggregator moves at once; at least one chunk; 33554432.
+ * - `"message_bytes"`: the most bytes of one message of MPI, 1 to 1073741824, the default; longer ones are divided.
+ * - `"overlap"`: `"refuse"`, the default, makes regions of a write with common elements an error; `"last"` stores those of the last rank.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value);
+
+/** Gets the number of this rank and the number of ranks; either may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *size);
+
+/** Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone. */
+OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
+
+/** Runs on rank 0 what is to be done once; its status, and the message of `ozarr_last_error`, become those of all ranks. */
+typedef ozarr_status (*ozarr_mpi_once_fn)(void *user);
+
+/** Calls `fn` with `user` on rank 0 only: to define datasets and their variables, to copy, to consolidate. */
+OZARR_CHECKED ozarr_status ozarr_mpi_once(ozarr_mpi *m, ozarr_mpi_once_fn fn, void *user);
+
+/** Makes the status of calls that ranks made by themselves the same on all: that of the first rank that failed, with its message. */
+OZARR_CHECKED ozarr_status ozarr_mpi_agree(ozarr_mpi *m, ozarr_status status);
+
+/* ========================================================================================================
+ * Arrays and groups
+ * ======================================================================================================== */
+
+/** Creates an array, as `ozarr_array_create`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_type type, int32_t rank,
+    const int64_t *shape, const int64_t *chunks, ozarr_create_mode mode, ozarr_array **out);
+
+/** Creates an array as a specification says; that of rank 0 counts. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const ozarr_spec *spec,
+    ozarr_create_mode mode, ozarr_array **out);
+
+/** Opens an array; `mode` `"r"` or `"r+"`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_array **out);
+
+/** Changes the shape, as `ozarr_array_resize`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array **array, const int64_t *shape, uint32_t flags);
+
+/**
+ * Extends dimension `dim` by `length` elements and writes the new slab: each rank gives a region of it, `start` and `shape` counted in the
+ * array with the slab. The new shape is stored first: a run that is killed meanwhile leaves a slab of which some chunks have the fill value
+ * (a series cuts such steps off, a checkpoint has none). After an error the shape is the old one again.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array **array, int32_t dim, int64_t length,
+    const int64_t *start, const int64_t *shape, ozarr_type type, const void *data, size_t size);
+
+/** Sets an attribute to a value that is given as JSON. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array **array, const char *name, const char *json);
+
+/** Reads the metadata again, on rank 0; the other ranks get what it found. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array **array);
+
+/** Flushes what each rank wrote, then closes; the handle is gone on all ranks, whatever the status says. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array);
+
+/** Creates a group. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_create_mode mode, ozarr_group **out);
+
+/** Opens a group. Rank 0 reads what is below it, too, so that all ranks open its arrays without touching the store. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_group **out);
+
+/** Creates an array at `path` below a group that was opened here; the specification of rank 0 counts. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path,
+    const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
+
+/** Opens the array at `path` below a group that was opened here, in the group's mode. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_array **out);
+
+/** Sets an attribute to a value that is given as JSON. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group **group, const char *name, const char *json);
+
+/** Closes a group; the handle is gone on all ranks, whatever the status says. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group);
+
+/* ========================================================================================================
+ * Regions
+ * ========================================================================================================
+ *
+ * Each rank gives the box of `shape` elements that begins at `start`; a box without elements takes part with nothing. Ranks whose boxes
+ * touch chunks that no other rank touches read and write them without messages; all other chunks are encoded, decoded, stored and fetched
+ * once, by their aggregator. Who does what is computed from the boxes of all ranks at the first call, and used again by calls with the same
+ * boxes. In an array with shards a chunk is a shard. After an error each chunk is old or new; the message says how many are stored. */
+
+/** Writes a box from `data`: contiguous, the last index fastest. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_write_all(ozarr_mpi *m, const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, const void *data, size_t size);
+
+/** Reads a box to `data`: contiguous, the last index fastest. Boxes may overlap, as those with ghost cells do. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_read_all(ozarr_mpi *m, const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, void *data, size_t size);
+
+/**
+ * Writes `count` boxes (0: none) from any memory: `regions` and `memories` have one for each. The memories' types, overflow and `dtype` are
+ * the same for all boxes and ranks. Regions have no steps and are not periodic, and memories no field: OZARR_ERR_UNSUPPORTED.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_write_all_ex(ozarr_mpi *m, const ozarr_array *array, int64_t count,
+    const ozarr_region *regions, const ozarr_memory *memories);
+
+/** Reads `count` boxes (0: none) to any memory; else as `ozarr_mpi_array_write_all_ex`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_read_all_ex(ozarr_mpi *m, const ozarr_array *array, int64_t count,
+    const ozarr_region *regions, const ozarr_memory *memories);
+
+/**
+ * Begins to write boxes, else as `ozarr_mpi_array_write_all_ex`: arguments and boxes are compared before it returns. The elements must not
+ * change, nor `array` and a `dtype` be freed, before the wait. Bytes travel in `ozarr_mpi_request_test` and `_wait` only, and in
+ * every call that waits; chunks are encoded and stored by threads of the library meanwhile.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_array *array, int64_t count,
+    const ozarr_region *regions, const ozarr_memory *memories, ozarr_mpi_request **out);
+
+/** Begins to read boxes, else as `ozarr_mpi_array_iwrite_all`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, int64_t count,
+    const ozarr_region *regions, const ozarr_memory *memories, ozarr_mpi_request **out);
+
+/** Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; the status is that of the wait. */
+OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
+
+/** Completes the request and frees it. Collective: requests are waited for in the same order on all ranks. */
+OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
+
+/* ========================================================================================================
+ * Checkpoints
+ * ========================================================================================================
+ *
+ * As in ozarr.h: a group that is there as a whole or not at all. All ranks write its arrays. */
+
+/** Begins a checkpoint. Arrays are made in it by `ozarr_mpi_group_create_array`, and closed before the commit. */
+OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, const char *name, ozarr_group **out);
+
+/** Creates an array in a checkpoint, or any group, of `rank` dimensions `shape`; writes each rank's box of it; closes it. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank,
+    const int64_t *shape, const int64_t *start, const int64_t *count, const void *data, size_t size);
+
+/** Reads each rank's box of an array below a group. */
+OZARR_CHECKED ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type,
+    const int64_t *start, const int64_t *count, void *data, size_t size);
+
+/** Commits the checkpoint and closes the group, whatever the status says. */
+OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group);
+
+/** Gives the checkpoint up and closes the group. */
+OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group);
+
+/** Opens the newest committed checkpoint for reading; OZARR_ERR_NOT_FOUND on all ranks if there is none. */
+OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, ozarr_group **out);
+
+/* ========================================================================================================
+ * Series
+ * ========================================================================================================
+ *
+ * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
+ * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of a further one is cut off when the series is opened
+ * again. A variable whose chunks are more than one step deep is read and encoded again for each step. */
+
+/**
+ * Opens the steps of the dataset at `location` along `dimension`, behind the last step that all its variables have; what some have beyond it,
+ * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`.
+ */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, ozarr_mpi_series **out);
+
+/** Writes each rank's box of the step that comes next; `start` and `shape` have the variable's dimensions without that of the series. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
+    const int64_t *shape, ozarr_type type, const void *data, size_t size);
+
+/** Ends the step: `value` is that of the coordinate, unless it was put or there is none. Variables that were left out have the fill value. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
+
+/** Gets the number of steps, which is the index of the next one. Local. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position);
+
+/** Closes the series; a step that was not ended is cut off. The handle is gone, whatever the status says. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,120 @@
+/* What is where in a collective read or write: pieces in memory and in messages, lists of regions for ozarr, failures. */
+#include "move.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t om_bytes_of(const om_move *w, const plan_piece *piece) {
+    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
+    return plan_piece_box(w->job.p, piece->chunk, piece->box, start, shape) * (int64_t)w->job.p->item_size;
+}
+
+static bool same_mail(const plan *p, const plan_piece *a, const plan_piece *b) {
+    return a->peer == b->peer && plan_round(p, a->chunk) == plan_round(p, b->chunk);
+}
+
+/* Where the message that begins with piece `begin` ends, and its bytes. */
+int64_t om_mail_end(const om_move *w, const plan_piece *pieces, int64_t count, int64_t begin, int64_t *bytes) {
+    int64_t end = begin;
+    *bytes = 0;
+    while (end < count && same_mail(w->job.p, &pieces[begin], &pieces[end])) *bytes += om_bytes_of(w, &pieces[end++]);
+    return end;
+}
+
+int64_t om_round_end(const plan *p, int64_t begin) {
+    int64_t end = begin;
+    const int64_t round = begin < p->in_count ? plan_round(p, p->in[begin].chunk) : 0;
+    while (end < p->in_count && plan_round(p, p->in[end].chunk) == round) end++;
+    return end;
+}
+
+/* Where a part of one of my boxes begins in memory. */
+char *om_in_memory(const om_move *w, int64_t box, const int64_t *start) {
+    const om_view *view = &w->job.views[box - w->job.first_box];
+    const int64_t *corner = w->job.p->boxes.corner + 2 * box * w->job.p->grid.rank;
+    char *at = view->data + view->offset;
+    for (int d = 0; d < w->job.p->grid.rank; d++) at += (start[d] - corner[d]) * view->stride[d];
+    return at;
+}
+
+const int64_t *om_strides_of(const om_move *w, int64_t box) { return w->job.views[box - w->job.first_box].stride; }
+
+void om_fail(om_move *w, ozarr_status status, const char *message) {
+    if (w->status != OZARR_OK || status == OZARR_OK) return;
+    w->status = status;
+    snprintf(w->message, sizeof w->message, "%s", message);
+}
+
+void om_note(om_move *w, ozarr_status status) { om_fail(w, status, ozarr_last_error()); }
+
+/* Ends a request of ozarr: its error, and the objects that it stored. */
+void om_end_request(om_move *w, ozarr_request **request, int64_t objects) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    const ozarr_status status = ozarr_request_wait(*request, -1);
+    if (status == OZARR_OK) w->stored += objects;
+    else if (ozarr_request_error(*request, &info) == OZARR_OK) om_fail(w, status, info.message);
+    else om_note(w, status);
+    ozarr_request_free(*request);
+    *request = NULL;
+}
+
+/* Whether a request has ended; true without one. */
+bool om_has_ended(const ozarr_request *request) {
+    bool done = true;
+    return request == NULL || ozarr_request_test(request, &done) != OZARR_OK || done;
+}
+
+bool om_list_new(om_region_list *list, int64_t capacity, int32_t rank) {
+    const size_t n = (size_t)capacity + 1;
+    list->count = 0;
+    list->entries = malloc(n * sizeof *list->entries);
+    list->regions = malloc(n * sizeof *list->regions);
+    list->memories = malloc(n * sizeof *list->memories);
+    list->numbers = malloc(n * 3 * ((size_t)rank + 1) * sizeof *list->numbers);
+    return list->entries != NULL && list->regions != NULL && list->memories != NULL && list->numbers != NULL;
+}
+
+void om_list_free(om_region_list *list) {
+    free(list->entries), free(list->regions), free(list->memories), free(list->numbers);
+}
+
+/* Adds a region whose first element is at byte `offset` of `data`; without strides it is contiguous. */
+void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, const int64_t *shape, char *data, size_t size, size_t offset,
+                     const int64_t *stride) {
+    const size_t rank = (size_t)w->job.p->grid.rank;
+    const int64_t i = list->count++;
+    int64_t *numbers = list->numbers + (size_t)i * 3 * (rank + 1);
+    memcpy(numbers, start, rank * sizeof *numbers);
+    memcpy(numbers + rank + 1, shape, rank * sizeof *numbers);
+    if (stride != NULL) memcpy(numbers + 2 * (rank + 1), stride, rank * sizeof *numbers);
+    ozarr_region_init(&list->regions[i]);
+    list->regions[i].start = numbers, list->regions[i].shape = numbers + rank + 1;
+    list->memories[i] = w->job.type;
+    list->memories[i].data = data, list->memories[i].size = size, list->memories[i].offset = offset;
+    list->memories[i].strides = stride != NULL ? numbers + 2 * (rank + 1) : NULL;
+    list->memories[i].sizes = NULL, list->memories[i].starts = NULL, list->memories[i].order = OZARR_ORDER_C;
+    const ozarr_batch_entry init = OZARR_BATCH_ENTRY_INIT;
+    list->entries[i] = init;
+    list->entries[i].array = w->job.array, list->entries[i].region = &list->regions[i], list->entries[i].memory = &list->memories[i];
+}
+
+/* Begins to read or write the regions, which have `objects` chunks. What is too large for a request is done at once. */
+ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects) {
+    ozarr_request *request = NULL;
+    if (list->count == 0) return NULL;
+    ozarr_status status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &request)
+                                       : ozarr_iread_many(list->entries, list->count, NULL, &request);
+    if (status == OZARR_ERR_LIMIT) {
+        status = w->job.write ? ozarr_write_many(list->entries, list->count) : ozarr_read_many(list->entries, list->count);
+        if (status == OZARR_OK) w->stored += objects;
+    }
+    om_note(w, status);
+    return request;
+}
+
+/* Adds a part of one of my boxes. */
+void om_list_mine(const om_move *w, om_region_list *list, int64_t box, const int64_t *start, const int64_t *shape) {
+    const om_view *view = &w->job.views[box - w->job.first_box];
+    om_list_add(w, list, start, shape, view->data, view->size, (size_t)(om_in_memory(w, box, start) - view->data), view->stride);
+}

@@ -1,0 +1,282 @@
+/* Collective reads and writes of regions: their arguments, blocking and non-blocking. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ozarr_mpi_request {
+    ozarr_mpi *m;
+    om_cached *cached;
+    om_view *views;
+    om_move *move;
+    bool write;
+};
+
+/* The arguments of a call. */
+typedef struct arguments {
+    const ozarr_array *array;
+    bool write;
+    int64_t count;
+    const ozarr_region *regions;
+    const ozarr_memory *memories;
+} arguments;
+
+/* What a rank without a region has in memory. */
+static ozarr_memory type_of(const arguments *a) {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    if (a->count > 0 && a->memories != NULL) memory = a->memories[0];
+    memory.struct_size = sizeof memory;
+    return memory;
+}
+
+static ozarr_status check_region(const ozarr_region *region, int32_t rank, const int64_t *shape) {
+    if (rank > 0 && (region->start == NULL || region->shape == NULL))
+        return om_error(OZARR_ERR_NULL, "%s is NULL", region->start == NULL ? "start" : "shape");
+    for (int d = 0; d < rank; d++) {
+        if (region->step != NULL && region->step[d] != 1)
+            return om_error(OZARR_ERR_UNSUPPORTED, "region.step[%d] is %" PRId64 ", expected 1 in a collective call", d, region->step[d]);
+        if (region->periodic != NULL && region->periodic[d])
+            return om_error(OZARR_ERR_UNSUPPORTED, "region.periodic[%d] is true, expected false in a collective call", d);
+        const int64_t start = region->start[d], count = region->shape[d];
+        if (start < 0 || count < 0 || start > shape[d] || count > shape[d] - start)
+            return om_error(OZARR_ERR_BOUNDS, "elements %" PRId64 " to %" PRId64 " of dimension %d, expected 0 to its length, %" PRId64, start,
+                            start + (count > 0 ? count : 0), d, shape[d]);
+    }
+    return OZARR_OK;
+}
+
+static ozarr_status check_memory(const ozarr_memory *memory, const ozarr_memory *first) {
+    if (memory->field != NULL) return om_error(OZARR_ERR_UNSUPPORTED, "memory.field is %.100s, expected NULL in a collective call", memory->field);
+    if (memory->type != first->type || memory->overflow != first->overflow || memory->dtype != first->dtype)
+        return om_error(OZARR_ERR_ARGUMENT, "the memories of a call differ in type, overflow or dtype, expected the same in all");
+    return OZARR_OK;
+}
+
+/* Whether this rank may write; found before anything is sent. */
+static ozarr_status check_mode(const ozarr_array *array) {
+    char mode[8] = "";
+    const ozarr_status status = ozarr_node_get(ozarr_array_node(array), "mode", mode, sizeof mode, NULL);
+    if (status == OZARR_OK && strcmp(mode, "r+") != 0) return om_error(OZARR_ERR_READ_ONLY, "the array is open for reading only");
+    return status;
+}
+
+/* Checks everything that this rank can check alone; `views` and `item` are what it finds out. */
+static ozarr_status check_arguments(const arguments *a, om_view **views, size_t *item) {
+    int32_t rank = 0;
+    int64_t shape[PLAN_MAX_RANK];
+    if (a->array == NULL) return om_error(OZARR_ERR_NULL, "array is NULL");
+    if (a->count < 0) return om_error(OZARR_ERR_ARGUMENT, "count is %" PRId64 ", expected 0 or more", a->count);
+    if (a->count > 0 && (a->regions == NULL || a->memories == NULL))
+        return om_error(OZARR_ERR_NULL, "%s is NULL", a->regions == NULL ? "regions" : "memories");
+    ozarr_status status = ozarr_array_rank(a->array, &rank);
+    if (status == OZARR_OK) status = ozarr_array_shape(a->array, shape);
+    if (status == OZARR_OK && a->write) status = check_mode(a->array);
+    const ozarr_memory type = type_of(a);
+    if (status == OZARR_OK) status = om_item_size(a->array, &type, item);
+    *views = calloc((size_t)a->count + 1, sizeof **views);
+    if (status == OZARR_OK && *views == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "%" PRId64 " regions", a->count);
+    for (int64_t i = 0, used = 0; i < a->count && status == OZARR_OK; i++) {
+        bool empty = false;
+        status = check_region(&a->regions[i], rank, shape);
+        if (status == OZARR_OK) status = check_memory(&a->memories[i], &type);
+        for (int d = 0; d < rank && status == OZARR_OK; d++) empty |= a->regions[i].shape[d] == 0;
+        if (status == OZARR_OK && !empty) status = om_view_of(&a->memories[i], rank, a->regions[i].shape, *item, !a->write, &(*views)[used++]);
+    }
+    return status;
+}
+
+/* The call in words; all of it is the same on all ranks. */
+static void describe(const arguments *a, char text[OM_MESSAGE]) {
+    int32_t rank = 0;
+    int64_t shape[PLAN_MAX_RANK], chunk[PLAN_MAX_RANK];
+    char path[512] = "";
+    size_t at;
+    snprintf(text, OM_MESSAGE, "a collective %s of no array", a->write ? "write" : "read");
+    if (a->array == NULL || ozarr_array_rank(a->array, &rank) != OZARR_OK || ozarr_array_shape(a->array, shape) != OZARR_OK ||
+        ozarr_array_chunk_shape(a->array, chunk) != OZARR_OK || ozarr_node_path(ozarr_array_node(a->array), path, sizeof path, NULL) != OZARR_OK)
+        return;
+    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%s\" of shape [", a->write ? "write" : "read", path);
+    for (int d = 0; d < rank && at < OM_MESSAGE; d++)
+        at += (size_t)snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64, d ? ", " : "", shape[d]);
+    for (int d = 0; d < rank && at < OM_MESSAGE; d++)
+        at += (size_t)snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64, d ? ", " : "] in chunks of [", chunk[d]);
+    if (at < OM_MESSAGE) snprintf(text + at, OM_MESSAGE - at, "]");
+}
+
+/* What elements are in memory, as one number that all ranks with regions have in common. */
+static int64_t type_number(const ozarr_memory *type, size_t item) {
+    return (int64_t)item << 20 | (int64_t)(type->overflow & 7) << 17 | (int64_t)(type->dtype != NULL) << 16 | (type->type & 0xffff);
+}
+
+/* The elements in memory are the same on all ranks; a rank without regions takes what the others have. */
+static ozarr_status agree_on_type(ozarr_mpi *m, const om_compared *c, ozarr_memory *type, size_t *item) {
+    ozarr_status status = OZARR_OK;
+    if (c->least == OM_ANY) return status;
+    if (c->least != c->most) {
+        const int64_t other = c->mine == c->most ? c->least : c->most;
+        if (c->mine != OM_ANY && c->mine != c->least)
+            status = om_error(OZARR_ERR_ARGUMENT, "elements in memory are of type %d, overflow %d, %" PRId64 " bytes; those of another rank of "
+                              "type %d, overflow %d, %" PRId64 " bytes; expected the same on all", (int)(c->mine & 0xffff),
+                              (int)(c->mine >> 17 & 7), c->mine >> 20, (int)(other & 0xffff), (int)(other >> 17 & 7), other >> 20);
+        return om_agree(m, status, NULL);
+    }
+    if ((c->least >> 16 & 1) != 0) {
+        if (c->mine == OM_ANY) status = om_error(OZARR_ERR_ARGUMENT, "count is 0 where elements are of a dtype, expected a region without elements");
+        return om_agree(m, status, NULL);
+    }
+    type->type = (ozarr_type)(c->least & 0xffff), type->overflow = (ozarr_overflow)(c->least >> 17 & 7);
+    *item = (size_t)(c->least >> 20);
+    return status;
+}
+
+static void request_free(ozarr_mpi_request *r) {
+    om_move_free(r->move);
+    if (r->cached != NULL) om_plan_release(r->m, r->cached);
+    free(r->views);
+    free(r);
+}
+
+/* The parts of `begin` behind the first comparison. */
+static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const ozarr_memory *type, size_t item, uint64_t key, int64_t id) {
+    ozarr_mpi *m = r->m;
+    ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
+    if (status != OZARR_OK) return status;
+    const plan *p = r->cached->p;
+    om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .type = *type, .views = r->views};
+    while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
+    job.tag = m->tag = (m->tag + 1) % 16384;
+    status = om_move_new(&job, &r->move);
+    return r->cached->alone ? status : om_agree(m, status, NULL);
+}
+
+/* Begins a collective read or write; `status` is what the caller found already. After an error nothing is left. */
+static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status, ozarr_mpi_request **out) {
+    char call[OM_MESSAGE];
+    uint64_t key = 0;
+    size_t item = 0;
+    *out = NULL;
+    ozarr_mpi_request *r = calloc(1, sizeof *r);
+    if (r == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a request");
+    r->m = m, r->write = a->write;
+    if (status == OZARR_OK) status = check_arguments(a, &r->views, &item);
+    ozarr_memory type = type_of(a);
+    om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
+    if (a->count > 0) compared[0].mine = type_number(&type, item);
+    if (status == OZARR_OK) status = om_valid(m, "ozarr_mpi");
+    if (status == OZARR_OK) status = om_plan_key(m, a->array, a->write, a->count, a->regions, &key, &compared[1].mine);
+    describe(a, call);
+    status = om_enter(m, status, compared, call);
+    if (status == OZARR_OK) {
+        status = agree_on_type(m, &compared[0], &type, &item);
+        const int64_t id = compared[1].least == compared[1].most ? compared[1].least : -1;
+        if (status == OZARR_OK) status = begin_moving(r, a, &type, item, key, id);
+        om_leave(m, status);
+    }
+    if (status == OZARR_OK) *out = r;
+    else request_free(r);
+    return status;
+}
+
+/* The message of an error of a write says what is stored. */
+static ozarr_status tell_stored(ozarr_mpi *m, ozarr_status status, int64_t stored, int64_t total) {
+    char text[OM_MESSAGE];
+    int64_t mine[2] = {stored, total}, all[2];
+    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    if (MPI_Allreduce(mine, all, 2, MPI_INT64_T, MPI_SUM, m->comm) != MPI_SUCCESS) return status;
+    return om_error(status, "%.1900s; at least %" PRId64 " of %" PRId64 " chunks are stored, the others are old or new", text, all[0], all[1]);
+}
+
+/* Completes what `begin` began. */
+static ozarr_status end(ozarr_mpi_request *r) {
+    int64_t stored = 0, total = 0;
+    ozarr_mpi *m = r->m;
+    while (om_move_on(r->move)) om_move_pause(r->move);
+    ozarr_status status = om_agree(m, om_move_end(r->move, &stored, &total), NULL);
+    if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write) status = tell_stored(m, status, stored, total);
+    request_free(r);
+    return status;
+}
+
+ozarr_status om_move_all(ozarr_mpi *m, const ozarr_array *array, bool write, int64_t count, const ozarr_region *regions,
+                         const ozarr_memory *memories, ozarr_status status) {
+    ozarr_mpi_request *r = NULL;
+    const arguments a = {array, write, count, regions, memories};
+    status = begin(m, &a, status, &r);
+    return status == OZARR_OK ? end(r) : status;
+}
+
+/* One contiguous box. */
+static ozarr_status move_box(ozarr_mpi *m, const ozarr_array *array, bool write, const int64_t *start, const int64_t *shape, ozarr_type type,
+                             void *data, size_t size) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = shape;
+    memory.data = data, memory.size = size, memory.type = type;
+    return om_move_all(m, array, write, 1, &region, &memory, OZARR_OK);
+}
+
+ozarr_status ozarr_mpi_array_write_all(ozarr_mpi *m, const ozarr_array *array, const int64_t *start, const int64_t *shape, ozarr_type type,
+                                       const void *data, size_t size) {
+    return move_box(m, array, true, start, shape, type, (void *)(uintptr_t)data, size);
+}
+
+ozarr_status ozarr_mpi_array_read_all(ozarr_mpi *m, const ozarr_array *array, const int64_t *start, const int64_t *shape, ozarr_type type,
+                                      void *data, size_t size) {
+    return move_box(m, array, false, start, shape, type, data, size);
+}
+
+ozarr_status ozarr_mpi_array_write_all_ex(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
+                                          const ozarr_memory *memories) {
+    return om_move_all(m, array, true, count, regions, memories, OZARR_OK);
+}
+
+ozarr_status ozarr_mpi_array_read_all_ex(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
+                                         const ozarr_memory *memories) {
+    return om_move_all(m, array, false, count, regions, memories, OZARR_OK);
+}
+
+/* Begins, and moves as far as it goes at once. */
+static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **out) {
+    ozarr_mpi_request *r = NULL;
+    ozarr_status status = out != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "out is NULL");
+    if (out != NULL) *out = NULL;
+    status = begin(m, a, status, &r);
+    if (status != OZARR_OK) return status;
+    status = om_agree(m, om_register(r), NULL);
+    if (status != OZARR_OK) {
+        om_forget(r);
+        request_free(r);
+        return status;
+    }
+    *out = r;
+    (void)om_move_on(r->move);
+    return OZARR_OK;
+}
+
+ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
+                                        const ozarr_memory *memories, ozarr_mpi_request **out) {
+    const arguments a = {array, true, count, regions, memories};
+    return start(m, &a, out);
+}
+
+ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
+                                       const ozarr_memory *memories, ozarr_mpi_request **out) {
+    const arguments a = {array, false, count, regions, memories};
+    return start(m, &a, out);
+}
+
+ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
+    if (done == NULL) return om_error(OZARR_ERR_NULL, "done is NULL");
+    const ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    if (status == OZARR_OK) *done = !om_move_on(request->move);
+    return status;
+}
+
+ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
+    const ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    if (status != OZARR_OK) return status;
+    om_forget(request);
+    return end(request);
+}

@@ -1,0 +1,77 @@
+/* Checks for programs that run on several ranks: what fails is printed with the rank, and the program ends with the number of failures. */
+#ifndef OZARR_MPI_CHECK_H
+#define OZARR_MPI_CHECK_H
+
+#include <ozarr_mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, failures;
+
+#define FAIL(...) (failures++, fprintf(stderr, "rank %d, line %d: ", rank, __LINE__), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
+#define CHECK(condition) ((condition) ? (void)0 : (void)FAIL("not so: %s", #condition))
+#define OK(call) check_status(__LINE__, #call, (call), OZARR_OK, "")
+/* A call fails with that status on all ranks, with the same message, which has the word. */
+#define ERR(expected, word, call) check_status(__LINE__, #call, (call), (expected), (word))
+
+/* Whether all ranks have the same text. */
+static inline int same_everywhere(const char *text) {
+    char first[2048] = "", equal;
+    snprintf(first, sizeof first, "%s", text);
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+    equal = strncmp(first, text, sizeof first - 1) == 0;
+    MPI_Allreduce(MPI_IN_PLACE, &equal, 1, MPI_CHAR, MPI_MIN, MPI_COMM_WORLD);
+    return equal;
+}
+
+static inline int check_status(int line, const char *what, ozarr_status found, ozarr_status expected, const char *word) {
+    if (found != expected) {
+        failures++;
+        fprintf(stderr, "rank %d, line %d: %s gave %s, expected %s; the last error is: %s\n", rank, line, what, ozarr_status_name(found),
+                ozarr_status_name(expected), ozarr_last_error());
+        return 0;
+    }
+    if (expected == OZARR_OK) return 1;
+    if (strstr(ozarr_last_error(), word) == NULL) {
+        failures++;
+        fprintf(stderr, "rank %d, line %d: the message of %s lacks \"%s\": %s\n", rank, line, what, word, ozarr_last_error());
+    }
+    if (!same_everywhere(ozarr_last_error())) {
+        failures++;
+        fprintf(stderr, "rank %d, line %d: the ranks have different messages of %s: %s\n", rank, line, what, ozarr_last_error());
+    }
+    return 1;
+}
+
+/* Numbers that are the same on all ranks. */
+typedef struct numbers {
+    uint64_t state;
+} numbers;
+
+static inline uint64_t next_number(numbers *n) {
+    n->state += 0x9e3779b97f4a7c15u;
+    uint64_t z = n->state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* A number from `low` to `high`. */
+static inline int64_t pick(numbers *n, int64_t low, int64_t high) { return low + (int64_t)(next_number(n) % (uint64_t)(high - low + 1)); }
+
+static inline void begin_ranks(int *argc, char ***argv) {
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+}
+
+static inline int end_ranks(void) {
+    int all = 0;
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    if (rank == 0 && all > 0) fprintf(stderr, "%d checks failed\n", all);
+    return all > 0;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* What goes wrong on one rank is an error with one message on all, and nobody waits for ever; what is not an MPI program is refused by name.
+ *
+ *   errors FOLDER */
+#include "check.h"
+
+#include <inttypes.h>
+#include <ozarr_extend.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ozarr_mpi *m;
+static const int64_t shape[] = {16, 16}, chunks[] = {8, 8};
+
+/* The rows of this rank, of 16. */
+static void rows(int64_t start[2], int64_t count[2]) {
+    start[0] = 16 * rank / ranks, start[1] = 0;
+    count[0] = 16 * (rank + 1) / ranks - start[0], count[1] = 16;
+}
+
+static ozarr_array *array_of(const char *location) {
+    ozarr_array *a = NULL;
+    OK(ozarr_mpi_array_create(m, location, OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+    return a;
+}
+
+/* Every rank has the elements, and only rank 0 read the document. */
+static void check_values(ozarr_array *a, int32_t expected) {
+    int32_t all[256];
+    const int64_t zero[2] = {0, 0};
+    memset(all, 0, sizeof all);
+    OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+    for (int i = 0; i < 256; i++)
+        if (all[i] != expected) {
+            FAIL("element %d is %d, expected %d", i, all[i], expected);
+            return;
+        }
+}
+
+static ozarr_status write_rows(ozarr_array *a, int32_t value) {
+    int64_t start[2], count[2];
+    int32_t u[256];
+    for (int i = 0; i < 256; i++) u[i] = value;
+    rows(start, count);
+    return ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u);
+}
+
+static void communicators(void) {
+    ozarr_mpi *other = NULL;
+    MPI_Comm split, inter;
+    CHECK(ozarr_mpi_new(MPI_COMM_NULL, &other) == OZARR_ERR_ARGUMENT && strstr(ozarr_last_error(), "MPI_COMM_NULL") != NULL && other == NULL);
+    CHECK(ozarr_mpi_new(MPI_COMM_WORLD, NULL) == OZARR_ERR_NULL);
+    CHECK(ozarr_mpi_close(NULL) == OZARR_ERR_NULL);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &split);
+    OK(ozarr_mpi_new(split, &other));
+    char location[32];
+    ozarr_array *a = NULL;
+    snprintf(location, sizeof location, "half%d.zarr", rank % 2);
+    OK(ozarr_mpi_array_create(other, location, OZARR_INT8, 0, NULL, NULL, OZARR_CREATE_NEW, &a));
+    OK(ozarr_mpi_array_close(other, a));
+    OK(ozarr_mpi_close(other));
+    CHECK(ozarr_mpi_close(other) == OZARR_ERR_INVALID_HANDLE);
+    if (ranks > 1) {
+        MPI_Intercomm_create(split, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
+        CHECK(ozarr_mpi_new(inter, &other) == OZARR_ERR_ARGUMENT && strstr(ozarr_last_error(), "inter-communicator") != NULL);
+        MPI_Comm_free(&inter);
+    }
+    MPI_Comm_free(&split);
+}
+
+static void settings(void) {
+    CHECK(ozarr_mpi_set(m, "agregators", "1") == OZARR_ERR_ARGUMENT && strstr(ozarr_last_error(), "agregators") != NULL);
+    CHECK(ozarr_mpi_set(m, "aggregators", "0") == OZARR_ERR_ARGUMENT && strstr(ozarr_last_error(), "expected 1 to") != NULL);
+    CHECK(ozarr_mpi_set(m, "overlap", "first") == OZARR_ERR_ARGUMENT);
+    CHECK(ozarr_mpi_set(m, "message_bytes", "8x") == OZARR_ERR_ARGUMENT);
+    CHECK(ozarr_mpi_set(m, NULL, "1") == OZARR_ERR_NULL);
+    int r = -1, n = -1;
+    OK(ozarr_mpi_rank(m, &r, &n));
+    CHECK(r == rank && n == ranks);
+}
+
+/* The ranks call different things. */
+static void differences(void) {
+    ozarr_array *a = NULL;
+    if (ranks == 1) return;
+    const int64_t mine[] = {rank == 1 ? 17 : 16, 16};
+    ERR(OZARR_ERR_ARGUMENT, "rank 1: the call is", ozarr_mpi_array_create(m, "differ.zarr", OZARR_INT32, 2, mine, chunks, OZARR_CREATE_NEW, &a));
+    CHECK(a == NULL);
+    ERR(OZARR_ERR_ARGUMENT, "other.zarr",
+        rank == 1 ? ozarr_mpi_array_open(m, "other.zarr", "r", &a) : ozarr_mpi_array_create(m, "d.zarr", OZARR_INT8, 0, NULL, NULL, 0, &a));
+    a = array_of("type.zarr");
+    int64_t start[2], count[2];
+    double u[256] = {0};
+    rows(start, count);
+    ERR(OZARR_ERR_ARGUMENT, "of another rank of type",
+        ozarr_mpi_array_write_all(m, a, start, count, rank == 1 ? OZARR_FLOAT32 : OZARR_FLOAT64, u, sizeof u));
+    ERR(OZARR_ERR_ARGUMENT, "a collective", rank == 1 ? ozarr_mpi_array_read_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u)
+                                                      : ozarr_mpi_array_write_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u));
+    OK(write_rows(a, 3));
+    check_values(a, 3);
+    OK(ozarr_mpi_array_close(m, a));
+}
+
+/* Arguments that are wrong on one rank. */
+static void arguments(void) {
+    ozarr_array *a = array_of("arguments.zarr");
+    const int last = ranks - 1;
+    int64_t start[2], count[2];
+    int32_t u[256] = {0};
+    char who[32];
+    snprintf(who, sizeof who, "rank %d: ", last);
+    rows(start, count);
+    count[0] += rank == last;
+    ERR(OZARR_ERR_BOUNDS, who, ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+    rows(start, count);
+    ERR(OZARR_ERR_BUFFER_SIZE, who, ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, rank == last ? 8 : sizeof u));
+    ERR(OZARR_ERR_NULL, who, ozarr_mpi_array_read_all(m, a, start, count, OZARR_INT32, rank == last ? NULL : u, sizeof u));
+    ERR(OZARR_ERR_INVALID_HANDLE, who, ozarr_mpi_array_read_all(m, rank == last ? (ozarr_array *)(uintptr_t)12345 : a, start, count, OZARR_INT32, u, sizeof u));
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    const int64_t steps[] = {1, 2}, zero[] = {0, 4};
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
+    region.step = rank == last ? steps : NULL;
+    ERR(OZARR_ERR_UNSUPPORTED, "step[1] is 2", ozarr_mpi_array_write_all_ex(m, a, 1, &region, &memory));
+    region.step = NULL;
+    memory.strides = rank == last ? zero : NULL;
+    ERR(OZARR_ERR_ARGUMENT, "overlap", ozarr_mpi_array_read_all_ex(m, a, 1, &region, &memory));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_open(m, "arguments.zarr", "r", &a));
+    ERR(OZARR_ERR_READ_ONLY, "rank 0: ", ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+    OK(ozarr_mpi_array_close(m, a));
+    ERR(OZARR_ERR_NOT_FOUND, "rank 0: ", ozarr_mpi_array_open(m, "nowhere.zarr", "r", &a));
+    CHECK(a == NULL);
+    ERR(OZARR_ERR_NULL, "location", ozarr_mpi_array_open(m, NULL, "r", &a));
+    ERR(OZARR_ERR_EXISTS, "rank 0: ", ozarr_mpi_array_create(m, "arguments.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &a));
+}
+
+static void overlaps(void) {
+    ozarr_array *a = array_of("overlap.zarr");
+    const int64_t zero[2] = {0, 0};
+    int32_t u[256];
+    for (int i = 0; i < 256; i++) u[i] = 100 + rank;
+    if (ranks > 1) {
+        ERR(OZARR_ERR_ARGUMENT, "ranks 0 ([0, 0] to [15, 15]) and 1", ozarr_mpi_array_write_all(m, a, zero, shape, OZARR_INT32, u, sizeof u));
+        check_values(a, 0);
+    }
+    OK(ozarr_mpi_set(m, "overlap", "last"));
+    OK(ozarr_mpi_array_write_all(m, a, zero, shape, OZARR_INT32, u, sizeof u));
+    check_values(a, 99 + ranks);
+    OK(ozarr_mpi_set(m, "overlap", "refuse"));
+    /* One rank alone, with two boxes that overlap. */
+    ozarr_region regions[2] = {OZARR_REGION_INIT, OZARR_REGION_INIT};
+    ozarr_memory memories[2] = {OZARR_MEMORY_INIT, OZARR_MEMORY_INIT};
+    for (int i = 0; i < 2; i++) {
+        regions[i].start = zero, regions[i].shape = chunks;
+        memories[i].data = u, memories[i].size = sizeof u, memories[i].type = OZARR_INT32;
+    }
+    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_write_all_ex(m, a, rank == 0 ? 2 : 0, regions, memories));
+    OK(ozarr_mpi_array_write_all_ex(m, a, rank == 0 ? 1 : 0, regions, memories));
+    OK(ozarr_mpi_array_write_all_ex(m, a, 0, NULL, NULL));
+    OK(ozarr_mpi_array_close(m, a));
+}
+
+/* A chunk that cannot be stored: a folder is in its place. */
+static void storing(void) {
+    ozarr_array *a = array_of("store.zarr");
+    if (rank == 0) CHECK(mkdir("store.zarr/c", 0777) == 0 && mkdir("store.zarr/c/1", 0777) == 0 && mkdir("store.zarr/c/1/1", 0777) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const ozarr_status status = write_rows(a, 5);
+    CHECK(status != OZARR_OK);
+    CHECK(strstr(ozarr_last_error(), "c/1/1") != NULL && strstr(ozarr_last_error(), "chunks are stored") != NULL);
+    CHECK(same_everywhere(ozarr_last_error()));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(rmdir("store.zarr/c/1/1") == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(write_rows(a, 6));
+    check_values(a, 6);
+    /* A chunk that cannot be read. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        FILE *f = fopen("store.zarr/c/0/1", "wb");
+        CHECK(f != NULL && fputs("this is no chunk", f) >= 0 && fclose(f) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    int32_t all[256];
+    const int64_t zero[2] = {0, 0};
+    const ozarr_status read = ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all);
+    CHECK(read == OZARR_ERR_CHUNK && strstr(ozarr_last_error(), "c/0/1") != NULL && same_everywhere(ozarr_last_error()));
+    OK(ozarr_mpi_array_close(m, a));
+}
+
+static ozarr_status once(void *user) {
+    ++*(int *)user;
+    return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough");
+}
+
+static void agreement(void) {
+    int calls = 0;
+    OK(ozarr_mpi_once(m, once, &calls));
+    CHECK(calls == (rank == 0));
+    ERR(OZARR_ERR_LIMIT, "rank 0: enough", ozarr_mpi_once(m, once, &calls));
+    char who[32];
+    snprintf(who, sizeof who, "rank %d: torn", ranks - 1);
+    ERR(OZARR_ERR_IO, who, ozarr_mpi_agree(m, rank == ranks - 1 ? ozarr_set_error(OZARR_ERR_IO, "torn") : OZARR_OK));
+    OK(ozarr_mpi_agree(m, OZARR_OK));
+}
+
+int main(int argc, char **argv) {
+    ozarr_mpi *early = NULL;
+    CHECK(ozarr_mpi_new(MPI_COMM_WORLD, &early) == OZARR_ERR_STATE && strstr(ozarr_last_error(), "MPI_Init") != NULL);
+    begin_ranks(&argc, &argv);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    communicators();
+    settings();
+    differences();
+    arguments();
+    overlaps();
+    storing();
+    agreement();
+    ozarr_mpi *left = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_SELF, &left));
+    OK(ozarr_mpi_close(m));
+    const int status = end_ranks();
+    if (ozarr_mpi_close(left) != OZARR_ERR_STATE || strstr(ozarr_last_error(), "MPI_Finalize") == NULL) return 1;
+    return status;
+}

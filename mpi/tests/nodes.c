@@ -1,0 +1,172 @@
+/* Metadata that all ranks change together: only rank 0 touches documents, all know what it did; appending, checkpoints, series.
+ *
+ *   nodes FOLDER */
+#include "check.h"
+
+#include <inttypes.h>
+#include <ozarr_extend.h>
+#include <unistd.h>
+
+static ozarr_mpi *m;
+
+static void part(int64_t n, int64_t *start, int64_t *count) {
+    *start = n * rank / ranks;
+    *count = n * (rank + 1) / ranks - *start;
+}
+
+/* A resize and an attribute of rank 0 are known to all, who do not look at the store for it. */
+static void changes(void) {
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    ozarr_spec *spec = NULL;
+    int64_t shape[] = {10}, found[1];
+    char text[64];
+    OK(ozarr_mpi_group_create(m, "tree.zarr", OZARR_CREATE_NEW, &g));
+    OK(ozarr_spec_new(OZARR_FLOAT32, 1, shape, &spec));
+    OK(ozarr_mpi_group_create_array(m, g, "fields/u", spec, OZARR_CREATE_NEW, &a));
+    ERR(OZARR_ERR_EXISTS, "rank 0: ", ozarr_mpi_group_create_array(m, g, "fields/u", spec, OZARR_CREATE_NEW, &a));
+    CHECK(a == NULL);
+    OK(ozarr_mpi_group_open_array(m, g, "fields/u", &a));
+    OK(ozarr_mpi_group_set_attr(m, &g, "title", "\"both\""));
+    OK(ozarr_attr_get_string(ozarr_group_node(g), "title", text, sizeof text, NULL));
+    CHECK(strcmp(text, "both") == 0);
+    OK(ozarr_mpi_array_set_attr(m, &a, "units", "\"K\""));
+    OK(ozarr_attr_get_string(ozarr_array_node(a), "units", text, sizeof text, NULL));
+    CHECK(strcmp(text, "K") == 0);
+    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_set_attr(m, &a, "units", "{"));
+    shape[0] = 25;
+    OK(ozarr_mpi_array_resize(m, &a, shape, 0));
+    OK(ozarr_array_shape(a, found));
+    CHECK(found[0] == 25);
+    shape[0] = -1;
+    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_resize(m, &a, shape, 0));
+    OK(ozarr_array_shape(a, found));
+    CHECK(found[0] == 25);
+    float u[25];
+    int64_t start, count;
+    part(25, &start, &count);
+    for (int i = 0; i < 25; i++) u[i] = (float)(start + i);
+    OK(ozarr_mpi_array_write_all(m, a, &start, &count, OZARR_FLOAT32, u, sizeof u));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_group_close(m, g));
+    OK(ozarr_mpi_group_open(m, "tree.zarr", "r", &g));
+    OK(ozarr_mpi_group_get(m, g, "fields/u", OZARR_FLOAT32, &start, &count, u, sizeof u));
+    for (int i = 0; i < count; i++) CHECK(u[i] == (float)(start + i));
+    ERR(OZARR_ERR_NOT_FOUND, "rank 0: ", ozarr_mpi_group_open_array(m, g, "fields/v", &a));
+    OK(ozarr_mpi_group_close(m, g));
+    ozarr_spec_free(spec);
+}
+
+static void appending(void) {
+    ozarr_array *a = NULL;
+    int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
+    double u[3 * 12];
+    OK(ozarr_mpi_array_create(m, "append.zarr/t", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_NEW, &a));
+    for (int step = 0; step < 5; step++) {
+        const int64_t deep = step % 2 + 1;
+        OK(ozarr_array_shape(a, found));
+        start[0] = found[0], count[0] = deep;
+        part(12, &start[1], &count[1]);
+        for (int64_t i = 0; i < deep; i++)
+            for (int64_t j = 0; j < count[1]; j++) u[i * count[1] + j] = (double)((found[0] + i) * 100 + start[1] + j);
+        OK(ozarr_mpi_array_append(m, &a, 0, deep, start, count, OZARR_FLOAT64, u, sizeof u));
+    }
+    OK(ozarr_array_shape(a, found));
+    CHECK(found[0] == 7);
+    start[0] = 7, count[0] = rank == ranks - 1 ? 2 : 1;
+    ERR(OZARR_ERR_BOUNDS, "elements 7 to 9", ozarr_mpi_array_append(m, &a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    OK(ozarr_array_shape(a, found));
+    CHECK(found[0] == 7);
+    ERR(OZARR_ERR_BOUNDS, "dim is 2", ozarr_mpi_array_append(m, &a, 2, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_array_open("append.zarr/t", "r", &a));
+    double all[7 * 12];
+    OK(ozarr_array_read(a, OZARR_FLOAT64, all, sizeof all));
+    for (int i = 0; i < 7 * 12; i++) CHECK(all[i] == i / 12 * 100 + i % 12);
+    ozarr_array_free(a);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void checkpoints(void) {
+    ozarr_group *g = NULL;
+    int64_t shape[] = {30, 4}, start[] = {0, 0}, count[] = {0, 4};
+    int64_t u[120], step = 0;
+    part(30, &start[0], &count[0]);
+    ERR(OZARR_ERR_NOT_FOUND, "rank 0: ", ozarr_mpi_checkpoint_latest(m, "states.zarr", &g));
+    for (int64_t k = 1; k <= 3; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "step-%d", (int)k);
+        for (int i = 0; i < 120; i++) u[i] = k * 1000 + start[0] * 4 + i;
+        OK(ozarr_mpi_checkpoint_begin(m, "states.zarr", name, &g));
+        OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT64, 2, shape, start, count, u, sizeof u));
+        OK(ozarr_mpi_group_set_attr(m, &g, "step", k == 1 ? "1" : k == 2 ? "2" : "3"));
+        if (k < 3) OK(ozarr_mpi_checkpoint_commit(m, g));
+        else OK(ozarr_mpi_checkpoint_abandon(m, g));
+    }
+    OK(ozarr_mpi_checkpoint_latest(m, "states.zarr", &g));
+    OK(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step));
+    CHECK(step == 2);
+    OK(ozarr_mpi_group_get(m, g, "u", OZARR_INT64, start, count, u, sizeof u));
+    for (int i = 0; i < 4 * count[0]; i++) CHECK(u[i] == 2000 + start[0] * 4 + i);
+    OK(ozarr_mpi_group_close(m, g));
+    ERR(OZARR_ERR_NAME, "rank 0: ", ozarr_mpi_checkpoint_begin(m, "states.zarr", "a/b", &g));
+}
+
+/* Rank 0 makes the dataset. */
+static ozarr_status define(void *user) {
+    ozarr_dataset *ds = NULL;
+    const char *const dims[] = {"time", "x"};
+    (void)user;
+    ozarr_status status = ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_NEW, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", 9);
+    if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "hours since 2026-01-01", NULL, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "p", OZARR_FLOAT64, 2, dims, NULL);
+    return status == OZARR_OK ? ozarr_dataset_close(ds) : status;
+}
+
+static void steps(void) {
+    ozarr_mpi_series *s = NULL;
+    int64_t start, count, position = -1;
+    float t[9];
+    double p[9];
+    part(9, &start, &count);
+    OK(ozarr_mpi_once(m, define, NULL));
+    for (int run = 0; run < 2; run++) {
+        OK(ozarr_mpi_series_open(m, "run.zarr", "time", &s));
+        OK(ozarr_mpi_series_position(s, &position));
+        CHECK(position == 2 * run);
+        for (int k = 2 * run; k < 2 * run + 2; k++) {
+            for (int i = 0; i < 9; i++) t[i] = (float)(k * 10 + start + i), p[i] = -t[i];
+            OK(ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
+            ERR(OZARR_ERR_STATE, "already", ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
+            OK(ozarr_mpi_series_put(m, s, "p", &start, &count, OZARR_FLOAT64, p, sizeof p));
+            ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, k + 0.5));
+            OK(ozarr_mpi_series_step(m, s, k));
+        }
+        ERR(OZARR_ERR_NOT_FOUND, "rank 0: ", ozarr_mpi_series_put(m, s, "q", &start, &count, OZARR_FLOAT32, t, sizeof t));
+        OK(ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
+        OK(ozarr_mpi_series_close(m, s)); /* without the step that was not ended */
+    }
+    CHECK(ozarr_mpi_series_position(s, &position) == OZARR_ERR_INVALID_HANDLE);
+    ozarr_group *g = NULL;
+    float all[36];
+    int64_t times[4];
+    OK(ozarr_group_open("run.zarr", "r", &g));
+    OK(ozarr_group_get(g, "t", OZARR_FLOAT32, all, sizeof all));
+    for (int i = 0; i < 36; i++) CHECK(all[i] == (float)(i / 9 * 10 + i % 9));
+    OK(ozarr_group_get(g, "time", OZARR_INT64, times, sizeof times));
+    CHECK(times[0] == 0 && times[3] == 3);
+    ozarr_group_free(g);
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    changes();
+    appending();
+    checkpoints();
+    steps();
+    OK(ozarr_mpi_close(m));
+    return end_ranks();
+}
