@@ -1,0 +1,260 @@
+/* Attributes as JSON and back, with the types that JSON does not say. */
+#include "attribute_json.h"
+#include "types.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static bool from_base64(const char *text, unsigned char *bytes, size_t size) {
+    size_t n = 0;
+    unsigned bits = 0;
+    int have = 0;
+    for (; *text && *text != '='; text++) {
+        const char *place = strchr(BASE64, *text);
+        if (!place) return false;
+        bits = bits << 6 | (unsigned)(place - BASE64);
+        have += 6;
+        if (have < 8) continue;
+        have -= 8;
+        if (n == size) return false;
+        bytes[n++] = (unsigned char)(bits >> have);
+    }
+    return n == size;
+}
+
+static void to_base64(text *t, const unsigned char *bytes, size_t size) {
+    text_put(t, "\"");
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned bits = (unsigned)bytes[i] << 16;
+        if (i + 1 < size) bits |= (unsigned)bytes[i + 1] << 8;
+        if (i + 2 < size) bits |= bytes[i + 2];
+        char out[4] = {BASE64[bits >> 18], BASE64[bits >> 12 & 63], i + 1 < size ? BASE64[bits >> 6 & 63] : '=', i + 2 < size ? BASE64[bits & 63] : '='};
+        text_add(t, out, 4);
+    }
+    text_put(t, "\"");
+}
+
+/* Whether xarray has the fill value of format 3 as base64: of real numbers, as a double, and of characters. */
+static bool encoded_fill(const oz_att *att, const oz_var *var) {
+    return var && strcmp(att->name, _FillValue) == 0 && (att->type == NC_FLOAT || att->type == NC_DOUBLE || att->type == NC_CHAR);
+}
+
+static bool is_number(const json *value) { return value->kind == JSON_INTEGER || value->kind == JSON_NUMBER; }
+
+/* The type of an attribute of which none is recorded. */
+static nc_type guessed_type(const json *value) {
+    nc_type type = NC_NAT;
+    if (value->kind == JSON_BOOL) return NC_BYTE;
+    if (value->kind == JSON_INTEGER) {
+        errno = 0;
+        strtoll(value->text, NULL, 10);
+        return !errno ? NC_INT64 : value->text[0] == '-' ? NC_DOUBLE : NC_UINT64;
+    }
+    if (value->kind == JSON_NUMBER) return NC_DOUBLE;
+    if (value->kind != JSON_ARRAY) return NC_CHAR;
+    for (const json *item = value->first; item; item = item->next) {
+        nc_type one = item->kind == JSON_STRING ? NC_STRING : is_number(item) ? guessed_type(item) : NC_CHAR;
+        if (one == NC_CHAR || (type != NC_NAT && (one == NC_STRING) != (type == NC_STRING))) return NC_CHAR;
+        if (type == NC_NAT || one == NC_DOUBLE || (one == NC_UINT64 && type == NC_INT64)) type = one;
+    }
+    return type == NC_NAT ? NC_INT64 : type;
+}
+
+static void read_number(const json *item, nc_type type, void *value) {
+    if (item->kind == JSON_BOOL) {
+        long long number = item->text[0] == 't';
+        oz_convert(&number, NC_INT64, value, type, 1);
+    } else if (type == NC_FLOAT) {
+        float number = strtof(item->text, NULL);
+        memcpy(value, &number, sizeof number);
+    } else if (type == NC_UINT64 && item->kind == JSON_INTEGER) {
+        unsigned long long number = strtoull(item->text, NULL, 10);
+        memcpy(value, &number, sizeof number);
+    } else if (item->kind == JSON_INTEGER && type != NC_DOUBLE) {
+        long long number = strtoll(item->text, NULL, 10);
+        oz_convert(&number, NC_INT64, value, type, 1);
+    } else {
+        double number = strtod(item->text, NULL);
+        oz_convert(&number, NC_DOUBLE, value, type, 1);
+    }
+}
+
+/* Whether a JSON value can be of the type, so that a wrong record does no harm. */
+static bool fits(const json *value, nc_type type) {
+    if (type == NC_CHAR) return true;
+    const json *items = value->kind == JSON_ARRAY ? value->first : value;
+    for (const json *item = items; item; item = value->kind == JSON_ARRAY ? item->next : NULL) {
+        bool string = item->kind == JSON_STRING || item->kind == JSON_NULL;
+        if (type == NC_STRING ? !string : !is_number(item) && item->kind != JSON_BOOL) return false;
+    }
+    return true;
+}
+
+/* Text; of other JSON its own text, as NCZarr has it. Bytes that are no UTF-8 are stored as a list of numbers. */
+static int read_chars(oz_att *att, const json *value) {
+    att->type = NC_CHAR;
+    if (value->kind == JSON_ARRAY && value->count && fits(value, NC_UBYTE)) {
+        att->values = malloc(value->count);
+        if (!att->values) return NC_ENOMEM;
+        for (const json *item = value->first; item; item = item->next) ((char *)att->values)[att->len++] = (char)strtol(item->text, NULL, 10);
+        return NC_NOERR;
+    }
+    const char *bytes = value->kind == JSON_STRING ? value->text : att->json;
+    att->len = value->kind == JSON_STRING ? value->len : strlen(bytes);
+    att->values = malloc(att->len + 1);
+    if (!att->values) return NC_ENOMEM;
+    memcpy(att->values, bytes, att->len + 1);
+    return NC_NOERR;
+}
+
+static int read_fill(oz_att *att, const json *value) {
+    unsigned char bytes[8];
+    size_t size = att->type == NC_CHAR ? 1 : 8;
+    att->values = malloc(8);
+    if (!att->values) return NC_ENOMEM;
+    att->len = 1;
+    if (from_base64(value->text, bytes, size)) {
+        double number;
+        memcpy(&number, bytes, sizeof number);
+        if (size == 1) memcpy(att->values, bytes, 1);
+        else oz_convert(&number, NC_DOUBLE, att->values, att->type, 1);
+    } else if (att->type == NC_CHAR) {
+        *(char *)att->values = value->text[0];
+    } else {
+        double number = strtod(value->text, NULL);
+        oz_convert(&number, NC_DOUBLE, att->values, att->type, 1);
+    }
+    return NC_NOERR;
+}
+
+static int read_values(oz_att *att, const json *value) {
+    size_t count = value->kind == JSON_ARRAY ? value->count : 1, size = oz_type_size(att->type);
+    const json *item = value->kind == JSON_ARRAY ? value->first : value;
+    att->values = calloc(count + 1, size);
+    if (!att->values) return NC_ENOMEM;
+    for (size_t i = 0; i < count; i++, item = item->next) {
+        char *place = (char *)att->values + i * size;
+        if (att->type != NC_STRING) read_number(item, att->type, place);
+        else if (item->kind == JSON_STRING && !(*(char **)(void *)place = strdup(item->text))) return NC_ENOMEM;
+        att->len++;
+    }
+    return NC_NOERR;
+}
+
+static int read_one(oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
+    oz_att *att = oz_att_new(atts, value->name);
+    if (!att) return NC_ENOMEM;
+    att->json = strndup(source + value->from, value->to - value->from);
+    if (!att->json) return NC_ENOMEM;
+    const json *recorded = json_member(types, value->name);
+    nc_type type = recorded && recorded->kind == JSON_STRING ? oz_type_by_name(recorded->text) : NC_NAT;
+    if (var && strcmp(value->name, _FillValue) == 0) {
+        att->type = var->type;
+        if (value->kind == JSON_STRING && var->form != OZ_STRINGS) return read_fill(att, value);
+        type = var->type;
+    }
+    if (type == NC_NAT || !fits(value, type)) type = guessed_type(value);
+    if (type == NC_CHAR) return read_chars(att, value);
+    att->type = type;
+    return read_values(att, value);
+}
+
+int oz_atts_read(oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
+    for (const json *value = object ? object->first : NULL; value; value = value->next) {
+        int status = read_one(atts, value, source, types, var);
+        if (status) return status;
+    }
+    return NC_NOERR;
+}
+
+/* The shortest text that reads back as the same number. */
+static void write_real(text *t, double value, bool single) {
+    char out[40];
+    if (isnan(value)) return text_put(t, "NaN");
+    if (isinf(value)) return text_put(t, value < 0 ? "-Infinity" : "Infinity");
+    for (int digits = single ? 6 : 15; digits <= 17; digits++) {
+        snprintf(out, sizeof out, "%.*g", digits, value);
+        if (single ? strtof(out, NULL) == (float)value : strtod(out, NULL) == value) break;
+    }
+    if (!strpbrk(out, ".e")) strcat(out, ".0");
+    text_put(t, out);
+}
+
+static void write_value(text *t, nc_type type, const void *value) {
+    char out[32];
+    if (type == NC_STRING) {
+        const char *string = *(char *const *)value;
+        return string ? text_quote(t, string, strlen(string)) : text_put(t, "null");
+    }
+    if (type == NC_FLOAT) return write_real(t, *(const float *)value, true);
+    if (type == NC_DOUBLE) return write_real(t, *(const double *)value, false);
+    if (type == NC_UINT64) {
+        snprintf(out, sizeof out, "%llu", *(const unsigned long long *)value);
+    } else {
+        long long number = 0;
+        oz_convert(value, type, &number, NC_INT64, 1);
+        snprintf(out, sizeof out, "%lld", number);
+    }
+    text_put(t, out);
+}
+
+static void write_att(text *t, const oz_att *att, const oz_var *var) {
+    if (att->json) return text_put(t, att->json);
+    if (encoded_fill(att, var) && att->len) {
+        double number;
+        if (att->type == NC_CHAR) return to_base64(t, att->values, 1);
+        oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
+        return to_base64(t, (const unsigned char *)&number, sizeof number);
+    }
+    if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, att->len);
+    nc_type type = att->type == NC_CHAR ? NC_UBYTE : att->type;
+    size_t size = oz_type_size(type);
+    bool list = att->type == NC_CHAR || att->len != 1;
+    if (list) text_put(t, "[");
+    for (size_t i = 0; i < att->len; i++) {
+        if (list) text_comma(t);
+        write_value(t, type, (const char *)att->values + i * size);
+    }
+    if (list) text_put(t, "]");
+}
+
+void oz_atts_write(text *t, const oz_list *atts, const oz_var *var, int format) {
+    text_put(t, "{");
+    for (int i = 0; i < atts->count; i++) {
+        const oz_att *att = atts->items[i];
+        if (format == 2 && var && strcmp(att->name, _FillValue) == 0) continue;
+        text_member(t, att->name);
+        write_att(t, att, var);
+    }
+    text_put(t, "}");
+}
+
+static bool type_is_plain(const oz_att *att, const oz_var *var) {
+    if (var && strcmp(att->name, _FillValue) == 0) return true;
+    if (att->type == NC_CHAR) return utf8(att->values, att->len);
+    if (att->type == NC_STRING) return att->len > 1;
+    if (att->type == NC_INT64) return true;
+    return att->type == NC_DOUBLE && att->len;
+}
+
+void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var) {
+    bool any = false;
+    for (int i = 0; i < atts->count; i++) {
+        const oz_att *att = atts->items[i];
+        if (type_is_plain(att, var)) continue;
+        if (!any) {
+            text_member(t, member);
+            text_put(t, "{");
+        }
+        any = true;
+        text_member(t, att->name);
+        text_quote(t, oz_type_name(att->type), strlen(oz_type_name(att->type)));
+    }
+    if (any) text_put(t, "}");
+}

@@ -1,0 +1,178 @@
+/* The table's functions of attributes. */
+#include "table.h"
+#include "types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int find(int ncid, int varid, const char *name, oz_group **group, oz_var **var, oz_list **atts, oz_att **att) {
+    int status = oz_find_atts(ncid, varid, group, var, atts);
+    if (status) return status;
+    if (!name) return NC_EBADNAME;
+    *att = oz_list_find(*atts, name);
+    return NC_NOERR;
+}
+
+int oz_inq_att(int ncid, int varid, const char *name, nc_type *type, size_t *len) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    oz_att *att;
+    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    if (status) return status;
+    if (!att) return NC_ENOTATT;
+    if (type) *type = att->type;
+    if (len) *len = att->len;
+    return NC_NOERR;
+}
+
+int oz_inq_attid(int ncid, int varid, const char *name, int *id) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    int status = oz_find_atts(ncid, varid, &group, &var, &atts);
+    if (status) return status;
+    int index = name ? oz_list_index(atts, name) : -1;
+    if (index < 0) return NC_ENOTATT;
+    if (id) *id = index;
+    return NC_NOERR;
+}
+
+int oz_inq_attname(int ncid, int varid, int id, char *name) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    int status = oz_find_atts(ncid, varid, &group, &var, &atts);
+    if (status) return status;
+    if (id < 0 || id >= atts->count) return NC_ENOTATT;
+    if (name) strcpy(name, ((oz_att *)atts->items[id])->name);
+    return NC_NOERR;
+}
+
+static void touch(oz_group *group, oz_var *var) {
+    group->file->dirty = group->dirty = true;
+    if (var) var->dirty = true;
+}
+
+static int set_fill(oz_var *var, const void *values) {
+    if (var->type == NC_STRING) free(*(char **)var->fill);
+    return oz_copy_values(var->fill, values, var->type, 1);
+}
+
+int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    oz_att *att;
+    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    if (!status) status = oz_check_name(new_name);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (!att) return NC_ENOTATT;
+    if (oz_list_find(atts, new_name)) return NC_ENAMEINUSE;
+    if (!group->file->defining && group->file->classic && strlen(new_name) > strlen(name)) return NC_ENOTINDEFINE;
+    char *copy = strdup(new_name);
+    if (!copy) return NC_ENOMEM;
+    oz_list_rename(atts, oz_list_index(atts, name), copy);
+    /* What a fill value is stored as depends on the name. */
+    free(att->json);
+    att->json = NULL;
+    touch(group, var);
+    bool fill = var && strcmp(new_name, _FillValue) == 0 && att->type == var->type && att->len == 1;
+    return fill ? set_fill(var, att->values) : NC_NOERR;
+}
+
+int oz_del_att(int ncid, int varid, const char *name) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    oz_att *att;
+    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (!att) return NC_ENOTATT;
+    status = oz_to_define(group->file);
+    if (status) return status;
+    oz_list_remove(atts, oz_list_index(atts, name));
+    oz_att_free(att);
+    touch(group, var);
+    return NC_NOERR;
+}
+
+int oz_get_att(int ncid, int varid, const char *name, void *values, nc_type type) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    oz_att *att;
+    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    if (status) return status;
+    if (!att) return NC_ENOTATT;
+    if (type == NC_NAT) type = att->type;
+    if (!att->len || !values) return NC_NOERR;
+    if (type == att->type) return oz_copy_values(values, att->values, type, att->len);
+    if (att->type == NC_CHAR || type == NC_CHAR) return NC_ECHAR;
+    status = oz_convert(att->values, att->type, values, type, att->len);
+    bool bytes = (type == NC_BYTE || type == NC_UBYTE) && (att->type == NC_BYTE || att->type == NC_UBYTE);
+    return status == NC_ERANGE && group->file->classic && bytes ? NC_NOERR : status;
+}
+
+/* The values of a call, in the type of the file; NC_ERANGE with the values that could not be had. */
+static int new_values(const void *values, nc_type memory_type, nc_type type, size_t len, void **out) {
+    size_t size = oz_type_size(type);
+    *out = calloc(len + 1, size);
+    if (!*out) return NC_ENOMEM;
+    int status = memory_type == type ? oz_copy_values(*out, values, type, len) : oz_convert(values, memory_type, *out, type, len);
+    if (status && status != NC_ERANGE) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Whether a fill value may be set, and sets it. */
+static int put_fill(oz_var *var, nc_type type, size_t len, const void *values) {
+    if (len != 1) return NC_EINVAL;
+    if (type != var->type) return NC_EBADTYPE;
+    return var->written ? NC_ELATEFILL : set_fill(var, values);
+}
+
+static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
+    int status = oz_check_name(name);
+    if (len && !values) return NC_EINVAL;
+    if (!file->writable) return NC_EPERM;
+    if (status) return status;
+    bool larger = !att || len * oz_type_size(type) > att->len * oz_type_size(att->type);
+    if (!file->defining && larger && file->classic) return NC_ENOTINDEFINE;
+    if (type == NC_NAT || memory_type == NC_NAT || !oz_type_size(type) || !oz_type_size(memory_type)) return NC_EBADTYPE;
+    bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
+    if (type != memory_type && texts) return NC_ECHAR;
+    return file->classic && type > NC_DOUBLE ? NC_ESTRICTNC3 : NC_NOERR;
+}
+
+int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
+    oz_group *group;
+    oz_var *var;
+    oz_list *atts;
+    oz_att *att;
+    void *copy = NULL;
+    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    if (!status) status = check_put(group->file, att, name, type, len, values, memory_type);
+    if (status) return status;
+    int range = new_values(values, memory_type, type, len, &copy);
+    if (!copy) return range;
+    bool fill = var && strcmp(name, _FillValue) == 0;
+    if (fill) status = put_fill(var, type, len, copy);
+    if (!status && !att && !(att = oz_att_new(atts, name))) status = NC_ENOMEM;
+    if (status) {
+        free(copy);
+        return status;
+    }
+    oz_att_clear(att);
+    att->type = type;
+    att->len = len;
+    att->values = copy;
+    if (!group->file->classic) group->file->defining = true;
+    touch(group, var);
+    if (fill && var->array) var->recreate = true;
+    return range;
+}

@@ -1,0 +1,253 @@
+/* The table's functions that read and write elements. */
+#include "hierarchy.h"
+#include "table.h"
+#include "types.h"
+
+#include <ozarr_advanced.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A region of a variable, as netCDF gives it and as ozarr takes it. */
+typedef struct box {
+    int rank;
+    int64_t start[64], shape[64], step[64], ends[64];
+    size_t count;
+    bool steps;
+} box;
+
+/* The region without checks against lengths; NC_ESTRIDE. */
+static int make_box(const oz_var *var, const size_t *start, const size_t *count, const ptrdiff_t *stride, box *b) {
+    b->rank = var->rank;
+    b->count = 1;
+    b->steps = false;
+    for (int d = 0; d < var->rank; d++) {
+        if (stride && stride[d] <= 0) return NC_ESTRIDE;
+        if (start[d] > INT64_MAX / 2) return NC_EINVALCOORDS;
+        b->start[d] = (int64_t)start[d];
+        b->step[d] = stride ? stride[d] : 1;
+        size_t n = count ? count[d] : (var->dims[d]->len - start[d] + (size_t)b->step[d] - 1) / (size_t)b->step[d];
+        if (n > INT32_MAX * (size_t)INT32_MAX / (size_t)b->step[d] || __builtin_mul_overflow(b->count, n, &b->count)) return NC_EEDGE;
+        b->shape[d] = (int64_t)n;
+        b->ends[d] = n ? b->start[d] + (b->shape[d] - 1) * b->step[d] + 1 : 0;
+        b->steps = b->steps || b->step[d] != 1;
+    }
+    if (var->scalar_of_one) b->start[0] = 0, b->shape[0] = 1, b->step[0] = 1;
+    return NC_NOERR;
+}
+
+/* Compares the region with the lengths of dimensions; those that may grow are no limit to a write. */
+static int check_box(const oz_var *var, const box *b, bool write) {
+    for (int d = 0; d < b->rank; d++) {
+        const oz_dim *dim = var->dims[d];
+        int64_t len = (int64_t)dim->len, last;
+        if (write && dim->unlimited) continue;
+        if (b->start[d] > len || (b->start[d] == len && b->shape[d] > 0)) return NC_EINVALCOORDS;
+        if (!b->shape[d]) continue;
+        if (__builtin_mul_overflow(b->shape[d] - 1, b->step[d], &last) || __builtin_add_overflow(last, b->start[d], &last) || last >= len) return NC_EEDGE;
+    }
+    return NC_NOERR;
+}
+
+/* What both directions check first. */
+static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
+    int status = oz_find_var(ncid, varid, var);
+    if (status) return status;
+    oz_file *file = (*var)->group->file;
+    if (write && !file->writable) return NC_EPERM;
+    if (*type == NC_NAT) *type = (*var)->type;
+    if (*type != (*var)->type) {
+        if (*type == NC_CHAR || (*var)->type == NC_CHAR) return NC_ECHAR;
+        if (*type == NC_STRING || (*var)->type == NC_STRING || !oz_type_size(*type)) return NC_EBADTYPE;
+    }
+    return oz_to_data(file);
+}
+
+/* The classic model takes bytes with a sign for those without, and reverse. */
+static int range_status(const oz_var *var, nc_type type, int status) {
+    bool bytes = (type == NC_BYTE || type == NC_UBYTE) && (var->type == NC_BYTE || var->type == NC_UBYTE);
+    return status == NC_ERANGE && bytes && var->group->file->classic ? NC_NOERR : status;
+}
+
+static ozarr_type stored_type(const oz_var *var) {
+    return var->form == OZ_CHARS ? OZARR_BY_DTYPE : oz_type_stored(var->type);
+}
+
+static ozarr_status read_numbers(const oz_var *var, const ozarr_array *array, const box *b, void *values) {
+    size_t size = b->count * oz_type_size(var->type);
+    if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size);
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    memory.data = values;
+    memory.size = size;
+    memory.type = stored_type(var);
+    return ozarr_array_read_ex(array, &region, &memory);
+}
+
+static ozarr_status write_numbers(const oz_var *var, const ozarr_array *array, const box *b, const void *values) {
+    size_t size = b->count * oz_type_size(var->type);
+    if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size);
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    memory.data = (void *)values;
+    memory.size = size;
+    memory.type = stored_type(var);
+    return ozarr_array_write_ex(array, &region, &memory);
+}
+
+static int read_strings(const ozarr_array *array, const box *b, char **strings) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_varlen *read;
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    int status = oz_error(ozarr_array_read_varlen(array, &region, &read));
+    if (status) return status;
+    for (size_t i = 0; i < b->count && !status; i++) {
+        const char *bytes = "";
+        size_t len = 0;
+        status = oz_error(ozarr_varlen_get(read, (int64_t)i, &bytes, &len));
+        strings[i] = status ? NULL : strndup(bytes, len);
+        if (!strings[i]) status = NC_ENOMEM;
+    }
+    ozarr_varlen_free(read);
+    return status;
+}
+
+static int write_strings(const ozarr_array *array, const box *b, const char *const *strings) {
+    ozarr_region region = OZARR_REGION_INIT;
+    const char **given = malloc((b->count + 1) * sizeof *given);
+    if (!given) return NC_ENOMEM;
+    for (size_t i = 0; i < b->count; i++) given[i] = strings[i] ? strings[i] : "";
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    int status = oz_error(ozarr_array_write_strings(array, &region, given));
+    free(given);
+    return status;
+}
+
+int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
+    oz_var *var;
+    ozarr_array *array;
+    box b;
+    int status = begin(ncid, varid, &type, false, &var);
+    if (!status) status = make_box(var, start, count, stride, &b);
+    if (!status) status = check_box(var, &b, false);
+    if (status || !b.count) return status;
+    status = oz_var_data(var, NULL, &array);
+    if (status) return status;
+    if (var->form == OZ_STRINGS) return read_strings(array, &b, values);
+    if (type == var->type) return oz_error(read_numbers(var, array, &b, values));
+    void *buffer = malloc(b.count * oz_type_size(var->type));
+    if (!buffer) return NC_ENOMEM;
+    status = oz_error(read_numbers(var, array, &b, buffer));
+    if (!status) status = range_status(var, type, oz_convert(buffer, var->type, values, type, b.count));
+    free(buffer);
+    return status;
+}
+
+/* Dimensions that may grow are as long as what was written. */
+static void grow(oz_var *var, const box *b) {
+    for (int d = 0; d < b->rank; d++)
+        if ((size_t)b->ends[d] > var->dims[d]->len) var->dims[d]->len = (size_t)b->ends[d];
+}
+
+/* Converts and rounds before it writes; NC_ERANGE comes after all is written. */
+static int put_converted(oz_var *var, const ozarr_array *array, const box *b, const void *values, nc_type type) {
+    int range = NC_NOERR;
+    size_t size = oz_type_size(var->type);
+    void *buffer = malloc(b->count * size);
+    if (!buffer) return NC_ENOMEM;
+    if (type == var->type) memcpy(buffer, values, b->count * size);
+    else range = range_status(var, type, oz_convert(values, type, buffer, var->type, b->count));
+    if (var->quantize) oz_quantize(var->quantize, var->digits, var->type, buffer, b->count, var->fill);
+    int status = oz_error(write_numbers(var, array, b, buffer));
+    free(buffer);
+    return status ? status : range;
+}
+
+int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *values, nc_type type) {
+    oz_var *var;
+    ozarr_array *array;
+    box b;
+    int status = begin(ncid, varid, &type, true, &var);
+    if (!status) status = make_box(var, start, count, stride, &b);
+    if (!status) status = check_box(var, &b, true);
+    if (status || !b.count) return status;
+    status = oz_var_data(var, b.ends, &array);
+    if (status) return status;
+    if (var->form == OZ_STRINGS) status = write_strings(array, &b, values);
+    else if (type == var->type && !var->quantize) status = oz_error(write_numbers(var, array, &b, values));
+    else status = put_converted(var, array, &b, values, type);
+    if (status && status != NC_ERANGE) return status;
+    grow(var, &b);
+    var->written = true;
+    return status;
+}
+
+int oz_get_vara(int ncid, int varid, const size_t *start, const size_t *count, void *values, nc_type type) {
+    return oz_get_vars(ncid, varid, start, count, NULL, values, type);
+}
+
+int oz_put_vara(int ncid, int varid, const size_t *start, const size_t *count, const void *values, nc_type type) {
+    return oz_put_vars(ncid, varid, start, count, NULL, values, type);
+}
+
+/* Copies between a block in C order and memory whose distances, in elements, are mapped. */
+static void copy_mapped(const box *b, const ptrdiff_t *map, char *mapped, char *block, size_t size, bool out) {
+    int64_t index[64] = {0};
+    for (size_t i = 0; i < b->count; i++) {
+        ptrdiff_t offset = 0;
+        for (int d = 0; d < b->rank; d++) offset += (ptrdiff_t)index[d] * map[d];
+        char *other = mapped + offset * (ptrdiff_t)size;
+        memcpy(out ? other : block + i * size, out ? block + i * size : other, size);
+        for (int d = b->rank - 1; d >= 0 && ++index[d] == b->shape[d]; d--) index[d] = 0;
+    }
+}
+
+/* Room for a mapped region; NULL with NC_NOERR where nothing is selected or nothing is mapped. */
+static int mapped_block(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, nc_type type, box *b, size_t *size,
+    char **block) {
+    oz_var *var;
+    int status = oz_find_var(ncid, varid, &var);
+    if (!status) status = make_box(var, start, count, stride, b);
+    if (status || !b->count) return status;
+    *size = oz_type_size(type == NC_NAT ? var->type : type);
+    if (!*size) return NC_EBADTYPE;
+    *block = calloc(b->count, *size);
+    return *block ? NC_NOERR : NC_ENOMEM;
+}
+
+int oz_get_varm(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const ptrdiff_t *map, void *values,
+    nc_type type) {
+    box b;
+    size_t size = 0;
+    char *block = NULL;
+    if (!map) return oz_get_vars(ncid, varid, start, count, stride, values, type);
+    int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
+    if (status || !block) return status;
+    status = oz_get_vars(ncid, varid, start, count, stride, block, type);
+    if (!status || status == NC_ERANGE) copy_mapped(&b, map, values, block, size, true);
+    free(block);
+    return status;
+}
+
+int oz_put_varm(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const ptrdiff_t *map, const void *values,
+    nc_type type) {
+    box b;
+    size_t size = 0;
+    char *block = NULL;
+    if (!map) return oz_put_vars(ncid, varid, start, count, stride, values, type);
+    int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
+    if (status || !block) return status;
+    copy_mapped(&b, map, (char *)values, block, size, false);
+    status = oz_put_vars(ncid, varid, start, count, stride, block, type);
+    free(block);
+    return status;
+}

@@ -1,0 +1,221 @@
+/* The table's functions that define and rename dimensions, variables and groups, and how variables are stored. */
+#include "hierarchy.h"
+#include "table.h"
+#include "types.h"
+
+#include <ozarr_advanced.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void touch(oz_group *group) { group->file->dirty = group->dirty = true; }
+
+int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    oz_file *file = group->file;
+    if (!file->writable) return NC_EPERM;
+    for (int i = 0; i < group->dims.count && file->classic && len == NC_UNLIMITED; i++)
+        if (((oz_dim *)group->dims.items[i])->unlimited) return NC_EUNLIMIT;
+    if (file->classic && !file->defining) return NC_ENOTINDEFINE;
+    status = oz_check_name(name);
+    if (status) return status;
+    if (len > INT64_MAX / 2) return NC_EDIMSIZE;
+    if (oz_list_find(&group->dims, name)) return NC_ENAMEINUSE;
+    status = oz_to_define(file);
+    if (status) return status;
+    oz_dim *dim = oz_dim_new(group, name, len, len == NC_UNLIMITED);
+    if (!dim) return NC_ENOMEM;
+    touch(group);
+    if (id) *id = dim->id;
+    return NC_NOERR;
+}
+
+static bool uses(const oz_var *var, const oz_dim *dim) {
+    for (int d = 0; d < var->rank; d++)
+        if (var->dims[d] == dim) return true;
+    return false;
+}
+
+/* Names the dimensions of an array anew. */
+static int name_dims(oz_var *var) {
+    const char *names[NC_MAX_VAR_DIMS];
+    if (!var->array || var->scalar_of_one) return NC_NOERR;
+    for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
+    return oz_error(ozarr_array_set_dimension_names(var->array, names));
+}
+
+int oz_rename_dim(int ncid, int id, const char *name) {
+    oz_group *group;
+    oz_dim *dim;
+    int status = oz_find_group(ncid, &group);
+    if (!status && !name) status = NC_EINVAL;
+    if (status) return status;
+    oz_file *file = group->file;
+    if (!file->writable) return NC_EPERM;
+    status = oz_check_name(name);
+    if (!status) status = oz_find_dim(group, id, &dim);
+    if (status) return status;
+    if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
+    if (file->classic && !file->defining && strlen(name) > strlen(dim->name)) return NC_ENOTINDEFINE;
+    char *copy = strdup(name);
+    if (!copy) return NC_ENOMEM;
+    oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
+    touch(dim->group);
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count && !status; k++)
+            if (uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
+    return status;
+}
+
+/* Whether a variable or group of that name is there already. */
+static bool name_in_use(const oz_group *group, const char *name) {
+    return oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name);
+}
+
+static int check_var(const oz_group *group, const char *name, nc_type type, int rank, const int *dims) {
+    const oz_file *file = group->file;
+    int status = oz_check_name(name);
+    if (rank < 0 || rank > 64) return rank < 0 ? NC_EINVAL : NC_EMAXDIMS;
+    if (!file->writable) return NC_EPERM;
+    if (!file->defining && file->classic) return NC_ENOTINDEFINE;
+    if (status) return status;
+    if (!oz_type_size(type)) return NC_EBADTYPE;
+    if (file->classic && type > NC_DOUBLE) return NC_ESTRICTNC3;
+    if (name_in_use(group, name)) return NC_ENAMEINUSE;
+    if (rank && !dims) return NC_EINVAL;
+    for (int d = 0; d < rank && !status; d++) {
+        oz_dim *dim;
+        status = oz_find_dim(group, dims[d], &dim);
+        /* Only the first dimension of the classic model grows. */
+        if (!status && file->classic && dim->unlimited && d > 0) status = NC_EUNLIMPOS;
+    }
+    return status;
+}
+
+int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *dims, int *id) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (!status) status = check_var(group, name, type, rank, dims);
+    if (!status) status = oz_to_define(group->file);
+    if (status) return status;
+    void *fill = calloc(1, 16);
+    oz_var *var = fill ? oz_var_new(group, name, type, rank) : NULL;
+    if (!var) {
+        free(fill);
+        return NC_ENOMEM;
+    }
+    var->fill = fill;
+    if (type == NC_STRING) *(char **)fill = strdup("");
+    else oz_default_fill(type, fill);
+    var->contiguous = var->codecs_read = true;
+    var->no_fill = group->file->no_fill && type != NC_STRING;
+    for (int d = 0; d < rank; d++) {
+        (void)oz_find_dim(group, dims[d], &var->dims[d]);
+        if (var->dims[d]->unlimited) var->contiguous = false;
+    }
+    touch(group);
+    if (id) *id = var->id;
+    return NC_NOERR;
+}
+
+int oz_rename_var(int ncid, int varid, const char *name) {
+    oz_var *var;
+    int status = oz_find_var(ncid, varid, &var);
+    if (!status && !name) status = NC_EINVAL;
+    if (!status) status = oz_check_name(name);
+    if (status) return status;
+    oz_group *group = var->group;
+    if (!group->file->writable) return NC_EPERM;
+    if (name_in_use(group, name)) return NC_ENAMEINUSE;
+    if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
+    char *copy = strdup(name);
+    if (!copy) return NC_ENOMEM;
+    if (var->array) {
+        status = oz_hierarchy_sync(group->file);
+        ozarr_array_free(var->endless);
+        ozarr_array_free(var->array);
+        var->endless = var->array = NULL;
+        var->buffered = false;
+        if (!status) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
+        int opened = oz_error(ozarr_group_open_array(group->handle, status ? var->name : name, &var->array));
+        if (!status) status = opened;
+    }
+    if (status) {
+        free(copy);
+        return status;
+    }
+    oz_list_rename(&group->vars, var->id, copy);
+    touch(group);
+    return NC_NOERR;
+}
+
+int oz_def_grp(int ncid, const char *name, int *id) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (!status) status = oz_check_name(name);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (group->file->classic) return NC_ESTRICTNC3;
+    if (name_in_use(group, name)) return NC_ENAMEINUSE;
+    status = oz_to_define(group->file);
+    if (status) return status;
+    if (group->file->group_count > 0xffff) return NC_EMAXDIMS;
+    touch(group);
+    oz_group *child = oz_group_new(group->file, group, name);
+    if (!child) return NC_ENOMEM;
+    touch(child);
+    if (id) *id = child->file->ncid | child->id;
+    return NC_NOERR;
+}
+
+static bool below(const oz_group *group, const oz_group *above) {
+    for (; group; group = group->parent)
+        if (group == above) return true;
+    return false;
+}
+
+/* Opens again what a renamed group holds. */
+static int reopen(oz_group *group) {
+    int status = oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+    for (int i = 0; i < group->vars.count && !status; i++) {
+        oz_var *var = group->vars.items[i];
+        status = oz_error(ozarr_group_open_array(group->handle, var->name, &var->array));
+    }
+    for (int i = 0; i < group->groups.count && !status; i++) status = reopen(group->groups.items[i]);
+    return status;
+}
+
+int oz_rename_grp(int ncid, const char *name) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (!status) status = oz_check_name(name);
+    if (status) return status;
+    oz_file *file = group->file;
+    if (!file->writable) return NC_EPERM;
+    if (!group->parent) return NC_EBADGRPID;
+    if (name_in_use(group->parent, name)) return NC_ENAMEINUSE;
+    char *copy = strdup(name);
+    if (!copy) return NC_ENOMEM;
+    bool stored = group->handle != NULL;
+    if (stored) status = oz_hierarchy_sync(file);
+    for (int i = 0; i < file->group_count && stored; i++) {
+        oz_group *one = file->groups[i];
+        if (!below(one, group)) continue;
+        for (int k = 0; k < one->vars.count; k++) {
+            oz_var *var = one->vars.items[k];
+            ozarr_array_free(var->endless);
+            ozarr_array_free(var->array);
+            var->endless = var->array = NULL;
+            var->buffered = false;
+        }
+        ozarr_group_free(one->handle);
+        one->handle = NULL;
+    }
+    if (stored && !status) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
+    else free(copy);
+    touch(group->parent);
+    int opened = stored ? reopen(group) : NC_NOERR;
+    return status ? status : opened;
+}

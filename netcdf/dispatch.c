@@ -1,0 +1,160 @@
+/* The dispatch table, and its registration with the netCDF-C that the program uses. */
+#include "register.h"
+#include "table.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What Zarr has no form for: types of a program's own. */
+static int def_compound(int ncid, size_t size, const char *name, nc_type *id) { return (void)ncid, (void)size, (void)name, (void)id, NC_ENOTNC4; }
+static int insert_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field) {
+    return (void)ncid, (void)type, (void)name, (void)offset, (void)field, NC_ENOTNC4;
+}
+static int insert_array_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field, int rank, const int *shape) {
+    return (void)ncid, (void)type, (void)name, (void)offset, (void)field, (void)rank, (void)shape, NC_ENOTNC4;
+}
+static int inq_user_type(int ncid, nc_type type, char *name, size_t *size, nc_type *base, size_t *fields, int *kind) {
+    return (void)ncid, (void)type, (void)name, (void)size, (void)base, (void)fields, (void)kind, NC_EBADTYPE;
+}
+static int inq_compound_field(int ncid, nc_type type, int field, char *name, size_t *offset, nc_type *id, int *rank, int *shape) {
+    return (void)ncid, (void)type, (void)field, (void)name, (void)offset, (void)id, (void)rank, (void)shape, NC_EBADTYPE;
+}
+static int inq_compound_fieldindex(int ncid, nc_type type, const char *name, int *field) {
+    return (void)ncid, (void)type, (void)name, (void)field, NC_EBADTYPE;
+}
+static int def_vlen(int ncid, const char *name, nc_type base, nc_type *id) { return (void)ncid, (void)name, (void)base, (void)id, NC_ENOTNC4; }
+static int put_vlen_element(int ncid, int type, void *element, size_t len, const void *values) {
+    return (void)ncid, (void)type, (void)element, (void)len, (void)values, NC_EBADTYPE;
+}
+static int get_vlen_element(int ncid, int type, const void *element, size_t *len, void *values) {
+    return (void)ncid, (void)type, (void)element, (void)len, (void)values, NC_EBADTYPE;
+}
+static int def_enum(int ncid, nc_type base, const char *name, nc_type *id) { return (void)ncid, (void)base, (void)name, (void)id, NC_ENOTNC4; }
+static int insert_enum(int ncid, nc_type type, const char *name, const void *value) {
+    return (void)ncid, (void)type, (void)name, (void)value, NC_ENOTNC4;
+}
+static int inq_enum_member(int ncid, nc_type type, int index, char *name, void *value) {
+    return (void)ncid, (void)type, (void)index, (void)name, (void)value, NC_EBADTYPE;
+}
+static int inq_enum_ident(int ncid, nc_type type, long long value, char *name) {
+    return (void)ncid, (void)type, (void)value, (void)name, NC_EBADTYPE;
+}
+static int def_opaque(int ncid, size_t size, const char *name, nc_type *id) { return (void)ncid, (void)size, (void)name, (void)id, NC_ENOTNC4; }
+static int var_par_access(int ncid, int varid, int access) { return (void)ncid, (void)varid, (void)access, NC_ENOPAR; }
+
+static NC_Dispatch table = {
+    .model = NC_FORMATX_UDF0,
+    .dispatch_version = NC_DISPATCH_VERSION,
+    .create = oz_create,
+    .open = oz_open,
+    .redef = oz_redef,
+    ._enddef = oz_enddef,
+    .sync = oz_sync,
+    .abort = oz_abort,
+    .close = oz_close,
+    .set_fill = oz_set_fill,
+    .inq_format = oz_inq_format,
+    .inq_format_extended = oz_inq_format_extended,
+    .inq = oz_inq,
+    .inq_type = oz_inq_type,
+    .def_dim = oz_def_dim,
+    .inq_dimid = oz_inq_dimid,
+    .inq_dim = oz_inq_dim,
+    .inq_unlimdim = oz_inq_unlimdim,
+    .rename_dim = oz_rename_dim,
+    .inq_att = oz_inq_att,
+    .inq_attid = oz_inq_attid,
+    .inq_attname = oz_inq_attname,
+    .rename_att = oz_rename_att,
+    .del_att = oz_del_att,
+    .get_att = oz_get_att,
+    .put_att = oz_put_att,
+    .def_var = oz_def_var,
+    .inq_varid = oz_inq_varid,
+    .rename_var = oz_rename_var,
+    .get_vara = oz_get_vara,
+    .put_vara = oz_put_vara,
+    .get_vars = oz_get_vars,
+    .put_vars = oz_put_vars,
+    .get_varm = oz_get_varm,
+    .put_varm = oz_put_varm,
+    .inq_var_all = oz_inq_var_all,
+    .var_par_access = var_par_access,
+    .def_var_fill = oz_def_var_fill,
+    .show_metadata = oz_show_metadata,
+    .inq_unlimdims = oz_inq_unlimdims,
+    .inq_ncid = oz_inq_ncid,
+    .inq_grps = oz_inq_grps,
+    .inq_grpname = oz_inq_grpname,
+    .inq_grpname_full = oz_inq_grpname_full,
+    .inq_grp_parent = oz_inq_grp_parent,
+    .inq_grp_full_ncid = oz_inq_grp_full_ncid,
+    .inq_varids = oz_inq_varids,
+    .inq_dimids = oz_inq_dimids,
+    .inq_typeids = oz_inq_typeids,
+    .inq_type_equal = oz_inq_type_equal,
+    .def_grp = oz_def_grp,
+    .rename_grp = oz_rename_grp,
+    .inq_user_type = inq_user_type,
+    .inq_typeid = oz_inq_typeid,
+    .def_compound = def_compound,
+    .insert_compound = insert_compound,
+    .insert_array_compound = insert_array_compound,
+    .inq_compound_field = inq_compound_field,
+    .inq_compound_fieldindex = inq_compound_fieldindex,
+    .def_vlen = def_vlen,
+    .put_vlen_element = put_vlen_element,
+    .get_vlen_element = get_vlen_element,
+    .def_enum = def_enum,
+    .insert_enum = insert_enum,
+    .inq_enum_member = inq_enum_member,
+    .inq_enum_ident = inq_enum_ident,
+    .def_opaque = def_opaque,
+    .def_var_deflate = oz_def_var_deflate,
+    .def_var_fletcher32 = oz_def_var_fletcher32,
+    .def_var_chunking = oz_def_var_chunking,
+    .def_var_endian = oz_def_var_endian,
+    .def_var_filter = oz_def_var_filter,
+    .set_var_chunk_cache = oz_set_var_chunk_cache,
+    .get_var_chunk_cache = oz_get_var_chunk_cache,
+    .inq_var_filter_ids = oz_inq_var_filter_ids,
+    .inq_var_filter_info = oz_inq_var_filter_info,
+    .def_var_quantize = oz_def_var_quantize,
+    .inq_var_quantize = oz_inq_var_quantize,
+    .inq_filter_avail = oz_inq_filter_avail,
+};
+
+/* The netCDF library among those that are loaded, also one that no other library sees, as in Python's wheels. */
+static int look(struct dl_phdr_info *info, size_t size, void *found) {
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    (void)size;
+    name = name ? name + 1 : "";
+    if (strncmp(name, "libnetcdf.", 10) != 0 && strncmp(name, "libnetcdf-", 10) != 0 && strncmp(name, "libnetcdf_", 10) != 0) return 0;
+    *(void **)found = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    return *(void **)found != NULL;
+}
+
+void *oz_netcdf_function(const char *name) {
+    static void *library;
+    void *function = dlsym(RTLD_NEXT, name);
+    if (function) return function;
+    if (!library) dl_iterate_phdr(look, &library);
+    return library ? dlsym(library, name) : NULL;
+}
+
+int ozarr_netcdf_register(void) {
+    typedef int define(int, NC_Dispatch *, char *);
+    static bool done;
+    if (done) return NC_NOERR;
+    define *function = (define *)oz_netcdf_function("nc_def_user_format");
+    char magic[] = "{";
+    /* Without the flag of netCDF-4, which 4.9.0 refuses here. */
+    int status = function ? function(NC_UDF0, &table, magic) : NC_ENOTBUILT;
+    done = status == NC_NOERR;
+    if (status) oz_log("netCDF-C does not take the table (%d): it is to be of version 4.9 or later", status);
+    return status;
+}
+
+void *ozarr_netcdf_initialize(void) { return &table; }

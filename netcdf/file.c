@@ -1,0 +1,204 @@
+/* The table's functions of files: create, open, define and data mode, sync, abort, close. */
+#include "hierarchy.h"
+#include "table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    const char *location;
+    bool open;
+    int mode;
+} pending;
+
+void oz_set_pending(const char *location, bool open) {
+    pending.location = location;
+    pending.open = open;
+}
+
+void oz_set_pending_mode(int mode) { pending.mode = mode; }
+
+/* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. */
+static char *location_of(const char *path) {
+    if (pending.location) path = pending.location;
+    if (strncmp(path, "file://", 7) == 0) path += 7;
+    char *location = strdup(path);
+    if (!location) return NULL;
+    char *end = strstr(path, "://") || path != location ? strchr(location, '#') : NULL;
+    if (end) *end = 0;
+    static const char *const documents[] = {"/zarr.json", "/.zgroup", "/.zattrs", "/.zmetadata"};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        size_t len = strlen(location), size = strlen(documents[i]);
+        if (len > size && strcmp(location + len - size, documents[i]) == 0) location[len - size] = 0;
+    }
+    size_t len = strlen(location);
+    while (len > 1 && location[len - 1] == '/') location[--len] = 0;
+    return location;
+}
+
+/* Makes room for a new hierarchy. Only Zarr and files go; another folder with anything in it stays. */
+static int clear_place(const char *location, int cmode, ozarr_store *store) {
+    struct stat status;
+    ozarr_node_kind kind = OZARR_NODE_KIND_NONE;
+    if (strstr(location, "://") == NULL && stat(location, &status)) return errno == ENOENT || errno == ENOTDIR ? NC_NOERR : errno;
+    if (strstr(location, "://") == NULL && !S_ISDIR(status.st_mode)) {
+        if (cmode & NC_NOCLOBBER) return NC_EEXIST;
+        return unlink(location) ? errno : NC_NOERR;
+    }
+    if (ozarr_store_node_kind(store, "", &kind)) return oz_error(OZARR_ERR_IO);
+    if (kind != OZARR_NODE_KIND_NONE) return cmode & NC_NOCLOBBER ? NC_EEXIST : NC_NOERR;
+    DIR *folder = opendir(location);
+    bool empty = true;
+    for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) empty = false;
+    if (folder) closedir(folder);
+    if (!empty) oz_log("%s is a folder with other things than Zarr in it", location);
+    return empty ? NC_NOERR : NC_EEXIST;
+}
+
+static int create(oz_file *file, int cmode) {
+    ozarr_store *probe = NULL;
+    int status = oz_store_open(file->location, "r+", &probe);
+    if (!status) status = clear_place(file->location, cmode, probe);
+    ozarr_store_free(probe);
+    if (!status) status = oz_store_open(file->location, "r+", &file->store);
+    if (!status)
+        status = oz_error(ozarr_group_create_at(file->store, "", oz_get_defaults()->format, OZARR_CREATE_OVERWRITE, &file->groups[0]->handle));
+    file->groups[0]->dirty = file->dirty = file->created = file->writable = file->defining = true;
+    file->classic = !(cmode & NC_NETCDF4) || cmode & NC_CLASSIC_MODEL;
+    return status == ENOENT ? EACCES : status;
+}
+
+static int open_at(const char *path, int mode, int ncid, bool make) {
+    char *location = location_of(path);
+    oz_file *file = location ? oz_file_new(ncid, location, mode) : NULL;
+    free(location);
+    if (!file) return NC_ENOMEM;
+    int status;
+    if (make) {
+        status = create(file, mode);
+    } else {
+        file->writable = mode & NC_WRITE;
+        status = oz_store_open(file->location, file->writable ? "r+" : "r", &file->store);
+        if (!status) status = oz_hierarchy_read(file);
+    }
+    if (status) oz_file_free(file);
+    return status;
+}
+
+int oz_create(const char *path, int cmode, size_t initial, int basepe, size_t *hint, void *parameters, const NC_Dispatch *table, int ncid) {
+    (void)initial, (void)basepe, (void)hint, (void)table;
+    if (parameters) return NC_ENOPAR;
+    return open_at(path, pending.location ? pending.mode : cmode, ncid, !(pending.location && pending.open));
+}
+
+int oz_open(const char *path, int mode, int basepe, size_t *hint, void *parameters, const NC_Dispatch *table, int ncid) {
+    (void)basepe, (void)hint, (void)table;
+    if (parameters) return NC_ENOPAR;
+    return open_at(path, mode, ncid, false);
+}
+
+int oz_to_define(oz_file *file) {
+    if (!file->writable) return NC_EPERM;
+    if (file->defining) return NC_NOERR;
+    if (file->classic) return NC_ENOTINDEFINE;
+    file->defining = true;
+    return NC_NOERR;
+}
+
+int oz_to_data(oz_file *file) {
+    if (!file->defining) return NC_NOERR;
+    if (file->classic) return NC_EINDEFINE;
+    int status = oz_hierarchy_store(file);
+    if (!status) file->defining = false;
+    return status;
+}
+
+int oz_redef(int ncid) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (group->file->defining) return NC_EINDEFINE;
+    group->file->defining = true;
+    return NC_NOERR;
+}
+
+int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
+    (void)a, (void)b, (void)c, (void)d;
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (!group->file->defining) return NC_ENOTINDEFINE;
+    status = oz_hierarchy_store(group->file);
+    if (!status) group->file->defining = false;
+    return status;
+}
+
+int oz_sync(int ncid) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status || !group->file->writable) return status;
+    if (group->file->defining && group->file->classic) return NC_EINDEFINE;
+    status = oz_hierarchy_sync(group->file);
+    if (!status) group->file->defining = false;
+    return status;
+}
+
+static int close_file(oz_file *file, int status) {
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            ozarr_array_free(var->endless);
+            ozarr_array_free(var->array);
+            var->endless = var->array = NULL;
+        }
+    ozarr_store *store = file->store;
+    file->store = NULL;
+    int closed = file->writable ? oz_error(ozarr_store_close(store)) : NC_NOERR;
+    if (!file->writable) ozarr_store_free(store);
+    oz_file_free(file);
+    return status ? status : closed;
+}
+
+/* A file that was not defined to the end is removed; of another one nothing more is stored. */
+int oz_abort(int ncid) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    oz_file *file = group->file;
+    bool remove = file->created && file->defining && !file->stored;
+    if (remove) {
+        status = oz_error(ozarr_store_node_erase(file->store, ""));
+        rmdir(file->location);
+        ozarr_store_free(file->store);
+        file->store = NULL;
+        oz_file_free(file);
+        return status;
+    }
+    return close_file(file, NC_NOERR);
+}
+
+int oz_close(int ncid, void *memory) {
+    (void)memory;
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    return close_file(group->file, group->file->writable ? oz_hierarchy_sync(group->file) : NC_NOERR);
+}
+
+int oz_set_fill(int ncid, int mode, int *old) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    if (!group->file->writable) return NC_EPERM;
+    if (mode != NC_FILL && mode != NC_NOFILL) return NC_EINVAL;
+    if (old) *old = group->file->no_fill ? NC_NOFILL : NC_FILL;
+    group->file->no_fill = mode == NC_NOFILL;
+    return NC_NOERR;
+}

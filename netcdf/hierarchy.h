@@ -1,0 +1,44 @@
+/* A hierarchy in a store, as netCDF's model: opened, created, stored and closed. */
+#ifndef OZARR_NETCDF_HIERARCHY_H
+#define OZARR_NETCDF_HIERARCHY_H
+
+#include "model.h"
+
+/* The settings of OZARR_NETCDF_SPEC, by which arrays are made where the program says nothing. */
+typedef struct oz_defaults {
+    int format;
+    char compressor[24];
+    int level;
+    ozarr_shuffle shuffle;
+    bool checksum;
+    /* The bytes of a chunk and of a shard (0: no shards), of arrays that grow or for which shards are asked. */
+    size_t chunk_bytes, shard_bytes;
+    /* The memory for parts of chunks that wait, of each variable. */
+    size_t buffer_bytes;
+} oz_defaults;
+
+const oz_defaults *oz_get_defaults(void);
+
+/* The store at a location; `mode` is "r" or "r+". */
+int oz_store_open(const char *location, const char *mode, ozarr_store **store);
+
+/* Reads the whole hierarchy into the model. */
+int oz_hierarchy_read(oz_file *file);
+
+/* Reads a variable's codecs into `filters`, once. */
+void oz_var_read_codecs(oz_var *var);
+
+/* Creates what is defined and not yet in the store, and stores changed attributes. */
+int oz_hierarchy_store(oz_file *file);
+/* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
+int oz_hierarchy_sync(oz_file *file);
+
+/* Creates the array of a variable. */
+int oz_var_create(oz_var *var);
+/* The handle through which elements are read, or, with the `ends` of a region, written. */
+int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array);
+
+/* The chunk shape of a variable: that of its array, or the one that it will get. */
+int oz_var_chunks(const oz_var *var, size_t *chunks);
+
+#endif

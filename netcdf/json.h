@@ -1,0 +1,52 @@
+/* JSON: a reader that gives a tree, and a text that grows. */
+#ifndef OZARR_NETCDF_JSON_H
+#define OZARR_NETCDF_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum json_kind { JSON_NULL, JSON_BOOL, JSON_INTEGER, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } json_kind;
+
+typedef struct json {
+    json_kind kind;
+    /* The name of a member; NULL elsewhere. */
+    char *name;
+    /* A string's bytes, which may contain NUL, with a NUL behind; of anything else its text. */
+    char *text;
+    size_t len;
+    /* Where the value begins and ends in what was read. */
+    size_t from, to;
+    /* Of lists and objects. */
+    struct json *first;
+    size_t count;
+    struct json *next;
+} json;
+
+/* Reads a value; NULL where it is malformed, too deep, or without memory. NaN and infinities are numbers, as Python writes them. */
+json *json_read(const char *text);
+void json_free(json *value);
+/* The member of an object, or NULL (also where `object` is NULL or none). */
+json *json_member(const json *object, const char *name);
+/* Whether a member is `true`. */
+bool json_true(const json *object, const char *name);
+
+/* A text that grows; `failed` once memory is short. Begin with {0}, end with free(bytes). */
+typedef struct text {
+    char *bytes;
+    size_t len, capacity;
+    bool failed;
+} text;
+
+void text_add(text *t, const char *bytes, size_t len);
+void text_put(text *t, const char *string);
+/* Adds a string in quotes. */
+void text_quote(text *t, const char *bytes, size_t len);
+/* Adds a comma unless a bracket or nothing comes before. */
+void text_comma(text *t);
+/* Adds `"name":`, with a comma before it where one is needed. */
+void text_member(text *t, const char *name);
+
+/* Whether the bytes are UTF-8. */
+bool utf8(const char *bytes, size_t len);
+
+#endif

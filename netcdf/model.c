@@ -1,0 +1,334 @@
+/* Lists of named things, and the table of open files. */
+#include "model.h"
+#include "types.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files by the upper half of their IDs; the lower half is the group. */
+static oz_file *files[1 << 16];
+
+static const char *name_of(const void *item) { return *(char *const *)item; }
+
+static uint32_t hash_of(const char *name) {
+    uint32_t hash = 2166136261u;
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+int oz_list_add(oz_list *list, void *item) {
+    if (list->count == list->capacity) {
+        int capacity = list->capacity ? 2 * list->capacity : 8;
+        void **items = realloc(list->items, (size_t)capacity * sizeof *items);
+        if (!items) return NC_ENOMEM;
+        list->items = items;
+        uint32_t *hashes = realloc(list->hashes, (size_t)capacity * sizeof *hashes);
+        if (!hashes) return NC_ENOMEM;
+        list->hashes = hashes;
+        list->capacity = capacity;
+    }
+    list->items[list->count] = item;
+    list->hashes[list->count++] = hash_of(name_of(item));
+    return NC_NOERR;
+}
+
+int oz_list_index(const oz_list *list, const char *name) {
+    uint32_t hash = hash_of(name);
+    for (int i = 0; i < list->count; i++)
+        if (list->hashes[i] == hash && strcmp(name_of(list->items[i]), name) == 0) return i;
+    return -1;
+}
+
+void *oz_list_find(const oz_list *list, const char *name) {
+    int index = oz_list_index(list, name);
+    return index < 0 ? NULL : list->items[index];
+}
+
+void oz_list_remove(oz_list *list, int index) {
+    int after = list->count - index - 1;
+    memmove(list->items + index, list->items + index + 1, (size_t)after * sizeof *list->items);
+    memmove(list->hashes + index, list->hashes + index + 1, (size_t)after * sizeof *list->hashes);
+    list->count--;
+}
+
+void oz_list_rename(oz_list *list, int index, char *name) {
+    char **place = list->items[index];
+    free(*place);
+    *place = name;
+    list->hashes[index] = hash_of(name);
+}
+
+static void list_free(oz_list *list) {
+    free(list->items);
+    free(list->hashes);
+}
+
+oz_file *oz_file_new(int ncid, const char *location, int mode) {
+    oz_file *file = calloc(1, sizeof *file);
+    if (!file) return NULL;
+    file->ncid = ncid;
+    file->mode = mode;
+    file->location = strdup(location);
+    if (!file->location || !oz_group_new(file, NULL, "/")) {
+        oz_file_free(file);
+        return NULL;
+    }
+    files[(unsigned)ncid >> 16] = file;
+    return file;
+}
+
+void oz_att_clear(oz_att *att) {
+    if (att->type == NC_STRING)
+        for (size_t i = 0; i < att->len; i++) free(((char **)att->values)[i]);
+    free(att->values);
+    free(att->json);
+    att->values = NULL;
+    att->json = NULL;
+    att->len = 0;
+}
+
+void oz_att_free(oz_att *att) {
+    if (!att) return;
+    oz_att_clear(att);
+    free(att->name);
+    free(att);
+}
+
+static void atts_free(oz_list *atts) {
+    for (int i = 0; i < atts->count; i++) oz_att_free(atts->items[i]);
+    list_free(atts);
+}
+
+void oz_var_clear_filters(oz_var *var) {
+    for (int i = 0; i < var->filter_count; i++) free(var->filters[i].parameters);
+    free(var->filters);
+    var->filters = NULL;
+    var->filter_count = 0;
+}
+
+const oz_filter *oz_var_filter(const oz_var *var, unsigned id) {
+    for (int i = 0; i < var->filter_count; i++)
+        if (var->filters[i].id == id) return &var->filters[i];
+    return NULL;
+}
+
+static void var_free(oz_var *var) {
+    ozarr_array_free(var->endless);
+    ozarr_array_free(var->array);
+    if (var->fill && var->type == NC_STRING) free(*(char **)var->fill);
+    oz_var_clear_filters(var);
+    atts_free(&var->atts);
+    free(var->fill);
+    free(var->dims);
+    free(var->chunks);
+    free(var->shape);
+    free(var->name);
+    free(var);
+}
+
+static void group_free(oz_group *group) {
+    for (int i = 0; i < group->vars.count; i++) var_free(group->vars.items[i]);
+    for (int i = 0; i < group->dims.count; i++) {
+        oz_dim *dim = group->dims.items[i];
+        free(dim->name);
+        free(dim);
+    }
+    atts_free(&group->atts);
+    list_free(&group->vars);
+    list_free(&group->dims);
+    list_free(&group->groups);
+    ozarr_group_free(group->handle);
+    free(group->name);
+    free(group);
+}
+
+void oz_file_free(oz_file *file) {
+    if (files[(unsigned)file->ncid >> 16] == file) files[(unsigned)file->ncid >> 16] = NULL;
+    for (int i = 0; i < file->group_count; i++) group_free(file->groups[i]);
+    free(file->groups);
+    free(file->dims);
+    free(file->location);
+    ozarr_store_free(file->store);
+    free(file);
+}
+
+int oz_find_group(int ncid, oz_group **group) {
+    oz_file *file = files[(unsigned)ncid >> 16];
+    int id = ncid & 0xffff;
+    if (!file || id >= file->group_count) return NC_EBADID;
+    *group = file->groups[id];
+    return NC_NOERR;
+}
+
+int oz_find_var(int ncid, int varid, oz_var **var) {
+    oz_group *group;
+    int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    if (varid < 0 || varid >= group->vars.count) return NC_ENOTVAR;
+    *var = group->vars.items[varid];
+    return NC_NOERR;
+}
+
+int oz_find_atts(int ncid, int varid, oz_group **group, oz_var **var, oz_list **atts) {
+    int status = oz_find_group(ncid, group);
+    if (status) return status;
+    *var = NULL;
+    *atts = &(*group)->atts;
+    if (varid == NC_GLOBAL) return NC_NOERR;
+    status = oz_find_var(ncid, varid, var);
+    if (!status) *atts = &(*var)->atts;
+    return status;
+}
+
+int oz_find_dim(const oz_group *group, int id, oz_dim **dim) {
+    const oz_file *file = group->file;
+    if (id < 0 || id >= file->dim_count) return NC_EBADDIM;
+    *dim = file->dims[id];
+    for (; group; group = group->parent)
+        if (group == (*dim)->group) return NC_NOERR;
+    return NC_EBADDIM;
+}
+
+oz_dim *oz_dim_by_name(const oz_group *group, const char *name) {
+    for (; group; group = group->parent) {
+        oz_dim *dim = oz_list_find(&group->dims, name);
+        if (dim) return dim;
+    }
+    return NULL;
+}
+
+oz_group *oz_group_new(oz_file *file, oz_group *parent, const char *name) {
+    oz_group **groups = realloc(file->groups, (size_t)(file->group_count + 1) * sizeof *groups);
+    if (!groups) return NULL;
+    file->groups = groups;
+    oz_group *group = calloc(1, sizeof *group);
+    if (!group) return NULL;
+    group->name = strdup(name);
+    if (!group->name || (parent && oz_list_add(&parent->groups, group))) {
+        free(group->name);
+        free(group);
+        return NULL;
+    }
+    group->file = file;
+    group->parent = parent;
+    group->id = file->group_count;
+    groups[file->group_count++] = group;
+    return group;
+}
+
+oz_dim *oz_dim_new(oz_group *group, const char *name, size_t len, bool unlimited) {
+    oz_file *file = group->file;
+    oz_dim **dims = realloc(file->dims, (size_t)(file->dim_count + 1) * sizeof *dims);
+    if (!dims) return NULL;
+    file->dims = dims;
+    oz_dim *dim = calloc(1, sizeof *dim);
+    if (!dim) return NULL;
+    dim->name = strdup(name);
+    if (!dim->name || oz_list_add(&group->dims, dim)) {
+        free(dim->name);
+        free(dim);
+        return NULL;
+    }
+    dim->len = len;
+    dim->unlimited = unlimited;
+    dim->group = group;
+    dim->id = file->dim_count;
+    dims[file->dim_count++] = dim;
+    return dim;
+}
+
+oz_var *oz_var_new(oz_group *group, const char *name, nc_type type, int rank) {
+    oz_var *var = calloc(1, sizeof *var);
+    if (!var) return NULL;
+    var->name = strdup(name);
+    var->dims = calloc((size_t)rank + 1, sizeof *var->dims);
+    var->shape = calloc((size_t)rank + 1, sizeof *var->shape);
+    if (!var->name || !var->dims || !var->shape || oz_list_add(&group->vars, var)) {
+        var_free(var);
+        return NULL;
+    }
+    var->group = group;
+    var->type = type;
+    var->form = type == NC_CHAR ? OZ_CHARS : type == NC_STRING ? OZ_STRINGS : OZ_NUMBERS;
+    var->rank = rank;
+    var->id = group->vars.count - 1;
+    return var;
+}
+
+oz_att *oz_att_new(oz_list *atts, const char *name) {
+    oz_att *att = calloc(1, sizeof *att);
+    if (!att) return NULL;
+    att->name = strdup(name);
+    if (!att->name || oz_list_add(atts, att)) {
+        free(att->name);
+        free(att);
+        return NULL;
+    }
+    return att;
+}
+
+int oz_check_name(const char *name) {
+    size_t len = name ? strlen(name) : 0;
+    if (!len || strchr(name, '/')) return NC_EBADNAME;
+    if (len > NC_MAX_NAME) return NC_EMAXNAME;
+    unsigned char first = (unsigned char)name[0];
+    bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || (first >= '0' && first <= '9');
+    if (!letter && first != '_' && first < 0x80) return NC_EBADNAME;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (*c < ' ' || *c == 0x7f) return NC_EBADNAME;
+    return name[len - 1] == ' ' ? NC_EBADNAME : NC_NOERR;
+}
+
+char *oz_group_path(const oz_group *group) {
+    size_t len = 1;
+    for (const oz_group *g = group; g->parent; g = g->parent) len += strlen(g->name) + 1;
+    char *path = calloc(len, 1);
+    if (!path) return NULL;
+    size_t end = len - 1;
+    for (const oz_group *g = group; g->parent; g = g->parent) {
+        size_t size = strlen(g->name);
+        if (g != group) path[--end] = '/';
+        memcpy(path + (end -= size), g->name, size);
+    }
+    memmove(path, path + end, len - end);
+    return path;
+}
+
+void oz_log(const char *format, ...) {
+    const char *level = getenv("OZARR_LOG");
+    if (!level || !*level) return;
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("ozarr: netCDF: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+int oz_error(ozarr_status status) {
+    if (status == OZARR_OK) return NC_NOERR;
+    oz_log("%s: %s", ozarr_status_name(status), ozarr_last_error());
+    switch (status) {
+    case OZARR_ERR_NOT_FOUND: return ENOENT;
+    case OZARR_ERR_PERMISSION: return EACCES;
+    case OZARR_ERR_READ_ONLY: return NC_EPERM;
+    case OZARR_ERR_EXISTS: return NC_EEXIST;
+    case OZARR_ERR_NAME: return NC_EBADNAME;
+    case OZARR_ERR_NO_MEMORY:
+    case OZARR_ERR_LIMIT: return NC_ENOMEM;
+    case OZARR_ERR_NO_SPACE: return ENOSPC;
+    case OZARR_ERR_TOO_MANY_FILES: return NC_ENFILE;
+    case OZARR_ERR_RANGE: return NC_ERANGE;
+    case OZARR_ERR_TYPE: return NC_EBADTYPE;
+    case OZARR_ERR_BOUNDS: return NC_EEDGE;
+    case OZARR_ERR_UNSUPPORTED: return NC_ENOFILTER;
+    case OZARR_ERR_METADATA:
+    case OZARR_ERR_EXTENSION:
+    case OZARR_ERR_NODE_KIND: return NC_ENOTNC;
+    case OZARR_ERR_INTERNAL: return NC_EINTERNAL;
+    default: return NC_EIO;
+    }
+}

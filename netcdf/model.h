@@ -1,0 +1,140 @@
+/* The netCDF view of an open hierarchy: groups, dimensions, variables and attributes, as lists that the functions of the table share. */
+#ifndef OZARR_NETCDF_MODEL_H
+#define OZARR_NETCDF_MODEL_H
+
+#include <netcdf.h>
+#include <ozarr.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Named things in the order of their definition. Each item begins with `char *name`. */
+typedef struct oz_list {
+    void **items;
+    uint32_t *hashes;
+    int count, capacity;
+} oz_list;
+
+/* Values have the type in memory that netCDF gives them; strings are `char *`, each allocated. */
+typedef struct oz_att {
+    char *name;
+    nc_type type;
+    size_t len;
+    void *values;
+    /* The JSON that was read, as long as the value is that of it. */
+    char *json;
+} oz_att;
+
+typedef struct oz_dim {
+    char *name;
+    size_t len;
+    bool unlimited;
+    int id;
+    struct oz_group *group;
+} oz_dim;
+
+/* How the elements of an array reach netCDF's types. */
+typedef enum oz_form {
+    OZ_NUMBERS, /* numbers of `var->type` */
+    OZ_CHARS,   /* NC_CHAR, text of one byte */
+    OZ_STRINGS  /* NC_STRING, text of any length or of a fixed one */
+} oz_form;
+
+typedef struct oz_filter {
+    unsigned id;
+    size_t count;
+    unsigned *parameters;
+} oz_filter;
+
+typedef struct oz_var {
+    char *name;
+    struct oz_group *group;
+    int id;
+    nc_type type;
+    oz_form form;
+    int rank;
+    oz_dim **dims;
+    oz_list atts;
+    /* What was asked for before the array is created. */
+    size_t *chunks;
+    bool contiguous, no_fill, big_endian, endian_set;
+    oz_filter *filters;
+    int filter_count;
+    int quantize, digits;
+    void *fill;
+    /* The array, as its document says it, and the handle that data go through: `endless` where a dimension may grow. */
+    ozarr_array *array, *endless;
+    int64_t *shape;
+    /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
+    bool scalar_of_one;
+    /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew. */
+    bool written, dirty, buffered, codecs_read, recreate;
+    size_t cache_bytes, cache_slots;
+    float preemption;
+} oz_var;
+
+typedef struct oz_group {
+    char *name;
+    struct oz_group *parent;
+    struct oz_file *file;
+    int id;
+    oz_list dims, vars, groups, atts;
+    ozarr_group *handle;
+    bool dirty;
+} oz_group;
+
+typedef struct oz_file {
+    int ncid;
+    char *location;
+    ozarr_store *store;
+    oz_group **groups;
+    int group_count;
+    oz_dim **dims;
+    int dim_count;
+    int mode, format;
+    bool writable, classic, defining, created, no_fill, stored;
+    /* Some metadata are not yet stored. */
+    bool dirty;
+} oz_file;
+
+/* Lists. */
+int oz_list_add(oz_list *list, void *item);
+void *oz_list_find(const oz_list *list, const char *name);
+int oz_list_index(const oz_list *list, const char *name);
+void oz_list_remove(oz_list *list, int index);
+void oz_list_rename(oz_list *list, int index, char *name);
+
+/* Open files by their netCDF IDs. Each gives NC_NOERR or netCDF's error. */
+oz_file *oz_file_new(int ncid, const char *location, int mode);
+void oz_file_free(oz_file *file);
+int oz_find_group(int ncid, oz_group **group);
+int oz_find_var(int ncid, int varid, oz_var **var);
+int oz_find_atts(int ncid, int varid, oz_group **group, oz_var **var, oz_list **atts);
+int oz_find_dim(const oz_group *group, int id, oz_dim **dim);
+oz_dim *oz_dim_by_name(const oz_group *group, const char *name);
+
+/* New items at the end of their lists; NULL without memory. */
+oz_group *oz_group_new(oz_file *file, oz_group *parent, const char *name);
+oz_dim *oz_dim_new(oz_group *group, const char *name, size_t len, bool unlimited);
+oz_var *oz_var_new(oz_group *group, const char *name, nc_type type, int rank);
+oz_att *oz_att_new(oz_list *atts, const char *name);
+void oz_att_clear(oz_att *att);
+void oz_att_free(oz_att *att);
+void oz_var_clear_filters(oz_var *var);
+const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
+
+/* Names that netCDF allows. */
+int oz_check_name(const char *name);
+
+/* The path of a group below the root, without a slash in front; free it. */
+char *oz_group_path(const oz_group *group);
+
+/* netCDF's error for a status of ozarr, whose message goes to the log. */
+int oz_error(ozarr_status status);
+void oz_log(const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
+
+#endif

@@ -1,0 +1,301 @@
+/* Reads a hierarchy into the model: what Zarr, xarray, NCZarr and this library say of groups, dimensions, variables and attributes. */
+#include "attribute_json.h"
+#include "hierarchy.h"
+#include "types.h"
+
+#include <math.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A text of a node: all attributes (`name` NULL) or one, as JSON. NULL without it. */
+static char *node_text(const ozarr_node *node, const char *name) {
+    size_t cap = 2048, len = 0;
+    char *buf = malloc(cap);
+    for (int tries = 0; buf && tries < 3; tries++) {
+        ozarr_status status = name ? ozarr_attr_get_json(node, name, buf, cap, &len) : ozarr_attrs_get(node, buf, cap, &len);
+        if (status == OZARR_OK) return buf;
+        free(buf);
+        buf = status == OZARR_ERR_BUFFER_SIZE ? malloc(cap = len + 1) : NULL;
+    }
+    return buf;
+}
+
+static int read_atts(oz_list *atts, const ozarr_node *node, const json *types, const oz_var *var) {
+    char *source = node_text(node, NULL);
+    if (!source) return NC_ENOMEM;
+    json *object = json_read(source);
+    int status = oz_atts_read(atts, object, source, types, var);
+    json_free(object);
+    free(source);
+    return status;
+}
+
+/* The types of NCZarr's record, as those of ours. */
+static void add_nczarr_types(oz_list *atts, const ozarr_node *node) {
+    char name[32];
+    size_t len;
+    for (int i = 0; i < atts->count; i++) {
+        oz_att *att = atts->items[i];
+        if (ozarr_attr_nc_type(node, att->name, name, sizeof name, &len) != OZARR_OK || !len) continue;
+        static const char *const known[][2] = {{"int8", "byte"}, {"uint8", "ubyte"}, {"int16", "short"}, {"uint16", "ushort"}, {"int32", "int"},
+            {"uint32", "uint"}, {"int64", "int64"}, {"uint64", "uint64"}, {"float32", "float"}, {"float64", "double"}, {"string", "string"}};
+        nc_type type = NC_NAT;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (strcmp(known[k][0], name) == 0) type = oz_type_by_name(known[k][1]);
+        if (type == NC_NAT || type == att->type || strcmp(att->name, _FillValue) == 0) continue;
+        char *source = att->json;
+        json *value = json_read(source);
+        json types = {.kind = JSON_OBJECT}, record = {.kind = JSON_STRING, .name = att->name};
+        oz_list one = {0};
+        if (!value) continue;
+        record.text = (char *)oz_type_name(type);
+        types.first = &record;
+        value->name = strdup(att->name);
+        json object = {.kind = JSON_OBJECT, .first = value};
+        if (value->name && !oz_atts_read(&one, &object, source, &types, NULL)) {
+            oz_att *typed = one.items[0], old = *att;
+            *att = *typed;
+            *typed = old;
+        }
+        for (int k = 0; k < one.count; k++) oz_att_free(one.items[k]);
+        free(one.items);
+        free(one.hashes);
+        json_free(value);
+    }
+}
+
+static int read_recorded_dims(oz_group *group, const json *record) {
+    const json *dims = json_member(record, "dimensions");
+    for (const json *item = dims ? dims->first : NULL; item; item = item->next) {
+        const json *size = json_member(item, "size");
+        bool unlimited = json_true(item, "unlimited");
+        size_t len = size && size->kind == JSON_INTEGER && !unlimited ? (size_t)strtoull(size->text, NULL, 10) : 0;
+        if (!oz_list_find(&group->dims, item->name) && !oz_dim_new(group, item->name, len, unlimited)) return NC_ENOMEM;
+    }
+    int64_t count = 0;
+    if (dims || ozarr_group_nc_dimension_count(group->handle, &count)) return NC_NOERR;
+    for (int64_t i = 0; i < count; i++) {
+        char name[NC_MAX_NAME + 1];
+        int64_t extent;
+        bool unlimited;
+        if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
+        if (!oz_dim_new(group, name, (size_t)extent, unlimited)) return NC_ENOMEM;
+    }
+    return NC_NOERR;
+}
+
+/* The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow. */
+static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool first) {
+    char other[NC_MAX_NAME + 32];
+    for (const oz_group *g = group; g; g = g->parent) {
+        oz_dim *dim = oz_list_find(&g->dims, name);
+        if (!dim || (dim->len != len && !dim->unlimited && !(g == group && first))) continue;
+        if (dim->len != len) dim->unlimited = true;
+        if (len > dim->len) dim->len = len;
+        return dim;
+    }
+    if (!oz_list_find(&group->dims, name)) return oz_dim_new(group, name, len, len == 0);
+    snprintf(other, sizeof other, "%s_%zu", name, len);
+    oz_dim *dim = oz_list_find(&group->dims, other);
+    return dim ? dim : oz_dim_new(group, other, len, len == 0);
+}
+
+static int read_dims(oz_var *var) {
+    int64_t shape[64];
+    if (ozarr_array_shape(var->array, shape)) return NC_EIO;
+    for (int d = 0; d < var->rank; d++) {
+        char name[NC_MAX_NAME + 1] = "";
+        size_t len = 0;
+        bool named = false;
+        ozarr_status status = ozarr_array_dimension_name(var->array, d, name, sizeof name, &len, &named);
+        if (status || !named || !len) snprintf(name, sizeof name, "_Anonymous_Dim_%lld", (long long)shape[d]);
+        var->shape[d] = shape[d];
+        var->dims[d] = resolve_dim(var->group, name, (size_t)shape[d], d == 0);
+        if (!var->dims[d]) return NC_ENOMEM;
+    }
+    return NC_NOERR;
+}
+
+/* The type that netCDF has for an array's elements; NC_NAT where there is none. */
+static nc_type type_of(const ozarr_array *array) {
+    ozarr_type stored;
+    if (ozarr_array_type(array, &stored)) return NC_NAT;
+    for (nc_type type = NC_BYTE; type < NC_STRING; type++)
+        if (type != NC_CHAR && oz_type_stored(type) == stored) return type;
+    switch (stored) {
+    case OZARR_BOOL:
+    case OZARR_INT2:
+    case OZARR_INT4: return NC_BYTE;
+    case OZARR_UINT2:
+    case OZARR_UINT4: return NC_UBYTE;
+    case OZARR_STRING:
+    case OZARR_JSON: return NC_STRING;
+    case OZARR_COMPLEX64:
+    case OZARR_COMPLEX128:
+    case OZARR_BYTES:
+    case OZARR_LIST: return NC_NAT;
+    case OZARR_BY_DTYPE: break;
+    default: return NC_FLOAT;
+    }
+    ozarr_dtype *dtype;
+    ozarr_dtype_kind kind = 0;
+    size_t size = 0;
+    if (ozarr_array_copy_dtype(array, &dtype)) return NC_NAT;
+    bool known = !ozarr_dtype_get_kind(dtype, &kind) && !ozarr_dtype_item_size(dtype, &size);
+    ozarr_dtype_free(dtype);
+    if (!known) return NC_NAT;
+    if (kind == OZARR_DTYPE_KIND_DATETIME || kind == OZARR_DTYPE_KIND_TIMEDELTA) return NC_INT64;
+    if (kind == OZARR_DTYPE_KIND_BYTES) return size == 1 ? NC_CHAR : NC_STRING;
+    return kind == OZARR_DTYPE_KIND_TEXT ? NC_STRING : NC_NAT;
+}
+
+/* Whether a fill value is the one of variables for which nothing is said; NCZarr stores it with few digits. */
+static bool is_usual_fill(const oz_var *var) {
+    unsigned char usual[16] = {0};
+    double a = 0, b = 0;
+    oz_default_fill(var->type, usual);
+    if (var->form == OZ_CHARS) return usual[0] == *(unsigned char *)var->fill;
+    oz_convert(usual, var->type, &a, NC_DOUBLE, 1);
+    oz_convert(var->fill, var->type, &b, NC_DOUBLE, 1);
+    return fabs(a - b) <= 1e-5 * fabs(a);
+}
+
+/* The fill value; one that format 2 states is also the attribute, as xarray and NCZarr have it. */
+static int read_fill(oz_var *var, bool hidden) {
+    bool defined = false;
+    int32_t format = 3;
+    char text[1024] = "";
+    size_t len;
+    const oz_att *att = oz_list_find(&var->atts, _FillValue);
+    var->fill = calloc(1, 16);
+    if (!var->fill) return NC_ENOMEM;
+    if (att && att->len == 1 && att->type == var->type) return oz_copy_values(var->fill, att->values, att->type, 1);
+    if (var->form == OZ_STRINGS) {
+        if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
+        *(char **)var->fill = strdup(text);
+        return *(char **)var->fill ? NC_NOERR : NC_ENOMEM;
+    }
+    ozarr_type stored = OZARR_AS_STORED;
+    size_t size = oz_type_size(var->type), stored_size = 0;
+    if (ozarr_array_type(var->array, &stored) || ozarr_array_item_size(var->array, &stored_size)) return NC_EIO;
+    bool same = stored_size == size && (var->form == OZ_CHARS || stored == oz_type_stored(var->type));
+    if (!same || ozarr_array_fill_value(var->array, var->fill, size, &defined)) {
+        oz_default_fill(var->type, var->fill);
+        return NC_NOERR;
+    }
+    if (hidden || !defined || ozarr_node_zarr_format(ozarr_array_node(var->array), &format) || format != 2) return NC_NOERR;
+    if (is_usual_fill(var)) return NC_NOERR;
+    oz_att *made = oz_att_new(&var->atts, _FillValue);
+    if (!made || !(made->values = malloc(size))) return NC_ENOMEM;
+    made->type = var->type;
+    made->len = 1;
+    memcpy(made->values, var->fill, size);
+    return NC_NOERR;
+}
+
+static int read_var(oz_group *group, const char *name, const json *record) {
+    ozarr_array *array;
+    int32_t rank;
+    int status = oz_error(ozarr_group_open_array(group->handle, name, &array));
+    if (status) return NC_NOERR; /* The log has the reason; others can be read. */
+    nc_type type = type_of(array);
+    if (type == NC_NAT || ozarr_array_rank(array, &rank)) {
+        oz_log("the array %s is left out: netCDF has no type for its elements", name);
+        ozarr_array_free(array);
+        return NC_NOERR;
+    }
+    bool scalar = false;
+    if (ozarr_array_nc_is_scalar(array, &scalar)) scalar = false;
+    oz_var *var = oz_var_new(group, name, type, scalar ? 0 : rank);
+    if (!var) return ozarr_array_free(array), NC_ENOMEM;
+    var->array = array;
+    var->scalar_of_one = scalar;
+    const json *mine = json_member(json_member(record, "variables"), name);
+    var->no_fill = json_true(mine, "no_fill");
+    const ozarr_node *node = ozarr_array_node(array);
+    status = scalar ? NC_NOERR : read_dims(var);
+    if (!status) status = read_atts(&var->atts, node, json_member(mine, "types"), var);
+    if (!status && !record) add_nczarr_types(&var->atts, node);
+    if (!status) status = read_fill(var, record && !json_true(mine, "fill"));
+    return status;
+}
+
+static int read_group(oz_group *group);
+
+static int read_child_group(oz_group *group, const char *name) {
+    oz_group *child = oz_group_new(group->file, group, name);
+    if (!child) return NC_ENOMEM;
+    int status = oz_error(ozarr_group_open_group(group->handle, name, &child->handle));
+    return status ? status : read_group(child);
+}
+
+/* Names of children: those that are recorded first, in their order. */
+static int list_children(const oz_group *group, ozarr_node_kind wanted, const json *order, oz_list *names) {
+    ozarr_node_iter *iter;
+    bool more = false;
+    oz_list found = {0};
+    int status = oz_error(ozarr_group_list_nodes(group->handle, NULL, 1, &iter));
+    if (status) return status;
+    while (!status && ozarr_node_iter_next(iter, &more) == OZARR_OK && more) {
+        char name[NC_MAX_NAME + 1];
+        ozarr_node_kind kind;
+        if (ozarr_node_iter_kind(iter, &kind) || kind != wanted || ozarr_node_iter_name(iter, name, sizeof name, NULL)) continue;
+        char **item = calloc(1, sizeof *item);
+        if (item) *item = strdup(name);
+        if (!item || !*item || oz_list_add(&found, item)) status = NC_ENOMEM;
+    }
+    ozarr_node_iter_free(iter);
+    for (const json *item = order ? order->first : NULL; item && !status; item = item->next) {
+        if (!item->name && item->kind != JSON_STRING) continue;
+        int index = oz_list_index(&found, item->name ? item->name : item->text);
+        if (index < 0) continue;
+        status = oz_list_add(names, found.items[index]);
+        oz_list_remove(&found, index);
+    }
+    for (int i = 0; i < found.count && !status; i++) status = oz_list_add(names, found.items[i]);
+    free(found.items);
+    free(found.hashes);
+    return status;
+}
+
+static int read_children(oz_group *group, ozarr_node_kind kind, const json *record, const json *nczarr) {
+    oz_list names = {0};
+    bool arrays = kind == OZARR_NODE_KIND_ARRAY;
+    const json *order = record ? json_member(record, arrays ? "variables" : "groups") : json_member(nczarr, arrays ? "arrays" : "groups");
+    int status = list_children(group, kind, order, &names);
+    for (int i = 0; i < names.count; i++) {
+        char **item = names.items[i];
+        if (!status) status = arrays ? read_var(group, *item, record) : read_child_group(group, *item);
+        free(*item);
+        free(item);
+    }
+    free(names.items);
+    free(names.hashes);
+    return status;
+}
+
+static int read_group(oz_group *group) {
+    const ozarr_node *node = ozarr_group_node(group->handle);
+    char *source = node_text(node, OZ_RECORD), *other = source ? NULL : node_text(node, "_nczarr_group");
+    json *record = source ? json_read(source) : NULL, *nczarr = other ? json_read(other) : NULL;
+    if (!group->parent && json_true(record, "classic")) group->file->classic = true;
+    int status = read_recorded_dims(group, record);
+    if (!status) status = read_atts(&group->atts, node, json_member(record, "types"), NULL);
+    if (!status && !record) add_nczarr_types(&group->atts, node);
+    if (!status) status = read_children(group, OZARR_NODE_KIND_ARRAY, record, nczarr);
+    if (!status) status = read_children(group, OZARR_NODE_KIND_GROUP, record, nczarr);
+    json_free(record);
+    json_free(nczarr);
+    free(source);
+    free(other);
+    return status;
+}
+
+int oz_hierarchy_read(oz_file *file) {
+    oz_group *root = file->groups[0];
+    int status = oz_error(ozarr_group_open_at(file->store, "", &root->handle));
+    return status ? status : read_group(root);
+}

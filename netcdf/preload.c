@@ -1,0 +1,122 @@
+/* The functions of netCDF-C that open and create, for LD_PRELOAD: what is Zarr goes to the table, all else on as it was. */
+#include "register.h"
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int create_fn(const char *, int, size_t, size_t *, int *);
+typedef int open_fn(const char *, int, size_t *, int *);
+typedef int parallel_fn(const char *, int, void *, void *, int *);
+
+/* Whether a name has a component that ends in `.zarr`, also before what programs add for their temporary files. */
+static bool has_zarr_name(const char *path) {
+    for (const char *place = strstr(path, ".zarr"); place; place = strstr(place + 1, ".zarr"))
+        if (place != path && (!place[5] || strchr("/.#?", place[5]))) return true;
+    return false;
+}
+
+/* Whether the fragment of a URL asks for Zarr: `#mode=zarr`, `#mode=nczarr,file`. */
+static bool has_zarr_fragment(const char *path) {
+    const char *fragment = strstr(path, "://") ? strchr(path, '#') : NULL;
+    return fragment && strstr(fragment, "zarr");
+}
+
+static bool exists(const char *folder, size_t len, const char *document) {
+    char path[4096];
+    struct stat status;
+    if (len + strlen(document) >= sizeof path) return false;
+    memcpy(path, folder, len);
+    strcpy(path + len, document);
+    return stat(path, &status) == 0;
+}
+
+static bool is_off(void) {
+    const char *setting = getenv("OZARR_NETCDF");
+    return setting && strcmp(setting, "off") == 0;
+}
+
+/* Whether a path that is to be opened is Zarr: a folder with its documents, or an archive or URL that says so. */
+static bool opens_zarr(const char *path) {
+    struct stat status;
+    if (!path || is_off()) return false;
+    if (has_zarr_fragment(path)) return true;
+    if (strncmp(path, "file://", 7) == 0) path += 7;
+    if (strstr(path, "://")) return has_zarr_name(path);
+    if (stat(path, &status)) return false;
+    if (!S_ISDIR(status.st_mode)) return has_zarr_name(path) && strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".zip") == 0;
+    static const char *const documents[] = {"/zarr.json", "/.zgroup", "/.zmetadata"};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+        if (exists(path, strlen(path), documents[i])) return true;
+    return false;
+}
+
+static bool creates_zarr(const char *path, int mode) {
+    const char *setting = getenv("OZARR_NETCDF");
+    if (!path || is_off() || mode & (NC_DISKLESS | NC_INMEMORY)) return false;
+    if (setting && strcmp(setting, "always") == 0) return true;
+    if (strstr(path, "://") && strncmp(path, "file://", 7) != 0) return has_zarr_fragment(path) && has_zarr_name(path);
+    return has_zarr_fragment(path) || has_zarr_name(path);
+}
+
+/* Both ways go through netCDF's nc__create, which looks neither into the file nor, with the mode of the format, at its name. The path is
+ * given without scheme and fragment, which netCDF would take for a URL. */
+static int to_table(const char *path, int mode, bool open, int *id) {
+    create_fn *create = (create_fn *)oz_netcdf_function("nc__create");
+    int status = ozarr_netcdf_register();
+    if (status || !create) return status ? status : NC_ENOTBUILT;
+    const char *plain = strstr(path, "://");
+    plain = plain ? plain + 3 : path;
+    char *copy = strdup(plain);
+    if (!copy) return NC_ENOMEM;
+    if (plain != path && strchr(copy, '#')) *strchr(copy, '#') = 0;
+    int kept = mode & (NC_WRITE | NC_NOCLOBBER | NC_NETCDF4 | NC_CLASSIC_MODEL | NC_SHARE);
+    oz_set_pending(path, open);
+    oz_set_pending_mode(kept);
+    status = create(copy, (open ? kept & ~NC_NOCLOBBER : kept) | NC_UDF0 | NC_NETCDF4, 0, NULL, id);
+    oz_set_pending(NULL, false);
+    free(copy);
+    return status;
+}
+
+EXPORT int nc__open(const char *path, int mode, size_t *hint, int *id) {
+    open_fn *next = (open_fn *)oz_netcdf_function("nc__open");
+    if (!(mode & NC_UDF0) && opens_zarr(path)) return to_table(path, mode, true, id);
+    return next ? next(path, mode, hint, id) : NC_ENOTBUILT;
+}
+
+EXPORT int nc_open(const char *path, int mode, int *id) {
+    typedef int plain_fn(const char *, int, int *);
+    plain_fn *next = (plain_fn *)oz_netcdf_function("nc_open");
+    if (!(mode & NC_UDF0) && opens_zarr(path)) return to_table(path, mode, true, id);
+    return next ? next(path, mode, id) : NC_ENOTBUILT;
+}
+
+EXPORT int nc__create(const char *path, int mode, size_t initial, size_t *hint, int *id) {
+    create_fn *next = (create_fn *)oz_netcdf_function("nc__create");
+    if (!(mode & NC_UDF0) && creates_zarr(path, mode)) return to_table(path, mode, false, id);
+    return next ? next(path, mode, initial, hint, id) : NC_ENOTBUILT;
+}
+
+EXPORT int nc_create(const char *path, int mode, int *id) {
+    typedef int plain_fn(const char *, int, int *);
+    plain_fn *next = (plain_fn *)oz_netcdf_function("nc_create");
+    if (!(mode & NC_UDF0) && creates_zarr(path, mode)) return to_table(path, mode, false, id);
+    return next ? next(path, mode, id) : NC_ENOTBUILT;
+}
+
+/* The handles of MPI are numbers or addresses, which all ABIs that we know hand on in a register as they hand on an address. */
+EXPORT int nc_open_par(const char *path, int mode, void *comm, void *info, int *id) {
+    parallel_fn *next = (parallel_fn *)oz_netcdf_function("nc_open_par");
+    if (opens_zarr(path)) return mode & NC_WRITE ? NC_ENOPAR : to_table(path, mode, true, id);
+    return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
+}
+
+EXPORT int nc_create_par(const char *path, int mode, void *comm, void *info, int *id) {
+    parallel_fn *next = (parallel_fn *)oz_netcdf_function("nc_create_par");
+    if (creates_zarr(path, mode)) return NC_ENOPAR;
+    return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
+}

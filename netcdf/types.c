@@ -1,0 +1,209 @@
+/* netCDF's atomic types: sizes, names, fill values, and the conversion from one to another. */
+#include "types.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    nc_type type;
+    const char *name;
+    size_t size;
+    ozarr_type stored;
+} TYPES[] = {
+    {NC_BYTE, "byte", 1, OZARR_INT8},
+    {NC_CHAR, "char", 1, OZARR_BY_DTYPE},
+    {NC_SHORT, "short", 2, OZARR_INT16},
+    {NC_INT, "int", 4, OZARR_INT32},
+    {NC_FLOAT, "float", 4, OZARR_FLOAT32},
+    {NC_DOUBLE, "double", 8, OZARR_FLOAT64},
+    {NC_UBYTE, "ubyte", 1, OZARR_UINT8},
+    {NC_USHORT, "ushort", 2, OZARR_UINT16},
+    {NC_UINT, "uint", 4, OZARR_UINT32},
+    {NC_INT64, "int64", 8, OZARR_INT64},
+    {NC_UINT64, "uint64", 8, OZARR_UINT64},
+    {NC_STRING, "string", sizeof(char *), OZARR_STRING},
+};
+
+enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
+
+/* netCDF numbers its atomic types from 1, in the order of the table. */
+static bool atomic(nc_type type) { return type >= NC_BYTE && type <= NC_STRING; }
+
+size_t oz_type_size(nc_type type) { return atomic(type) ? TYPES[type - 1].size : 0; }
+
+const char *oz_type_name(nc_type type) { return atomic(type) ? TYPES[type - 1].name : NULL; }
+
+nc_type oz_type_by_name(const char *name) {
+    for (int i = 0; i < TYPE_COUNT; i++)
+        if (strcmp(TYPES[i].name, name) == 0) return TYPES[i].type;
+    return NC_NAT;
+}
+
+ozarr_type oz_type_stored(nc_type type) { return atomic(type) ? TYPES[type - 1].stored : OZARR_AS_STORED; }
+
+#define FILL(TYPE, C, VALUE)       \
+    case TYPE: {                   \
+        const C fill = VALUE;      \
+        memcpy(value, &fill, sizeof fill); \
+        break;                     \
+    }
+
+void oz_default_fill(nc_type type, void *value) {
+    switch (type) {
+        FILL(NC_BYTE, signed char, NC_FILL_BYTE)
+        FILL(NC_CHAR, char, NC_FILL_CHAR)
+        FILL(NC_SHORT, short, NC_FILL_SHORT)
+        FILL(NC_INT, int, NC_FILL_INT)
+        FILL(NC_FLOAT, float, NC_FILL_FLOAT)
+        FILL(NC_DOUBLE, double, NC_FILL_DOUBLE)
+        FILL(NC_UBYTE, unsigned char, NC_FILL_UBYTE)
+        FILL(NC_USHORT, unsigned short, NC_FILL_USHORT)
+        FILL(NC_UINT, unsigned, NC_FILL_UINT)
+        FILL(NC_INT64, long long, NC_FILL_INT64)
+        FILL(NC_UINT64, unsigned long long, NC_FILL_UINT64)
+    default: break;
+    }
+}
+
+/* One loop from C type S to C type D. FITS says whether `v` has a value in D; what does not fit is stored as BAD. */
+#define LOOP(TYPE, S, D, FITS, BAD)                       \
+    case TYPE: {                                          \
+        const S *a = from;                                \
+        D *b = to;                                        \
+        for (size_t i = 0; i < count; i++) {              \
+            S v = a[i];                                   \
+            bool fits = (FITS);                           \
+            outside += !fits;                             \
+            b[i] = fits ? (D)v : (D)(BAD);                \
+        }                                                 \
+        break;                                            \
+    }
+
+/* Integers that do not fit keep their low bits, as in netCDF-C. */
+#define FROM_INTEGER(NAME, S, NEGATIVE)                                                             \
+    static int NAME(const S *from, void *to, nc_type type, size_t count) {                          \
+        size_t outside = 0;                                                                         \
+        switch (type) {                                                                             \
+            LOOP(NC_BYTE, S, signed char, (S)(signed char)v == v && (NEGATIVE) == ((signed char)v < 0), v)   \
+            LOOP(NC_SHORT, S, short, (S)(short)v == v && (NEGATIVE) == ((short)v < 0), v)           \
+            LOOP(NC_INT, S, int, (S)(int)v == v && (NEGATIVE) == ((int)v < 0), v)                   \
+            LOOP(NC_INT64, S, long long, (NEGATIVE) == ((long long)v < 0), v)                       \
+            LOOP(NC_UBYTE, S, unsigned char, (S)(unsigned char)v == v && !(NEGATIVE), v)            \
+            LOOP(NC_USHORT, S, unsigned short, (S)(unsigned short)v == v && !(NEGATIVE), v)         \
+            LOOP(NC_UINT, S, unsigned, (S)(unsigned)v == v && !(NEGATIVE), v)                       \
+            LOOP(NC_UINT64, S, unsigned long long, !(NEGATIVE), v)                                  \
+            LOOP(NC_FLOAT, S, float, true, v)                                                       \
+            LOOP(NC_DOUBLE, S, double, true, v)                                                     \
+        default: return NC_EBADTYPE;                                                                \
+        }                                                                                           \
+        return outside ? NC_ERANGE : NC_NOERR;                                                      \
+    }
+
+FROM_INTEGER(from_byte, signed char, v < 0)
+FROM_INTEGER(from_short, short, v < 0)
+FROM_INTEGER(from_int, int, v < 0)
+FROM_INTEGER(from_int64, long long, v < 0)
+FROM_INTEGER(from_ubyte, unsigned char, false)
+FROM_INTEGER(from_ushort, unsigned short, false)
+FROM_INTEGER(from_uint, unsigned, false)
+FROM_INTEGER(from_uint64, unsigned long long, false)
+
+/* Real numbers lose their fraction. NaN has no integer; it becomes the least one. */
+#define TRUNCATES(LOW, HIGH) (v > (LOW)-1.0 && v < (HIGH) + 1.0)
+#define FROM_REAL(NAME, S)                                                                          \
+    static int NAME(const S *from, void *to, nc_type type, size_t count) {                          \
+        size_t outside = 0;                                                                         \
+        switch (type) {                                                                             \
+            LOOP(NC_BYTE, S, signed char, TRUNCATES(SCHAR_MIN, SCHAR_MAX), SCHAR_MIN)               \
+            LOOP(NC_SHORT, S, short, TRUNCATES(SHRT_MIN, SHRT_MAX), SHRT_MIN)                       \
+            LOOP(NC_INT, S, int, TRUNCATES((double)INT_MIN, (double)INT_MAX), INT_MIN)              \
+            LOOP(NC_INT64, S, long long, v >= -0x1p63 && v < 0x1p63, LLONG_MIN)                     \
+            LOOP(NC_UBYTE, S, unsigned char, TRUNCATES(0, UCHAR_MAX), 0)                            \
+            LOOP(NC_USHORT, S, unsigned short, TRUNCATES(0, USHRT_MAX), 0)                          \
+            LOOP(NC_UINT, S, unsigned, TRUNCATES(0, (double)UINT_MAX), 0)                           \
+            LOOP(NC_UINT64, S, unsigned long long, v > -1.0 && v < 0x1p64, 0)                       \
+            LOOP(NC_FLOAT, S, float, !(v > FLT_MAX || v < -FLT_MAX), v > 0 ? HUGE_VALF : -HUGE_VALF) \
+            LOOP(NC_DOUBLE, S, double, true, v)                                                     \
+        default: return NC_EBADTYPE;                                                                \
+        }                                                                                           \
+        return outside ? NC_ERANGE : NC_NOERR;                                                      \
+    }
+
+FROM_REAL(from_float, float)
+FROM_REAL(from_double, double)
+
+int oz_convert(const void *from, nc_type from_type, void *to, nc_type to_type, size_t count) {
+    switch (from_type) {
+    case NC_BYTE: return from_byte(from, to, to_type, count);
+    case NC_SHORT: return from_short(from, to, to_type, count);
+    case NC_INT: return from_int(from, to, to_type, count);
+    case NC_INT64: return from_int64(from, to, to_type, count);
+    case NC_UBYTE: return from_ubyte(from, to, to_type, count);
+    case NC_USHORT: return from_ushort(from, to, to_type, count);
+    case NC_UINT: return from_uint(from, to, to_type, count);
+    case NC_UINT64: return from_uint64(from, to, to_type, count);
+    case NC_FLOAT: return from_float(from, to, to_type, count);
+    case NC_DOUBLE: return from_double(from, to, to_type, count);
+    default: return NC_EBADTYPE;
+    }
+}
+
+int oz_copy_values(void *to, const void *from, nc_type type, size_t count) {
+    if (type != NC_STRING) {
+        if (count) memcpy(to, from, count * oz_type_size(type));
+        return NC_NOERR;
+    }
+    const char *const *strings = from;
+    char **copies = to;
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = strings[i] ? strdup(strings[i]) : NULL;
+        if (strings[i] && !copies[i]) {
+            while (i) free(copies[--i]);
+            return NC_ENOMEM;
+        }
+    }
+    return NC_NOERR;
+}
+
+/* The bits of the mantissa to drop for a number of significant digits (BitGroom: decimal; BitRound: binary). */
+static int dropped_bits(int mode, int digits, int mantissa) {
+    int kept = mode == NC_QUANTIZE_BITROUND ? digits : (int)ceil(digits * 3.321928094887362) + 1;
+    return kept >= mantissa ? 0 : mantissa - kept;
+}
+
+/* Granular BitRound keeps what the decimal digits of each number need. */
+static int granular_bits(double value, int digits, int mantissa) {
+    int exponent;
+    double fraction = frexp(value, &exponent);
+    int decimal = (int)floor(exponent * 0.30102999566398120 + log10(fabs(fraction))) + 1;
+    int power = (int)floor(3.321928094887362 * (decimal - digits));
+    int explicit_bits = abs((int)floor(exponent - 3.321928094887362 * log10(fabs(fraction))) - power) - 1;
+    return explicit_bits >= mantissa ? 0 : mantissa - explicit_bits;
+}
+
+#define QUANTIZE(NAME, C, BITS, MANTISSA)                                                              \
+    static void NAME(int mode, int digits, C *values, size_t count, const C *missing, C fill) {        \
+        for (size_t i = 0; i < count; i++) {                                                           \
+            BITS bits;                                                                                 \
+            if (!isfinite(values[i]) || values[i] == 0 || values[i] == (missing ? *missing : fill)) continue; \
+            int drop = mode == NC_QUANTIZE_GRANULARBR ? granular_bits(values[i], digits, MANTISSA)     \
+                                                      : dropped_bits(mode, digits, MANTISSA);          \
+            if (drop <= 0) continue;                                                                   \
+            memcpy(&bits, &values[i], sizeof bits);                                                    \
+            BITS low = ((BITS)1 << drop) - 1;                                                          \
+            if (mode == NC_QUANTIZE_BITGROOM) bits = i % 2 ? bits | low : bits & ~low;                 \
+            else bits = (bits + ((BITS)1 << (drop - 1))) & ~low;                                       \
+            memcpy(&values[i], &bits, sizeof bits);                                                    \
+        }                                                                                              \
+    }
+
+QUANTIZE(quantize_float, float, uint32_t, 23)
+QUANTIZE(quantize_double, double, uint64_t, 52)
+
+void oz_quantize(int mode, int digits, nc_type type, void *values, size_t count, const void *missing) {
+    if (type == NC_FLOAT) quantize_float(mode, digits, values, count, missing, NC_FILL_FLOAT);
+    if (type == NC_DOUBLE) quantize_double(mode, digits, values, count, missing, NC_FILL_DOUBLE);
+}

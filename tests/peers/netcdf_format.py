@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Unmodified programs of netCDF on Zarr: each command runs on files of netCDF-4 and on Zarr with the same content, by libozarr_netcdf.so;
+what ncdump says of both results is to be the same.
+
+    netcdf_format.py --prefix PREFIX --build FOLDER [--deep]
+"""
+import argparse, os, re, shutil, subprocess, sys, textwrap, warnings
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import xarray as xr
+
+FAILED = []
+RAN = 0
+
+
+def check(name, right, why=""):
+    global RAN
+    RAN += 1
+    if not right:
+        FAILED.append(name)
+        print(f"FAILED {name}: {why}")
+
+
+def run(command, cwd, **environment):
+    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def dump(path, cwd, *flags):
+    """ncdump without the name, and without what programs note about themselves."""
+    code, out, err = run(["ncdump", *flags, path], cwd, **PRELOAD)
+    lines = [line for line in out.splitlines()[1:] if not re.search(r":(history|history_of\w+|NCO|CDO|CDI|_NCProperties|_SuperblockVersion|_IsNetcdf4) =", line)]
+    return lines if code == 0 else [f"ncdump failed: {err}"]
+
+
+def compare(name, cwd, first, second, *, sort=False, flags=()):
+    a, b = dump(first, cwd, *flags), dump(second, cwd, *flags)
+    if sort:
+        a, b = sorted(a), sorted(b)
+    difference = next((f"{x!r} and {y!r}" for x, y in zip(a, b) if x != y), f"{len(a)} and {len(b)} lines")
+    check(name, a == b and len(a) > 1, difference)
+
+
+def everything(path):
+    """A file with all that netCDF-4 has and Zarr can say."""
+    with netCDF4.Dataset(path, "w") as d:
+        for name, length in ("time", None), ("lat", 3), ("lon", 4), ("spare", 9), ("len", 5):
+            d.createDimension(name, length)
+        v = d.createVariable("time", "f8", ("time",))
+        v.units, v[:] = "days since 2000-01-01", [0, 1, 2]
+        v = d.createVariable("lat", "f8", ("lat",))
+        v.units, v[:] = "degrees_north", [1, 2, 3]
+        v = d.createVariable("t", "f4", ("time", "lat", "lon"), fill_value=-9, zlib=True, shuffle=True, complevel=4)
+        v[:] = np.arange(36).reshape(3, 3, 4)
+        v[1, 1, 1] = np.ma.masked
+        numbers = {"valid_range": np.array([0, 300.5], "f4"), "flags": np.array([1, 2, -3], "i1"), "u8": np.uint8(200), "u16": np.uint16(1), "u64": np.uint64(2**63 + 5),
+                   "missing_value": np.float32("nan"), "i32": np.int32(5), "one": np.array([7], "i8"), "tenth": np.float32(0.1), "third": 1 / 3, "i16": np.array([1, 2], "i2")}
+        for name, value in (numbers | {"strs": ["a", "b"], "empty": "", "nul": "a\0b", "umlaut": "Größe"}).items():
+            v.setncattr(name, value)
+        v.setncattr_string("str", "one")
+        d.createVariable("name", "S1", ("lat", "len"))[:] = netCDF4.stringtochar(np.array(["abc", "de", "fghij"], "S5"))
+        for kind in "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8":
+            d.createVariable(f"v_{kind}", kind, ("lon",))[:] = [0, 1, 2, np.iinfo(kind).max if kind[0] in "iu" else 1e30]
+        d.createVariable("sum", "i8", ("lon",), fletcher32=True, chunksizes=(2,))[:] = [1, 2, 3, 2**53 + 1]
+        d.createVariable("big", ">i4", ("lon",), endian="big")[:] = [1, 2, 3, 255]
+        d.createVariable("w", str, ("lat",))[:] = np.array(["x", "yy", "zéz"], dtype=object)
+        d.createVariable("scalar", "i4", ())[:] = 42
+        d.createVariable("unwritten", "i4", ("time",))
+        d.title, d.n, d.q = "all", np.int32(5), np.float32(1.5)
+        g = d.createGroup("a")
+        g.createDimension("z", 2)
+        g.createDimension("grows", None)
+        g.note = "in a"
+        p = g.createVariable("p", "f4", ("time", "z", "grows"))
+        p.x, p[:3, :, :2] = np.int16(1), np.arange(12).reshape(3, 2, 2)
+        g.createVariable("lat", "f8", ("lat",))[:] = [9, 8, 7]
+        g.createGroup("b").createVariable("q", "i4", ("z",))[:] = [4, 5]
+        d.createGroup("empty")
+
+
+def climate(path, seed):
+    """Five days of two fields, as climate models write them."""
+    with netCDF4.Dataset(path, "w") as d:
+        for name, length in ("time", None), ("lat", 18), ("lon", 36):
+            d.createDimension(name, length)
+        axes = {"time": (np.arange(5.0) + 5 * seed, "days since 2000-01-01 00:00:00", "time"), "lat": (np.linspace(-85, 85, 18), "degrees_north", "latitude"),
+                "lon": (np.arange(36) * 10.0, "degrees_east", "longitude")}
+        for name, (values, units, standard) in axes.items():
+            v = d.createVariable(name, "f8", (name,))
+            v.units, v.standard_name = units, standard
+            if name == "time":
+                v.calendar, v.axis = "standard", "T"
+            v[:] = values
+        for name in "tas", "pr":
+            v = d.createVariable(name, "f4", ("time", "lat", "lon"), fill_value=-999.0)
+            v.units, v.long_name = "K", name
+            field = np.random.default_rng(seed).normal(280, 10, (5, 18, 36)).astype("f4")
+            field[:, 3, 4] = -999
+            v[:] = field
+        d.title = "t"
+
+
+NCO = [
+    ("ncks", "ncks -O -h --no_tmp_fl {0} {out}", False),
+    ("ncks slab", "ncks -O -h -v tas -d time,1,3 -d lat,2,,3 {0} {out}", False),
+    ("ncra", "ncra -O -h {0} {1} {out}", False),
+    ("ncrcat", "ncrcat -O -h {0} {1} {out}", False),
+    ("ncatted", "ncatted -O -h -a units,tas,m,c,degC -a new,tas,c,f,1.5 -a title,global,d,, {copy}", False),
+    ("ncrename", "ncrename -O -h -v tas,temp -d lat,y {copy}", True),
+    ("ncap2", "ncap2 -O -h -s x=tas*2 {0} {out}", True),
+    ("ncwa", "ncwa -O -h -a lat {0} {out}", True),
+    ("ncdiff", "ncdiff -O -h {0} {1} {out}", True),
+    ("ncea", "ncea -O -h {0} {1} {out}", True),
+    ("ncpdq", "ncpdq -O -h -a lon,lat {0} {out}", True),
+    ("ncks append", "ncks -A -h --no_tmp_fl -v pr {1} {copy}", True),
+    ("nccopy deflated", "nccopy -d 3 -s {0} {out}", False),
+    ("nccopy chunked", "nccopy -c time/2,lat/9,lon/12 {0} {out}", True),
+]
+CDO = {False: ["timmean", "selname,tas", "fldmean", "seltimestep,2/4"],
+       True: ["copy", "zonmean", "mermean", "addc,3", "mulc,2", "yearmean", "timstd", "remapbil,r12x6", "invertlat", "daymax", "monmean", "sellonlatbox,0,90,-30,30", "gtc,280", "settaxis,2001-01-01,12:00:00,1day"]}
+
+
+def programs(build, deep):
+    for i in 0, 1:
+        climate(build / f"in{i}.nc", i)
+        check("nccopy to Zarr", run(["nccopy", f"in{i}.nc", f"in{i}.zarr"], build, **PRELOAD)[0] == 0)
+        compare("nccopy to Zarr", build, f"in{i}.nc", f"in{i}.zarr")
+    for name, command, only_deep in NCO:
+        if only_deep and not deep:
+            continue
+        stem = name.replace(" ", "_")
+        for kind in "nc", "zarr":
+            copy = build / f"{stem}_copy.{kind}"
+            (shutil.copytree if kind == "zarr" else shutil.copy)(build / f"in0.{kind}", copy)
+            places = command.format(f"in0.{kind}", f"in1.{kind}", out=f"{stem}.{kind}", copy=copy.name)
+            code, _, err = run(places.split(), build, **PRELOAD)
+            check(f"{name} on {kind}", code == 0, err[-300:])
+        stem += "_copy" if "{copy}" in command else ""
+        # netCDF-4 moves attributes that grow to the end.
+        compare(name, build, f"{stem}.nc", f"{stem}.zarr", sort="{copy}" in command)
+    for number, operator in enumerate(CDO[False] + (CDO[True] if deep else [])):
+        for kind, place in ("nc", "in0.nc"), ("zarr", f"file://{build}/in0.zarr#mode=zarr,file"):
+            code, _, err = run(["cdo", "-s", "-O", "-f", "nc4", operator, place, f"cdo{number}.{kind}"], build, **PRELOAD)
+            check(f"cdo {operator} on {kind}", code == 0, err[-300:])
+        compare(f"cdo {operator}", build, f"cdo{number}.nc", f"cdo{number}.zarr")
+
+
+def copies(build):
+    """All that netCDF-4 has, through both directions, CDL, and xarray."""
+    everything(build / "all.nc")
+    for command, *names in (["nccopy {} {}", "all.nc", "all.zarr"], ["nccopy {} {}", "all.zarr", "back.nc"], ["nccopy {} {}", "all.zarr", "again.zarr"]):
+        code, _, err = run(command.format(*names).split(), build, **PRELOAD)
+        check(f"nccopy {names}", code == 0, err)
+        compare(f"nccopy {names}", build, "all.nc", names[1])
+    compare("storage of a copy", build, "back.nc", "all.zarr", flags=["-hs"])
+    code, text, _ = run(["ncdump", "in0.zarr"], build, **PRELOAD)
+    (build / "in.cdl").write_text(text)
+    for kind in "nc", "zarr":
+        code, _, err = run(["ncgen", "-4", "-o", f"cdl.{kind}", "in.cdl"], build, **PRELOAD)
+        check(f"ncgen to {kind}", code == 0, err)
+    compare("ncgen", build, "cdl.nc", "cdl.zarr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in "all.zarr", "in0.zarr", "ncrcat.zarr", "cdl.zarr":
+            with xr.open_dataset(build / name, engine="zarr") as zarr:
+                zarr.load()
+        with xr.open_dataset(build / "in0.zarr", engine="zarr") as zarr, xr.open_dataset(build / "in0.nc") as nc:
+            xr.testing.assert_identical(zarr.load(), nc.load())
+            zarr.to_netcdf(build / "from_xarray.nc")
+    check("xarray reads what was written", True)
+
+
+def others(build):
+    """Stores of xarray, in both formats, and of NCZarr."""
+    warnings.simplefilter("ignore")
+    data = xr.Dataset(
+        {"T": (("time", "lat", "lon"), np.arange(24, dtype="f4").reshape(2, 3, 4), {"units": "K", "valid_range": [0, 100], "x": 1.5}), "n": ((), np.int32(7)),
+         "s": (("lat",), np.array(["a", "bc", "déf"], dtype=object)), "w": (("lon",), np.array([1, 2, 3, 4], dtype="i2"), {"_FillValue": -1})},
+        coords={"time": [0, 1], "lat": [1.0, 2.0, 3.0]}, attrs={"title": "x", "k": 3, "l": ["a", "b"]})
+    data.to_netcdf(build / "xarray.nc")
+    for version in 2, 3:
+        data.to_zarr(build / f"xarray{version}.zarr", zarr_format=version)
+        compare(f"xarray's format {version}", build, "xarray.nc", f"xarray{version}.zarr", sort=True)
+    with netCDF4.Dataset(build / "in0.nc") as source, netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file", "w") as target:
+        for name, dim in source.dimensions.items():
+            target.createDimension(name, None if dim.isunlimited() else len(dim))
+        for name, var in source.variables.items():
+            made = target.createVariable(name, var.dtype, var.dimensions, fill_value=getattr(var, "_FillValue", None))
+            made.setncatts({k: v for k, v in var.__dict__.items() if k != "_FillValue"})
+            made[:] = var[:]
+        target.title = source.title
+    compare("NCZarr's format 2", build, "in0.nc", "nczarr.zarr")
+
+
+def configured(build, prefix):
+    """netCDF-C from 4.10 on opens Zarr by its own configuration file, without a preload: here the one in the wheel netCDF4."""
+    library = next(prefix.rglob("libozarr_netcdf.so"))
+    (build / ".ncrc").write_text(f"NETCDF.UDF0.LIBRARY={library}\nNETCDF.UDF0.INIT=ozarr_netcdf_initialize\nNETCDF.UDF0.MAGIC={{\n")
+    program = """
+        import netCDF4, xarray
+        with netCDF4.Dataset("in0.zarr/zarr.json") as zarr, netCDF4.Dataset("in0.nc") as nc:
+            assert list(zarr.variables) == list(nc.variables)
+            assert all((zarr[name][:] == nc[name][:]).all() for name in nc.variables)
+        with xarray.open_dataset("in0.zarr/zarr.json", engine="netcdf4") as zarr, xarray.open_dataset("in0.nc") as nc:
+            xarray.testing.assert_identical(zarr.load(), nc.load())
+    """
+    code, _, err = run([sys.executable, "-c", textwrap.dedent(program)], build, NCRCENV_HOME=str(build))
+    check("netCDF4 by .ncrc", code == 0, err[-500:])
+    code, _, err = run([sys.executable, "-c", textwrap.dedent(program.replace("/zarr.json", ""))], build, **PRELOAD)
+    check("netCDF4 by preload", code == 0, err[-500:])
+    (build / ".ncrc").unlink()
+
+
+def fortran(build):
+    """A model in Fortran, started with another environment, and the same file as netCDF-4."""
+    source = Path(__file__).parent / "netcdf_model.f90"
+    flags = subprocess.run(["nf-config", "--fflags", "--flibs"], capture_output=True, text=True).stdout.split()
+    code, _, err = run(["gfortran", "-o", "model", str(source), *flags], build)
+    check("the model compiles", code == 0, err[-500:])
+    (build / "always").mkdir()
+    check("the model writes netCDF-4", run(["./model", "model.nc"], build)[0] == 0)
+    for name, environment in ("model.zarr", {}), ("always/model.nc", {"OZARR_NETCDF": "always"}):
+        code, out, err = run(["./model", name], build, **PRELOAD, **environment)
+        check(f"the model writes {name}", code == 0, out + err)
+        check(f"{name} is Zarr", (build / name / "zarr.json").exists())
+        compare(f"the model's {name}", build, "model.nc", name)
+
+
+def main():
+    global PRELOAD
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--prefix", required=True, type=Path)
+    arguments.add_argument("--build", required=True, type=Path)
+    arguments.add_argument("--deep", action="store_true")
+    given = arguments.parse_args()
+    missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config") if not shutil.which(program)]
+    library = next(given.prefix.resolve().rglob("libozarr_netcdf.so"), None)
+    if missing or not library:
+        sys.exit(f"missing: {', '.join(missing) or 'libozarr_netcdf.so (the headers of netCDF-C 4.9: libnetcdf-dev)'}; tools/deps test installs it")
+    build = given.build.resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    PRELOAD = {"LD_PRELOAD": str(library)}
+    programs(build, given.deep)
+    copies(build)
+    others(build)
+    configured(build, given.prefix.resolve())
+    fortran(build)
+    print(f"{RAN} checks, {len(FAILED)} failed")
+    sys.exit(bool(FAILED))
+
+
+main()
