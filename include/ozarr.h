@@ -2218,9 +2218,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
  *   `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`); `"cloud.allow_http"`: `"true"` allows endpoints without TLS
  *   (on this machine they are); `"cloud.user_agent"`.
- * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
- *   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
- *   document at the same time may lose one of the changes.
+ * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, by which processes that change
+ *   one node's metadata or parts of one chunk at the same time lose nothing. `"auto"` (the default) finds
+ *   out; where it does not, changes are made all the same, and the log of the context is told once.
+ *   `"require"`: they fail with `OZARR_ERR_UNSUPPORTED` there. `"always"`: it does; `"never"`: it does not,
+ *   and conditions are not used.
  * - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one,
  *   because S3 reports missing keys as forbidden when the caller may not list the bucket; `"error"` is
  *   the default.

@@ -14,3 +14,5 @@ mod proxy;
 mod reach;
 #[path = "cloud/suite.rs"]
 mod suite;
+#[path = "cloud/swap.rs"]
+mod swap;

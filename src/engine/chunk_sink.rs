@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 /// A change of one key that is to be started later.
 pub(super) enum Change {
     /// Store this value.
-    Put(Vec<u8>),
+    Put(Vec<u8>, Condition),
     /// Erase the key.
     Erase,
 }
@@ -23,7 +23,7 @@ pub(super) enum Change {
 impl Change {
     /// Returns how many bytes are sent.
     pub fn bytes(&self) -> u64 {
-        if let Change::Put(bytes) = self { bytes.len() as u64 } else { 0 }
+        if let Change::Put(bytes, _) = self { bytes.len() as u64 } else { 0 }
     }
 
     /// Starts the change of `key`. Calls `done` with its result, from any thread.
@@ -35,7 +35,7 @@ impl Change {
             done(result);
         });
         match self {
-            Change::Put(bytes) => array.store.start_put(key, bytes, done),
+            Change::Put(bytes, condition) => array.store.start_put(key, bytes, condition, done),
             Change::Erase => array.store.start_erase(key, done),
         }
     }
@@ -46,17 +46,28 @@ impl Change {
 pub(super) struct ChunkSink<'a> {
     array: &'a BoundArray,
     later: Option<&'a Mutex<Option<Change>>>,
+    condition: Condition,
 }
 
 impl<'a> ChunkSink<'a> {
     /// Makes every change at once.
     pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
-        ChunkSink { array, later: None }
+        ChunkSink { array, later: None, condition: Condition::None }
     }
 
     /// Leaves the change in `later` if given; otherwise makes it at once.
     pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
-        ChunkSink { array, later }
+        ChunkSink { array, later, condition: Condition::None }
+    }
+
+    /// Makes every change on this condition.
+    pub fn on(self, condition: Condition) -> ChunkSink<'a> {
+        ChunkSink { condition, ..self }
+    }
+
+    /// Returns whether keys can be erased, for which stores have no conditions.
+    pub fn can_erase(&self) -> bool {
+        self.condition == Condition::None && self.array.store.capabilities().erasable
     }
 
     /// Returns the array.
@@ -68,15 +79,15 @@ impl<'a> ChunkSink<'a> {
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
         stats::count(Field::Writes, 1);
         stats::count(Field::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
-        let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, Condition::None)) };
+        let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        *lock::lock(later) = Some(Change::Put(bytes));
+        *lock::lock(later) = Some(Change::Put(bytes, self.condition));
         Ok(())
     }
 
-    /// Erases a key. Only for stores that can.
+    /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
         stats::count(Field::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };

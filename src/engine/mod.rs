@@ -13,6 +13,7 @@ mod budget;
 mod buffer_guard;
 mod chunk_cache;
 mod chunk_picks;
+mod chunk_put;
 mod chunk_sink;
 mod coordinates;
 mod cost;

@@ -24,7 +24,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
 use crate::limits::{c_strides, chunk_bytes, grow, reserve};
-use crate::store::{LockUse, Object};
+use crate::store::{LockUse, Object, swap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -66,9 +66,11 @@ impl Edit<'_> {
             return self.put(shard, key, selected, &Old::default(), s);
         }
         let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
+        let found = array.store.open(key)?;
         // Another process may not come in before the shard is stored.
-        let at_once = Edit { sink: if process.is_some() { ChunkSink::now(array) } else { self.sink }, ..*self };
-        match array.store.open(key)? {
+        let sink = if process.is_some() { ChunkSink::now(array) } else { self.sink };
+        let at_once = Edit { sink: sink.on(swap::condition_of(&*array.store, found.as_ref())?), ..*self };
+        match found {
             None => at_once.put(shard, key, selected, &Old::default(), s),
             Some(object) => {
                 let old = self.read_old(&object, shard, selected, old, &mut s.chain)?;
@@ -286,7 +288,7 @@ fn put_shard(
 /// Removes a shard; where the store cannot erase, a shard without inner chunks takes its place.
 pub(super) fn remove_shard(sink: ChunkSink<'_>, shard: &Sharded, key: &str, buffers: &mut StageBuffers) -> Result<()> {
     let store = &sink.array().store;
-    if store.capabilities().erasable {
+    if sink.can_erase() {
         return sink.erase(key);
     }
     if store.open(key)?.is_none() {
@@ -310,6 +312,7 @@ pub(super) fn replace_inner(
 ) -> Result<bool> {
     let _process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
     let object = array.store.open(key)?;
+    let sink = ChunkSink::now(array).on(swap::condition_of(&*array.store, object.as_ref())?);
     if object.is_none() && bytes.is_none() {
         return Ok(false);
     }
@@ -333,6 +336,6 @@ pub(super) fn replace_inner(
         slots[number] = InnerSlot::New(0, 0, bytes.len() as u64);
         pieces.push(piece);
     }
-    put_shard(ChunkSink::now(array), shard, key, &slots, &pieces, &old, &mut s.stages)?;
+    put_shard(sink, shard, key, &slots, &pieces, &old, &mut s.stages)?;
     Ok(there)
 }

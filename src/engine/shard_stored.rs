@@ -9,7 +9,7 @@ use super::shard_index::index_bytes;
 use super::shard_open::HeldShard;
 use crate::codec::{BoundChain, Sharded, sharding};
 use crate::error::{Result, bail};
-use crate::store::Object;
+use crate::store::{Object, swap};
 
 /// Is called with the index in its shard, the offset and the length of an inner chunk.
 pub type EachInner<'a> = dyn FnMut(&[u64], u64, u64) -> Result<()> + 'a;
@@ -74,7 +74,8 @@ impl BoundArray {
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
         let _guard = self.locks.wait(&key);
-        scratch::with(|s| replace_inner(self, shard, &key, number, bytes, &mut s.io, &mut s.work.chain)).map_err(|e| e.at_key(key))
+        let replace = || scratch::with(|s| replace_inner(self, shard, &key, number, bytes, &mut s.io, &mut s.work.chain));
+        swap::make(&*self.store, replace).map_err(|e| e.at_key(key))
     }
 }
 

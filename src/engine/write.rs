@@ -5,9 +5,10 @@ use super::admitted::Admitted;
 use super::array::BoundArray;
 use super::buffer_guard::RevocableBuffer;
 use super::chunk_picks::ChunkPicks;
+use super::chunk_put::ChunkPut;
 use super::chunk_sink::{Change, ChunkSink};
 use super::coordinates::CoordinateSelection;
-use super::encode::{Source, encode_chunk, encode_into};
+use super::encode::Source;
 use super::item::{Axes, Axis, Item};
 use super::leaf::plain_shard;
 use super::lock::{self, ChunkGuard};
@@ -16,7 +17,7 @@ use super::plan::Plan;
 use super::pool::Pool;
 use super::read_local::{ReadBuffers, read_object};
 use super::request::{self, Outcome, Request, Work};
-use super::scratch::{ChainScratch, ChunkScratch, Scratch};
+use super::scratch::{ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
 use super::target::Target;
 use super::under_lock::{self, ChunkTask};
@@ -27,9 +28,9 @@ use crate::dtype::ElementType;
 use crate::dtype::coding::Coding;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
-use crate::error::{Error, Result, bail};
+use crate::error::{Error, Result};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::{LockUse, Tuning};
+use crate::store::{LockUse, Tuning, swap};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -169,8 +170,11 @@ impl Work for Write {
 #[derive(Clone)]
 pub(super) enum ChunkWrites {
     One(Arc<WriteJob>, u64),
-    Many(Arc<[(Arc<WriteJob>, u64)]>),
+    Many(Batch),
 }
+
+/// Items of a batch in one chunk, in their order.
+type Batch = Arc<[(Arc<WriteJob>, u64)]>;
 
 impl ChunkWrites {
     fn first(&self) -> Option<(&Arc<WriteJob>, u64)> {
@@ -195,7 +199,7 @@ impl ChunkTask for ChunkWrites {
 
     fn run(&self, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         match (self, self.first()) {
-            (ChunkWrites::Many(all), Some((job, _))) => job.store(item, request, guard, s, |sink, s| job.write_all(all, request, sink, s)),
+            (ChunkWrites::Many(all), Some((job, _))) => job.store(item, Some(all), request, guard, s),
             (ChunkWrites::One(job, _), _) => job.keep_or_store(item, request, guard, s),
             (ChunkWrites::Many(_), None) => Outcome::Done(Ok(())),
         }
@@ -264,44 +268,52 @@ impl WriteJob {
 
     /// Stores an item, whose key is in `s` and locked, or starts its put.
     pub fn store_item(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        self.store(item, request, guard, s, |sink, s| self.write(item, Some(request), sink, s))
+        self.store(item, None, request, guard, s)
     }
 
-    /// Stores what `write` hands to the sink. In a store with latency the put is only started: the lock is given back when it has ended,
-    /// and a thread that helps the request finishes the item.
-    fn store(
-        self: &Arc<Self>,
-        item: &Item,
-        request: &Arc<Request>,
-        guard: ChunkGuard,
-        s: &mut Scratch,
-        write: impl FnOnce(ChunkSink<'_>, &mut Scratch) -> Result<()>,
-    ) -> Outcome {
+    /// Stores an item, or `all` of a batch in its chunk. In a store with latency the put is only started: the lock is given back when it has ended, and a thread that
+    /// helps the request finishes the item, or does all of it again if another process was faster.
+    fn store(self: &Arc<Self>, item: &Item, all: Option<&Batch>, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let later = self.latency.then(Mutex::default);
-        let result = write(ChunkSink::later(&self.array, later.as_ref()), s);
+        let result = self.write_or_again(item, all, request, ChunkSink::later(&self.array, later.as_ref()), s);
         let change: Option<Change> = later.and_then(|later| lock::lock(&later).take());
         let (Ok(()), Some(change)) = (&result, change) else {
             return Outcome::Done(result.inspect(|()| self.settle(&item.chunk)));
         };
         let bytes = change.bytes();
         request.flight_started(bytes);
-        let (job, again, key, chunk) = (self.clone(), request.clone(), s.key.clone(), item.chunk.clone());
+        let (again, key) = (request.clone(), s.key.clone());
+        let task = StoreAgain { job: self.clone(), item: item.clone(), all: all.cloned() };
         change.start(&self.array, &s.key, move |result| {
             again.flight_landed();
             again.bytes_used(bytes);
-            let result = result.inspect(|()| job.settle(&chunk));
+            let overtaken = swap::is_overtaken(&*task.job.array.store, &result);
+            let result = result.inspect(|()| task.job.settle(&task.item.chunk));
             drop(guard);
             let request = again.clone();
-            request.resume(Box::new(move |request| {
-                request.finish(result.map_err(|e| request::of_entry(job.entry, e.at_key(&key))));
+            request.resume(Box::new(move |request| match overtaken {
+                true => {
+                    if let Outcome::Done(result) = under_lock::run(&task, request, None) {
+                        request.finish(result);
+                    }
+                }
+                false => request.finish(result.map_err(|e| request::of_entry(task.job.entry, e.at_key(&key)))),
             }));
         });
         Outcome::Parked
     }
 
+    /// Hands an item, or `all` of a batch in its chunk, to the sink; again where another process was faster.
+    fn write_or_again(&self, item: &Item, all: Option<&Batch>, request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
+        swap::make(&*self.array.store, || match all {
+            Some(all) => self.write_all(all, request, sink, s),
+            None => self.write(item, Some(request), sink, s),
+        })
+    }
+
     /// Stores an item, whose key is in `s` and locked, and returns when that is done.
     fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        self.write(item, None, ChunkSink::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
+        swap::make(&*self.array.store, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
     }
 
     /// Forgets what waited of a chunk, which is stored or replaced now.
@@ -375,14 +387,16 @@ impl WriteJob {
         let Scratch { key, io, parts, work: ChunkScratch { chunk, chain: buffers } } = s;
         let base = grow(chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
         let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
+        let found = array.store.open(key)?;
         // Another process may not come in before the chunk is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { sink };
+        let sink = sink.on(swap::condition_of(&*array.store, found.as_ref())?);
         // Keeps the bytes of old elements of variable length until the chunk is stored again.
         let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
         let as_stored = (array.data_type, Overflow::Error);
         let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
         let all = Item { chunk: first.chunk.clone(), axes: whole(shape, &strides), memory: 0 };
-        match array.store.open(key)? {
+        match found {
             None => target.fill(&all.axes, 0)?,
             Some(object) => {
                 let mut reading = ReadBuffers { io, parts, chain: buffers };
@@ -409,52 +423,35 @@ impl WriteJob {
     }
 }
 
+/// The item of a chunk, or all of a batch in it, that is stored again because another process was faster.
+#[derive(Clone)]
+struct StoreAgain {
+    job: Arc<WriteJob>,
+    item: Item,
+    all: Option<Batch>,
+}
+
+impl ChunkTask for StoreAgain {
+    type Item = Item;
+
+    fn item(&self) -> Option<(&Arc<BoundArray>, Item)> {
+        Some((&self.job.array, self.item.clone()))
+    }
+
+    fn chunk(item: &Item) -> &[u64] {
+        &item.chunk
+    }
+
+    fn run(&self, item: &Item, request: &Arc<Request>, _guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        // The chunk is stored before its lock is given back.
+        let stored = self.job.write_or_again(item, self.all.as_ref(), request, ChunkSink::now(&self.job.array), s);
+        Outcome::Done(stored.inspect(|()| self.job.settle(&item.chunk)))
+    }
+}
+
 /// Returns the axes of all elements of a chunk of `shape`.
 fn whole(shape: &[u64], strides: &[i64]) -> Axes {
     shape.iter().zip(strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect()
-}
-
-/// A whole chunk that is encoded and stored.
-struct ChunkPut<'a> {
-    chain: &'a BoundChain,
-    source: &'a Source,
-    sink: ChunkSink<'a>,
-    key: &'a str,
-}
-
-impl ChunkPut<'_> {
-    fn is_erasable(&self) -> bool {
-        self.sink.array().store.capabilities().erasable
-    }
-
-    /// Stores the chunk, or removes it if it holds only the fill value.
-    fn put(&self, axes: &Axes, memory: i64, buffers: &mut ChainScratch) -> Result<()> {
-        match encode_chunk(self.chain, self.source, axes, memory, buffers)? {
-            Some(bytes) => self.sink.put(self.key, &[bytes]),
-            None if self.is_erasable() => self.sink.erase(self.key),
-            None if self.sink.array().store.open(self.key)?.is_none() => Ok(()),
-            // What cannot be removed is replaced, by a chunk that holds the fill value.
-            None => match encode_chunk(self.chain, &self.source.storing_fill(), axes, memory, buffers)? {
-                Some(bytes) => self.sink.put(self.key, &[bytes]),
-                None => bail!(Internal, "a chunk that is to be stored was left out"),
-            },
-        }
-    }
-
-    /// Stores a chunk of one repeated element, which is encoded once for all chunks, in `made`; by several threads at the beginning.
-    fn put_constant(&self, item: &Item, made: &OnceLock<Option<Vec<u8>>>, buffers: &mut ChainScratch) -> Result<()> {
-        if made.get().is_none() {
-            let mut bytes = Vec::new();
-            let stored = encode_into(self.chain, self.source, &item.axes, item.memory, buffers, &mut bytes)?;
-            let _ = made.set(stored.then_some(bytes));
-        }
-        match made.get() {
-            Some(Some(bytes)) => self.sink.put(self.key, &[bytes]),
-            Some(None) if self.is_erasable() => self.sink.erase(self.key),
-            // What cannot be removed may have to be replaced.
-            _ => self.put(&item.axes, item.memory, buffers),
-        }
-    }
 }
 
 #[cfg(test)]

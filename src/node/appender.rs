@@ -11,7 +11,7 @@ use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::json::{self, splice::Object};
 use crate::metadata::number_list;
-use crate::store::{Condition, get};
+use crate::store::{Condition, swap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ pub struct Appender {
     doubtful: Option<u64>,
     /// The document as this appender published it last.
     known: Option<Published>,
+    /// On which the document that was looked at last may be replaced.
+    condition: Condition,
 }
 
 /// A document as it was published, and what was made of it. While the store has just these bytes nothing is parsed, checked and written
@@ -122,8 +124,9 @@ impl Appender {
         shape[dim] = i64::MAX as u64;
         let endless = Arc::new(BoundArray { shape, write_back: Some(kept.clone()), ..(*bound).clone() });
         let array = array.clone();
-        let (published, doubtful, known) = (position, None, None);
-        Ok(Appender { array, dim, endless, kept, depth, needed, silent: false, every, position, published, doubtful, known })
+        let (published, doubtful, known, condition) = (position, None, None, Condition::None);
+        let silent = false;
+        Ok(Appender { array, dim, endless, kept, depth, needed, silent, every, position, published, doubtful, known, condition })
     }
 
     /// An appender for a series, which decides when something is published.
@@ -266,6 +269,12 @@ impl Appender {
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
         let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
+        let fresh = self.look_alone()?;
+        work(self, fresh)
+    }
+
+    /// The array as its document says now. Errors: `State` if it has another length than this appender gave it.
+    fn look_alone(&mut self) -> Result<Arc<ArrayState>> {
         let fresh = self.look()?;
         let found = fresh.meta.shape.clone();
         let expected = |length: u64| found == self.shape_of(length);
@@ -274,7 +283,7 @@ impl Appender {
             let (found, known) = (counting::shape(&found), counting::shape(&known));
             return Err(err!(State, "the array has shape {found} by now, this appender expected {known}: another one is at work"));
         }
-        work(self, fresh)
+        Ok(fresh)
     }
 
     /// The array as its document says now.
@@ -283,13 +292,16 @@ impl Appender {
         // Another state: the handle was told something meanwhile.
         self.known.take_if(|known| !Arc::ptr_eq(&known.state, &state));
         if let Some(known) = self.known.take() {
-            let now = get(&**store.shared(), &self.key(), MAX_CONSOLIDATED)?;
+            let (now, condition) = document::read(store, &self.key(), MAX_CONSOLIDATED)?;
+            self.condition = condition;
             if now.is_some_and(|now| now == known.text) {
                 self.known = Some(known);
                 return Ok(state);
             }
         }
-        self.array.read_fresh(self.array.format()).map(Arc::new)
+        let (fresh, condition) = self.array.read_to_change(self.array.format())?;
+        self.condition = condition;
+        Ok(Arc::new(fresh))
     }
 
     /// The key of the document.
@@ -318,6 +330,15 @@ impl Appender {
     }
 
     fn publish_length(&mut self, end: u64, fresh: Arc<ArrayState>) -> Result<()> {
+        let (shared, mut fresh) = (self.array.store().shared().clone(), Some(fresh));
+        swap::make(&*shared, || {
+            // After another process was faster, which may have changed an attribute only.
+            let fresh = fresh.take().map_or_else(|| self.look_alone(), Ok)?;
+            self.publish_once(end, fresh)
+        })
+    }
+
+    fn publish_once(&mut self, end: u64, fresh: Arc<ArrayState>) -> Result<()> {
         let shape = self.shape_of(end);
         // What fails is tried again with all of the document.
         match self.known.take() {
@@ -344,7 +365,11 @@ impl Appender {
 
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
         self.doubtful = Some(end);
-        document::publish_text(self.array.store(), &self.key(), text, MAX_DOCUMENT, Condition::None)
+        let stored = document::publish_text(self.array.store(), &self.key(), text, MAX_DOCUMENT, self.condition);
+        if swap::is_overtaken(&**self.array.store().shared(), &stored) {
+            self.doubtful = None;
+        }
+        stored
     }
 }
 

@@ -6,10 +6,10 @@ use super::{NodeKind, Store, document, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
-use crate::limits::MAX_CONSOLIDATED;
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::json::{self, Number, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
-use crate::store::{Condition, get};
+use crate::store::Condition;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -338,9 +338,8 @@ impl Attributes {
         self.dialect.refuse()?;
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);
-        {
-            let _lock = document::lock(&self.store, &self.path, name)?;
-            let mut document = self.read_fresh(&key)?;
+        document::change(&self.store, &self.path, name, || {
+            let (mut document, condition) = self.read_fresh(&key)?;
             let attributes = match self.format {
                 Format::V2 => &mut document,
                 Format::V3 => attributes_member(&mut document)
@@ -350,24 +349,29 @@ impl Attributes {
                 self.apply(attributes, change)?;
             }
             let changed = Arc::new(attributes.clone());
-            document::publish(&self.store, &key, &document, Condition::None)?;
+            document::publish(&self.store, &key, &document, condition)?;
             drop(self.state.write(|state| state.current.replace(changed)));
-        }
+            Ok(())
+        })?;
         upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
     }
 
-    fn read_fresh(&self, key: &str) -> Result<Map> {
+    /// Reads what is stored now, and the condition on which it may be replaced.
+    fn read_fresh(&self, key: &str) -> Result<(Map, Condition)> {
         let gone = || lookup::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
         let shared = &**self.store.shared();
         match self.format {
             Format::V3 => {
-                let bytes = get(shared, key, MAX_CONSOLIDATED)?.ok_or_else(gone)?;
-                json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))
+                let (bytes, condition) = document::read(&self.store, key, MAX_CONSOLIDATED)?;
+                let document = json::parse_object(&bytes.ok_or_else(gone)?, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))?;
+                Ok((document, condition))
             }
             Format::V2 => {
                 let own = path::join(&self.path, if self.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
                 shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
-                lookup::attributes_v2(&self.store, &self.path)
+                let (bytes, condition) = document::read(&self.store, key, MAX_DOCUMENT)?;
+                let attributes = bytes.map(|bytes| v2::parse_attributes(&bytes)).transpose().map_err(|e| e.at_key(key))?;
+                Ok((attributes.unwrap_or_default(), condition))
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
-use crate::store::{Condition, get};
+use crate::store::get;
 use std::collections::{BTreeSet, HashSet};
 
 impl Group {
@@ -24,17 +24,25 @@ impl Group {
         match self.format() {
             Format::V2 => {
                 self.forget_catalog();
-                let _lock = document::lock(store, path, v2::CONSOLIDATED)?;
-                let entries = collect_v2(store, path)?;
-                document::publish(store, &path::join(path, v2::CONSOLIDATED), &consolidated::write_v2(entries), Condition::None)
+                let key = path::join(path, v2::CONSOLIDATED);
+                document::change(store, path, v2::CONSOLIDATED, || {
+                    let (_, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+                    let entries = collect_v2(store, path)?;
+                    document::publish(store, &key, &consolidated::write_v2(entries), condition)
+                })
             }
             Format::V3 => {
-                let _lock = document::lock(store, path, v3::DOCUMENT)?;
-                let entries = collect_v3(store, path)?;
-                let found = lookup::find_v3(store, path)?.filter(|f| f.kind == NodeKind::Group);
-                let StoredDocument { key, mut document, .. } = found.ok_or_else(|| lookup::not_found(store, path, "group"))?;
-                document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
-                document::publish(store, &key, &document, Condition::None)?;
+                let key = path::join(path, v3::DOCUMENT);
+                let document = document::change(store, path, v3::DOCUMENT, || {
+                    let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+                    let entries = collect_v3(store, path)?;
+                    let read = |bytes: Vec<u8>| StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
+                    let found = bytes.map(read).transpose()?.filter(|found| found.kind == NodeKind::Group);
+                    let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
+                    document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
+                    document::publish(store, &key, &document, condition)?;
+                    Ok(document)
+                })?;
                 self.set_document(document, as_of);
                 Ok(())
             }

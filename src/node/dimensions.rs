@@ -8,7 +8,6 @@ use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
-use crate::store::Condition;
 
 /// A dimension that arrays of a group share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,18 +131,19 @@ impl Array {
     }
 
     fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
-        {
-            let _lock = document::lock(self.store(), self.path(), v3::DOCUMENT)?;
-            let mut meta = self.read_fresh(Format::V3)?.meta.clone();
+        document::change(self.store(), self.path(), v3::DOCUMENT, || {
+            let (fresh, condition) = self.read_to_change(Format::V3)?;
+            let mut meta = fresh.meta.clone();
             let member = Value::Array(names.iter().cloned().map(Value::from).collect());
             match names.iter().any(Option::is_some) {
                 true => drop(meta.document.insert("dimension_names".into(), member)),
                 false => drop(meta.document.shift_remove("dimension_names")),
             }
             meta.dimension_names = Some(names.to_vec());
-            document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, Condition::None)?;
+            document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, condition)?;
             self.set_state(self.state_of(meta)?);
-        }
+            Ok(())
+        })?;
         upkeep::after_change(self.store(), &[self.path().to_string()], None)
     }
 

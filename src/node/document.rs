@@ -6,7 +6,7 @@ use crate::engine::lock::KeyGuard;
 use crate::error::{Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
-use crate::store::{Condition, LockUse, ProcessLock};
+use crate::store::{Condition, LockUse, ProcessLock, swap};
 
 /// Keeps other changes of one document out, in this process and (where the store can) in others.
 pub(super) struct DocumentLock {
@@ -29,8 +29,24 @@ pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.
 pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &str) -> Result<DocumentLock> {
-    let process = store.shared().lock_key(&prefix(folder), key, LockUse::Rare).map_err(|e| e.at_key(key))?;
-    Ok(DocumentLock { _process: process, _thread: thread })
+    Ok(DocumentLock { _process: lock_others(store, folder, key)?, _thread: thread })
+}
+
+/// Keeps other processes from changing `key`, which is kept in the folder of the node at `folder`; `None` where the store has no locks.
+pub(super) fn lock_others(store: &Store, folder: &str, key: &str) -> Result<Option<ProcessLock>> {
+    store.shared().lock_key(&prefix(folder), key, LockUse::Rare).map_err(|e| e.at_key(key))
+}
+
+/// Makes a change of the document `name` of the node at `path`, from reading it ([`read`]) to publishing it, with other changes kept out; where
+/// the store has no locks it is made again if another process was faster.
+pub(super) fn change<T>(store: &Store, path: &str, name: &str, make: impl FnMut() -> Result<T>) -> Result<T> {
+    let _lock = lock(store, path, name)?;
+    swap::make(&**store.shared(), make)
+}
+
+/// Reads a document that is to be changed, and the condition on which it is then published.
+pub(super) fn read(store: &Store, key: &str, limit: usize) -> Result<(Option<Vec<u8>>, Condition)> {
+    swap::read_to_change(&**store.shared(), key, limit)
 }
 
 /// How deep a document may be nested so that it can be read again.

@@ -102,3 +102,5 @@ mod tests_lint;
 mod tests_picks;
 #[cfg(test)]
 mod tests_series;
+#[cfg(test)]
+mod tests_swap;

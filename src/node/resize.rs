@@ -9,11 +9,11 @@ use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
-use crate::limits::{self, Dims, Strides};
+use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
 use crate::metadata::{number_list, v3_grid};
-use crate::store::Condition;
+use crate::store::{Condition, swap};
 use std::sync::Arc;
 
 /// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
@@ -41,19 +41,21 @@ impl Array {
     /// Publishes another shape in the array's own document, the lock of which is held. Gives the shape before, and whether a dimension
     /// has become shorter. Unless the chunks outside stay, what is needed to erase them is looked for first.
     fn reshape(&self, shape: &[u64], keep_outside: bool) -> Result<(Dims, bool)> {
-        let fresh = self.read_fresh(self.format())?;
-        check_shape(shape, fresh.meta.shape.len())?;
-        let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
-        if shrinks && !keep_outside {
-            // Without its codecs the boundary cannot be rewritten: say so before anything changes.
-            fresh.bound(self.path())?;
-            self.store().check_erasable()?;
-            // What is written later would come back when the array grows again.
-            self.settle();
-        }
-        let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
-        self.publish_shape(&old, next)?;
-        Ok((old, shrinks))
+        swap::make(&**self.store().shared(), || {
+            let (fresh, condition) = self.read_to_change(self.format())?;
+            check_shape(shape, fresh.meta.shape.len())?;
+            let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
+            if shrinks && !keep_outside {
+                // Without its codecs the boundary cannot be rewritten: say so before anything changes.
+                fresh.bound(self.path())?;
+                self.store().check_erasable()?;
+                // What is written later would come back when the array grows again.
+                self.settle();
+            }
+            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
+            self.publish_shape(&old, next, condition)?;
+            Ok((old, shrinks))
+        })
     }
 
     /// The first part of [`Array::resize`] for one of several arrays: the array's own document only. Gives the shape before, for
@@ -76,7 +78,8 @@ impl Array {
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's
     /// shape with `count` in the place of `dim`. The shape is published after the data: readers see whole slabs only. An array
-    /// that was lengthened elsewhere meanwhile is appended to where it ends now.
+    /// that was lengthened elsewhere meanwhile is appended to where it ends now. In a store without locks the shape is published first, so that no
+    /// other process takes the same place: readers may see the fill value there for a moment.
     ///
     /// # Safety
     /// As for [`engine::write`].
@@ -91,40 +94,104 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
-            let fresh = self.read_fresh(format)?;
-            let old = fresh.meta.shape.clone();
-            if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
-                let (now, known) = (counting::shape(&old), counting::shape(&known));
-                let e = err!(State, "the array has shape {now} by now, this handle knew {known}; the slab no longer fits");
-                self.set_state(fresh);
-                return Err(e);
+            if self.store().shared().capabilities().swaps {
+                // SAFETY: the caller vouches for the memory.
+                unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
+            } else {
+                let (fresh, condition) = self.read_to_change(format)?;
+                let (old, longer) = self.longer(fresh, &known, dim, count)?;
+                let selection = slab(&longer.meta.shape, dim, old[dim], count)?;
+                let bound = longer.bound(self.path())?;
+                // SAFETY: the caller vouches for the memory.
+                let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
+                written.map_err(|e| undo(&bound, &selection, e))?;
+                self.publish_shape(&old, longer, condition)?;
             }
-            let mut shape = old.clone();
-            shape[dim] = old[dim].checked_add(count).filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
-                err!(Limit, "{} of length {} cannot grow by {count}: the limit is 2^63 - 1", counting::dimension(dim, old.len()), old[dim])
-            })?;
-            limits::element_count(&shape)?;
-            let longer = self.reshaped(&fresh, &shape)?;
-            let selection = slab(&shape, dim, old[dim], count)?;
-            let bound = longer.bound(self.path())?;
-            // SAFETY: the caller vouches for the memory.
-            let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
-            written.map_err(|e| undo(&bound, &selection, e))?;
-            self.publish_shape(&old, longer)?;
         }
         self.refresh_above()
     }
 
+    /// Makes the array longer, then writes the slab: other processes that append at the same time get other places.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    unsafe fn append_in_place_taken(&self, dim: usize, count: u64, known: &[u64], memory: &Memory) -> Result<()> {
+        let old = swap::make(&**self.store().shared(), || {
+            let (fresh, condition) = self.read_to_change(self.format())?;
+            let (old, longer) = self.longer(fresh, known, dim, count)?;
+            longer.bound(self.path())?;
+            self.publish_shape(&old, longer, condition)?;
+            Ok(old)
+        })?;
+        let bound = self.state().bound(self.path())?;
+        // The last chunk may hold slabs of others by now, although the array that is known here ends in it.
+        let mut shape = bound.shape.clone();
+        if let Some(last) = bound.grid.count(dim, shape[dim]).checked_sub(1) {
+            shape[dim] = bound.grid.origin(dim, last).saturating_add(bound.grid.extent(dim, last)).clamp(shape[dim], i64::MAX as u64);
+        }
+        let selection = slab(&shape, dim, old[dim], count)?;
+        let padded = Arc::new(BoundArray { shape, ..(*bound).clone() });
+        // SAFETY: the caller vouches for the memory.
+        let written = unsafe { engine::write(&padded, &selection, memory) }.and_then(|()| store_waiting(&padded));
+        written.map_err(|e| self.give_back(&old, (dim, count), undo(&padded, &selection, e)))
+    }
+
+    /// Makes the array as long as it was before an append that failed with `e`, if nobody has appended behind it. Returns `e`, with a note if
+    /// the place stays.
+    fn give_back(&self, old: &[u64], (dim, count): (usize, u64), e: Error) -> Error {
+        let shortened = swap::make(&**self.store().shared(), || {
+            let (fresh, condition) = self.read_to_change(self.format())?;
+            let now = fresh.meta.shape.clone();
+            if (0..now.len()).any(|d| now[d] != old[d] + if d == dim { count } else { 0 }) {
+                bail!(State, "another process has appended behind it");
+            }
+            let next = self.reshaped(&fresh, old)?;
+            self.publish_shape(&now, next, condition)
+        });
+        match shortened {
+            Ok(()) => e,
+            Err(second) => {
+                e.with_note(&format!("; the array stays longer by what was to be appended, with the fill value there: {second}"))
+            }
+        }
+    }
+
+    /// Gives the shape of the array as `fresh` has it, and the array with `count` more along `dim`.
+    fn longer(&self, fresh: ArrayState, known: &[u64], dim: usize, count: u64) -> Result<(Dims, ArrayState)> {
+        let old = fresh.meta.shape.clone();
+        if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
+            let (now, known) = (counting::shape(&old), counting::shape(known));
+            let e = err!(State, "the array has shape {now} by now, this handle knew {known}; the slab no longer fits");
+            self.set_state(fresh);
+            return Err(e);
+        }
+        let mut shape = old.clone();
+        shape[dim] = old[dim].checked_add(count).filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
+            err!(Limit, "{} of length {} cannot grow by {count}: the limit is 2^63 - 1", counting::dimension(dim, old.len()), old[dim])
+        })?;
+        limits::element_count(&shape)?;
+        let longer = self.reshaped(&fresh, &shape)?;
+        Ok((old, longer))
+    }
+
     /// The array as its document says now, with this handle's settings.
     pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
-        let gone = || lookup::not_found(self.store(), self.path(), "array");
-        let found: StoredDocument = match format {
-            Format::V2 => lookup::find_v2(self.store(), self.path())?,
-            Format::V3 => lookup::find_v3(self.store(), self.path())?,
-        }
-        .ok_or_else(gone)?;
+        self.read_to_change(format).map(|(fresh, _)| fresh)
+    }
+
+    /// Reads the array like [`Array::read_fresh`], and gives the condition on which its document may be replaced.
+    pub(super) fn read_to_change(&self, format: Format) -> Result<(ArrayState, Condition)> {
+        let (name, as_of) = (array_document(format), self.store().changes());
+        let key = path::join(self.path(), name);
+        let (bytes, condition) = document::read(self.store(), &key, MAX_CONSOLIDATED)?;
+        let found = match bytes {
+            Some(bytes) => Some(StoredDocument::from_bytes(self.store(), name, key, &bytes, as_of)?),
+            None if format == Format::V2 => lookup::find_v2(self.store(), self.path())?,
+            None => None,
+        };
+        let found = found.ok_or_else(|| lookup::not_found(self.store(), self.path(), "array"))?;
         match found.parse(self.store())? {
-            Document::Array(meta) => self.state_of(*meta),
+            Document::Array(meta) => Ok((self.state_of(*meta)?, condition)),
             Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
         }
     }
@@ -145,11 +212,11 @@ impl Array {
         Ok(next)
     }
 
-    /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
-    pub(super) fn publish_shape(&self, old: &[u64], next: ArrayState) -> Result<()> {
+    /// Stores the document of `next` on a condition, unless the shape stays that of `old`, and uses it from now on.
+    pub(super) fn publish_shape(&self, old: &[u64], next: ArrayState, condition: Condition) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
-            document::publish(self.store(), &key, &next.meta.document, Condition::None)?;
+            document::publish(self.store(), &key, &next.meta.document, condition)?;
         }
         self.set_state(next);
         Ok(())

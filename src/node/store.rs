@@ -53,6 +53,8 @@ struct StoreInner {
     stats: Arc<Counters>,
     /// The log was told that the file system has no locks.
     told_of_locks: AtomicBool,
+    /// The log was told that the server keeps no conditions.
+    told_of_conditions: AtomicBool,
     /// How many files of killed writers the log was told of.
     told_of_swept: AtomicU64,
 }
@@ -145,6 +147,7 @@ impl Store {
             v2_changed,
             stats,
             told_of_locks: AtomicBool::new(false),
+            told_of_conditions: AtomicBool::new(false),
             told_of_swept: AtomicU64::new(0),
         };
         Store(Arc::new(inner))
@@ -252,8 +255,18 @@ impl Store {
         let flushed = self.0.shared.flush();
         let can = self.0.shared.capabilities();
         self.warn_of_refused_lock(can.lock_refused);
+        self.warn_of_no_conditions(can.unconditional);
         self.tell_of_swept(can.swept);
         flushed
+    }
+
+    /// Tells the log once that the server does not keep the conditions of puts. No lock may be held.
+    fn warn_of_no_conditions(&self, unconditional: bool) {
+        if unconditional && !self.0.told_of_conditions.swap(true, Ordering::Relaxed) {
+            let place = self.0.shared.describe();
+            let text = "what processes change at the same time in one chunk, or in one node's metadata, may be lost";
+            self.0.context.warn(&format!("cloud.conditional_put: {place}: the server keeps no conditions of puts: {text}"));
+        }
     }
 
     /// Tells the log of files of killed writers that were removed. No lock may be held.
@@ -351,6 +364,7 @@ impl Store {
         }
         let can = self.0.shared.capabilities();
         self.warn_of_refused_lock(can.lock_refused);
+        self.warn_of_no_conditions(can.unconditional);
         if !can.writable {
             bail!(ReadOnly, "{} cannot be written", self.0.shared.describe());
         }

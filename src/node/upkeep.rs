@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
-use crate::store::{Condition, get};
+use crate::store::{Condition, get, swap};
 use std::collections::HashMap;
 
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
@@ -60,19 +60,28 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         return Ok(());
     }
     let key = path::join(group, v3::DOCUMENT);
-    let thread = document::lock_thread(store, group, v3::DOCUMENT);
-    let Some(before) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
-    let _lock = document::lock_process(store, thread, group, &key)?;
-    let Some(now) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    // Metadata that cannot be read here do no harm: no reader uses them.
-    let Some(listed) = (if now == before { Some(listed) } else { Listed::find(&now, Format::V3) }) else { return Ok(()) };
-    let mut changes = HashMap::new();
-    for path in paths {
-        let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
-        changes.insert(path::relative(group, path).to_string(), entry);
-    }
-    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
+    let _thread = document::lock_thread(store, group, v3::DOCUMENT);
+    swap::make(&**store.shared(), || {
+        let (before, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+        let Some(before) = before else { return Ok(()) };
+        // Metadata that cannot be read here do no harm: no reader uses them.
+        let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
+        let process = document::lock_others(store, group, &key)?;
+        // What was read before the lock may be out of date.
+        let now = process.as_ref().map(|_| get(&**store.shared(), &key, MAX_CONSOLIDATED)).transpose()?;
+        let listed = match &now {
+            Some(None) => return Ok(()),
+            Some(Some(now)) if *now != before => Listed::find(now, Format::V3),
+            _ => Some(listed),
+        };
+        let Some(listed) = listed else { return Ok(()) };
+        let mut changes = HashMap::new();
+        for path in &paths {
+            let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
+            changes.insert(path::relative(group, path).to_string(), entry);
+        }
+        publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+    })
 }
 
 fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
@@ -82,21 +91,24 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         return Ok(());
     }
     let _lock = document::lock_process(store, thread, group, &key)?;
-    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
-    let mut changes = HashMap::new();
-    for path in paths {
-        let mut fresh = Map::new();
-        if let Some(found) = lookup::find_v2(store, path)? {
-            insert_v2(store, &mut fresh, group, path, found)?;
+    swap::make(&**store.shared(), || {
+        let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+        let Some(bytes) = bytes else { return Ok(()) };
+        let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
+        let mut changes = HashMap::new();
+        for path in paths {
+            let mut fresh = Map::new();
+            if let Some(found) = lookup::find_v2(store, path)? {
+                insert_v2(store, &mut fresh, group, path, found)?;
+            }
+            for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+                let entry = path::join(path::relative(group, path), name);
+                let value = fresh.shift_remove(&entry);
+                changes.insert(entry, value);
+            }
         }
-        for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
-            let entry = path::join(path::relative(group, path), name);
-            let value = fresh.shift_remove(&entry);
-            changes.insert(entry, value);
-        }
-    }
-    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
+        publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+    })
 }
 
 /// Stores a document with other consolidated entries: without those of a node that was erased and of all below it, and with
@@ -107,6 +119,7 @@ fn publish_changed(
     listed: &Listed<'_>,
     changes: &HashMap<String, Option<Value>>,
     erased: Option<&str>,
+    condition: Condition,
 ) -> Result<()> {
     let within = listed.depth() + 1;
     let mut texts = HashMap::new();
@@ -117,7 +130,7 @@ fn publish_changed(
         texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, within)));
     }
     let text = listed.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
-    document::publish_text(store, key, &text, MAX_CONSOLIDATED, Condition::None)
+    document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition)
 }
 
 /// Adds the documents of one v2 node to consolidated entries.

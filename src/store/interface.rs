@@ -42,6 +42,10 @@ pub struct Capabilities {
     pub retries: u64,
     /// The system's error number with which a lock between processes was refused that the store went on without (`"file.lock"` is `try`), or 0.
     pub lock_refused: i32,
+    /// There are no locks between processes, and puts have conditions: what is read, changed and put goes by them ([`crate::store::swap`]).
+    pub swaps: bool,
+    /// A put was made without its condition, which the server does not keep.
+    pub unconditional: bool,
     /// How many temporary files of killed writers were removed, since the store was opened.
     pub swept: u64,
 }
@@ -58,6 +62,8 @@ impl Capabilities {
             tuning: Tuning::USUAL,
             retries: 0,
             lock_refused: 0,
+            swaps: false,
+            unconditional: false,
             swept: 0,
         }
     }
@@ -66,7 +72,7 @@ impl Capabilities {
 /// A change of a key that is started ([`Store::start_change`]).
 pub enum Change {
     /// The key gets this value.
-    Put(Vec<u8>),
+    Put(Vec<u8>, Condition),
     /// The key holds nothing from then on.
     Erase,
 }
@@ -223,7 +229,7 @@ pub trait Store: Send + Sync {
     /// Starts to change a key and calls `done` once, from any thread, perhaps before this returns. The default changes it inline.
     fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
         done(match change {
-            Change::Put(bytes) => self.put(key, &[&bytes], Condition::None),
+            Change::Put(bytes, condition) => self.put(key, &[&bytes], condition),
             Change::Erase => self.erase(key).map(drop),
         });
     }
@@ -338,8 +344,8 @@ impl dyn Store + '_ {
     }
 
     /// Starts to store `bytes` under `key` ([`Store::start_change`]).
-    pub fn start_put(&self, key: &str, bytes: Vec<u8>, done: ChangeDone) {
-        self.start_change(key, Change::Put(bytes), done);
+    pub fn start_put(&self, key: &str, bytes: Vec<u8>, condition: Condition, done: ChangeDone) {
+        self.start_change(key, Change::Put(bytes, condition), done);
     }
 
     /// Starts to erase a key ([`Store::start_change`]).

@@ -28,6 +28,7 @@ mod staged;
 mod stamp;
 #[doc(hidden)]
 pub mod suite;
+pub(crate) mod swap;
 #[cfg(test)]
 mod tests_wrappers;
 pub mod zip;

@@ -359,7 +359,8 @@ impl Store for CallbackStore {
         // Ranges of values that are only read whole would read each of them for every range.
         let latency = self.can.versions && (self.can.get_ranges || self.can.start);
         let (writable, listable, any_thread) = (self.can.put, self.can.list, self.can.any_thread);
-        Capabilities { listable, latency, any_thread, ..Capabilities::local(writable, writable && self.can.erase) }
+        let swaps = self.can.versions && self.can.put_if;
+        Capabilities { listable, latency, any_thread, swaps, ..Capabilities::local(writable, writable && self.can.erase) }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {

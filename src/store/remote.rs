@@ -158,6 +158,8 @@ pub enum Conditional {
     Auto,
     /// It does.
     Always,
+    /// As `Auto`; where it does not, changes that need one are refused.
+    Require,
     /// It does not: what is there is looked at before the put.
     Never,
 }
@@ -263,8 +265,11 @@ impl RemoteOptions {
                 self.conditional = match value {
                     "auto" => Conditional::Auto,
                     "always" => Conditional::Always,
+                    "require" => Conditional::Require,
                     "never" => Conditional::Never,
-                    other => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", \"always\" or \"never\""),
+                    other => {
+                        bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", \"require\", \"always\" or \"never\"")
+                    }
                 }
             }
             "forbidden" => {

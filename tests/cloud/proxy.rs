@@ -22,6 +22,8 @@ pub enum Fault {
     Cut(usize),
     /// The server is not told of the range.
     Whole,
+    /// The server is not told of conditions.
+    Unconditional,
     /// The server's answer with another `Content-Range`.
     WrongRange,
     /// The server's bytes without a length, so many of them.
@@ -164,6 +166,9 @@ fn serve(mut client: TcpStream, upstream: &str, rule: &Rule, all: &Mutex<Vec<See
     without(&mut head, &["connection"]);
     if matches!(fault, Fault::Whole) {
         without(&mut head, &["range"]);
+    }
+    if matches!(fault, Fault::Unconditional) {
+        without(&mut head, &["if-match", "if-none-match"]);
     }
     let mut server = TcpStream::connect(upstream)?;
     server.write_all(format!("{}\r\nConnection: close\r\n\r\n", head.join("\r\n")).as_bytes())?;

@@ -118,7 +118,7 @@ impl Maker<'_> {
         let conditional = match self.options.conditional {
             Conditional::Always => Some(true),
             Conditional::Never => Some(false),
-            Conditional::Auto => endpoint.is_none().then_some(true),
+            Conditional::Auto | Conditional::Require => endpoint.is_none().then_some(true),
         };
         let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
         Ok(Client { store: store.clone(), parts: Some(store), conditional, region_is_guessed, secrets: self.secrets })

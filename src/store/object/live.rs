@@ -24,6 +24,8 @@ pub(super) struct Live {
     requests: Arc<AtomicU64>,
     in_flight: Semaphore,
     pub(super) conditional: OnceCell<bool>,
+    /// A put was made without the condition that it had.
+    pub(super) unconditional: AtomicBool,
     /// The server does not serve the ends of objects.
     pub(super) no_suffix: AtomicBool,
     /// The server has answered once.
@@ -45,6 +47,7 @@ impl Live {
             requests: requests.clone(),
             in_flight: Semaphore::new(options.requests),
             conditional,
+            unconditional: AtomicBool::new(false),
             no_suffix: AtomicBool::new(remote.service == Service::Azure),
             answered: Arc::default(),
             retries: AtomicU64::new(0),

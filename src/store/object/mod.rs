@@ -20,7 +20,7 @@ use self::get::Want;
 use self::live::Live;
 use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
-use super::remote::{Remote, RemoteOptions, Service};
+use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version,
 };
@@ -135,8 +135,10 @@ impl Store for RemoteStore {
             any_thread: true,
             tuning: Tuning { requests: options.requests, bytes: options.bytes, gap: options.gap.unwrap_or(Tuning::USUAL.gap) },
             lock_refused: 0,
+            swaps: whole && options.conditional != Conditional::Never,
+            unconditional: live.as_ref().is_some_and(|live| live.unconditional.load(Ordering::Relaxed)),
             swept: 0,
-            retries: live.as_ref().map_or(0, |live| live.retries.load(std::sync::atomic::Ordering::Relaxed)),
+            retries: live.as_ref().map_or(0, |live| live.retries.load(Ordering::Relaxed)),
         }
     }
 
@@ -230,7 +232,7 @@ impl Store for RemoteStore {
         let done = Receiver(Some(done));
         live.clone().threads.spawn(async move {
             done.call(match change {
-                Change::Put(bytes) => live.put(&path, Bytes::from(bytes), Condition::None).await,
+                Change::Put(bytes, condition) => live.put(&path, Bytes::from(bytes), condition).await,
                 Change::Erase => live.erase_known(&path).await.map(drop),
             });
         });

@@ -5,12 +5,13 @@ use super::live::Live;
 use super::tries::Fault;
 use super::version::strong_tag_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::remote::Service;
+use crate::store::remote::{Conditional, Service};
 use crate::store::{Condition, Version};
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, PutMode, PutOptions, UpdateVersion};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
 
 impl Live {
     /// Stores a value.
@@ -18,6 +19,13 @@ impl Live {
         let kept = condition == Condition::None || self.keeps_conditions(path).await?;
         let _permit = self.permit().await?;
         if !kept {
+            if self.options.conditional == Conditional::Require {
+                bail!(
+                    Unsupported,
+                    "the server keeps no conditions of puts, which \"cloud.conditional_put\" requires: changes of other processes could be lost"
+                );
+            }
+            self.unconditional.store(true, Ordering::Relaxed);
             return self.put_after_look(path, bytes, condition).await;
         }
         let mode = match condition {

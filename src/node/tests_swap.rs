@@ -1,0 +1,270 @@
+//! Changes in stores without locks whose puts have conditions: another process that is faster loses nothing, and neither does this one.
+
+use super::tests::{object, read_all, spec, spec_v2, view, write_all};
+use super::*;
+use crate::engine::Selection;
+use crate::error::{ErrorKind, Result};
+use crate::store::memory::MemoryStore;
+use crate::store::{Capabilities, Change, ChangeDone, Condition, Listing, Object, SharedStore, get};
+use std::sync::{Arc, Mutex};
+
+/// Keys and what they hold.
+type Values = Vec<(String, Vec<u8>)>;
+
+/// A store of which another process changes `key` just before this one puts it.
+struct Overtaken {
+    inner: SharedStore,
+    latency: bool,
+    key: &'static str,
+    /// What the other process has in the store by then.
+    theirs: Mutex<Option<Values>>,
+}
+
+impl crate::store::Store for Overtaken {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swaps: true, latency: self.latency, ..self.inner.capabilities() }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.inner.open(key)
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        if key == self.key && condition != Condition::None {
+            let mut theirs = self.theirs.lock().unwrap();
+            for (key, value) in theirs.take().into_iter().flatten() {
+                self.inner.put(&key, &[&value], Condition::None).unwrap();
+            }
+        }
+        self.inner.put(key, parts, condition)
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.inner.erase(key)
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.inner.erase_prefix(prefix)
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.inner.list(prefix, each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.inner.list_dir(prefix)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        done(match change {
+            Change::Put(bytes, condition) => self.put(key, &[&bytes], condition),
+            Change::Erase => self.erase(key).map(drop),
+        });
+    }
+
+    fn describe(&self) -> String {
+        "overtaken:".to_string()
+    }
+}
+
+fn all(store: &SharedStore) -> Values {
+    let mut keys = Vec::new();
+    let mut collect = |key: &str| {
+        keys.push(key.to_string());
+        Ok(())
+    };
+    store.list("", &mut collect).unwrap();
+    keys.into_iter().map(|key| (key.clone(), get(&**store, &key, 1 << 20).unwrap().unwrap())).collect()
+}
+
+fn on(shared: SharedStore) -> Store {
+    Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
+}
+
+/// A store that `make` filled, in which another process does `theirs` at the moment when this one puts `key` as it does `ours`.
+fn overtake(latency: bool, key: &'static str, make: &dyn Fn(&Store), theirs: &dyn Fn(&Store), ours: &dyn Fn(&Store)) -> Store {
+    let (inner, twin): (SharedStore, SharedStore) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
+    make(&on(inner.clone()));
+    all(&inner).iter().for_each(|(key, value)| twin.put(key, &[value], Condition::None).unwrap());
+    theirs(&on(twin.clone()));
+    let mut changed = all(&twin);
+    let before = all(&inner);
+    changed.retain(|entry| !before.contains(entry));
+    assert!(changed.iter().any(|(changed, _)| changed == key), "the other process changes {key}");
+    let overtaken = Arc::new(Overtaken { inner: inner.clone(), latency, key, theirs: Mutex::new(Some(changed)) });
+    ours(&on(overtaken.clone()));
+    assert!(overtaken.theirs.lock().unwrap().is_none(), "{key} was put on a condition");
+    on(inner)
+}
+
+fn open(store: &Store) -> Array {
+    Array::open(store, "a").unwrap()
+}
+
+fn write(array: &Array, at: i64, values: &mut [i32]) {
+    let shape = [values.len() as u64];
+    let region = Selection::new(&array.shape(), &[at], &[values.len() as i64], None).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&region, &view(values, &shape)).unwrap() };
+}
+
+fn append(array: &Array, values: &mut [i32]) {
+    let shape = [values.len() as u64];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.append(0, shape[0], &view(values, &shape)).unwrap() };
+}
+
+/// An array of six elements in chunks of four: 1 to 6.
+fn numbers(spec: Spec) -> impl Fn(&Store) {
+    move |store| {
+        let array = Array::create(store, "a", &spec, Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+    }
+}
+
+fn set(name: &'static str) -> impl Fn(&Store) {
+    move |store| open(store).attributes().set(name, 1.into()).unwrap()
+}
+
+#[test]
+fn changes_of_one_document_are_all_kept() {
+    let v3 = || numbers(spec(&[6], &[4]));
+    let v2 = || numbers(spec_v2(&[6], &[4]));
+    let shape = |store: &Store| open(store).resize(&[9], false).unwrap();
+    for latency in [false, true] {
+        let names = |store: &Store| open(store).attributes().names().unwrap();
+        let store = overtake(latency, "a/zarr.json", &v3(), &set("theirs"), &set("ours"));
+        assert_eq!(names(&store), ["theirs", "ours"]);
+        // The first attributes of version 2 are a new document.
+        let store = overtake(latency, "a/.zattrs", &v2(), &set("theirs"), &set("ours"));
+        assert_eq!(names(&store), ["theirs", "ours"]);
+        let store = overtake(latency, "a/zarr.json", &v3(), &set("theirs"), &shape);
+        assert_eq!((names(&store), open(&store).shape().to_vec()), (vec!["theirs".to_string()], vec![9]));
+        let store = overtake(latency, "a/zarr.json", &v3(), &shape, &set("ours"));
+        assert_eq!((names(&store), open(&store).shape().to_vec()), (vec!["ours".to_string()], vec![9]));
+        let name = |store: &Store| open(store).set_dimension_names(&[Some("x".to_string())]).unwrap();
+        let store = overtake(latency, "a/zarr.json", &v3(), &shape, &name);
+        assert_eq!(object(&store, "a/zarr.json")["dimension_names"], crate::metadata::Value::Array(vec!["x".into()].into()));
+        assert_eq!(open(&store).shape().to_vec(), [9]);
+    }
+}
+
+#[test]
+fn consolidated_metadata_have_the_changes_of_both() {
+    for format in [Format::V3, Format::V2] {
+        let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let make = |store: &Store| {
+            let root = Group::create(store, "", Some(format), Create::New).unwrap();
+            for name in ["x", "y"] {
+                let spec = if format == Format::V3 { spec(&[1], &[1]) } else { spec_v2(&[1], &[1]) };
+                Array::create(store, name, &spec, Create::New).unwrap();
+            }
+            root.consolidate().unwrap();
+        };
+        let longer = |path: &'static str| move |store: &Store| Array::open(store, path).unwrap().resize(&[7], false).unwrap();
+        let consolidate = |store: &Store| Group::open(store, "").unwrap().consolidate().unwrap();
+        for ours in [&longer("y") as &dyn Fn(&Store), &consolidate] {
+            let store = overtake(false, key, &make, &longer("x"), ours);
+            let root = Group::open(&store, "").unwrap();
+            assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+            assert_eq!(Array::open(&store, "x").unwrap().shape().to_vec(), [7], "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_one_chunk_or_shard_are_all_kept() {
+    let plain = || spec(&[6], &[4]);
+    let mut sharded = spec(&[6], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    let part = |at: i64, value: i32| move |store: &Store| write(&open(store), at, &mut [value]);
+    for (latency, spec) in [(false, plain()), (true, plain()), (false, sharded.clone()), (true, sharded.clone())] {
+        let make = numbers(spec);
+        let store = overtake(latency, "a/c/0", &make, &part(0, 70), &part(1, 80));
+        assert_eq!(read_all(&open(&store)), [70, 80, 3, 4, 5, 6]);
+        let store = overtake(latency, "a/c/0", &make, &part(3, 70), &part(0, 80));
+        assert_eq!(read_all(&open(&store)), [80, 2, 3, 70, 5, 6]);
+        // A chunk that was not there.
+        let empty = |store: &Store| {
+            make(store);
+            write_all(&open(store), &mut [0; 6]);
+        };
+        let store = overtake(latency, "a/c/0", &empty, &part(3, 70), &part(0, 80));
+        assert_eq!(read_all(&open(&store)), [80, 0, 0, 70, 0, 0]);
+        // A part that leaves nothing but the fill value of what was read.
+        let one = |store: &Store| {
+            empty(store);
+            part(0, 9)(store);
+        };
+        let store = overtake(latency, "a/c/0", &one, &part(3, 70), &part(0, 0));
+        assert_eq!(read_all(&open(&store)), [0, 0, 0, 70, 0, 0]);
+        // Several regions of a batch in one chunk.
+        let batch = |store: &Store| {
+            let array = open(store);
+            let (mut first, mut second) = ([80], [81]);
+            let region = |at: i64| Selection::new(&[6], &[at], &[1], None).unwrap();
+            let parts = vec![(&array, region(0), view(&mut first, &[1])), (&array, region(1), view(&mut second, &[1]))];
+            // SAFETY: the memory lives as long as the call.
+            unsafe { requests::write_many(parts).unwrap() };
+        };
+        let store = overtake(latency, "a/c/0", &make, &part(3, 70), &batch);
+        assert_eq!(read_all(&open(&store)), [80, 81, 3, 70, 5, 6]);
+    }
+    let inner = |store: &Store| open(store).chunk_write(&[0], true, &[9, 0, 0, 0, 8, 0, 0, 0]).unwrap();
+    let store = overtake(false, "a/c/0", &numbers(sharded), &part(3, 70), &inner);
+    assert_eq!(read_all(&open(&store)), [9, 8, 3, 70, 5, 6]);
+}
+
+#[test]
+fn appends_get_a_place_of_their_own() {
+    let ours = |store: &Store| append(&open(store), &mut [80, 81]);
+    let theirs = |store: &Store| append(&open(store), &mut [70]);
+    for latency in [false, true] {
+        let store = overtake(latency, "a/zarr.json", &numbers(spec(&[6], &[4])), &theirs, &ours);
+        assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6, 70, 80, 81]);
+        // In a chunk that this process knows as its own alone, as the array ended in front of it.
+        let store = overtake(latency, "a/c/1", &numbers(spec(&[6], &[4])), &theirs, &|store: &Store| {
+            let array = open(store);
+            array.resize(&[4], false).unwrap();
+            append(&array, &mut [80]);
+        });
+        assert_eq!(read_all(&open(&store))[4..5], [80], "the first place is this process's");
+        let appender = |store: &Store| {
+            let mut appender = Appender::open(&open(store), 0, 0, 0).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.put(2, &view(&mut [80, 81], &[2])).unwrap() };
+            appender.flush().unwrap();
+        };
+        let store = overtake(latency, "a/zarr.json", &numbers(spec(&[6], &[4])), &set("theirs"), &appender);
+        assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6, 80, 81]);
+        assert_eq!(open(&store).attributes().names().unwrap(), ["theirs"]);
+    }
+}
+
+#[test]
+fn an_append_that_fails_gives_its_place_back() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    numbers(spec(&[6], &[4]))(&on(inner.clone()));
+    let overtaken = Overtaken { inner: inner.clone(), latency: true, key: "", theirs: Mutex::new(None) };
+    let array = open(&on(Arc::new(overtaken)));
+    let mut large = [5i64, i64::MAX];
+    let memory = crate::engine::Memory {
+        data: large.as_mut_ptr().cast(),
+        size: 16,
+        offset: 0,
+        strides: crate::limits::c_strides(&[2], 8),
+        data_type: crate::dtype::DataType::Int64,
+        overflow: crate::engine::Overflow::Error,
+        arena: None,
+    };
+    // SAFETY: the memory lives as long as the call.
+    assert_eq!(unsafe { array.append(0, 2, &memory) }.unwrap_err().kind(), ErrorKind::Range);
+    let store = on(inner);
+    assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6]);
+    open(&store).resize(&[8], false).unwrap();
+    assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6, 0, 0]);
+}

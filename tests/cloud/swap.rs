@@ -1,0 +1,156 @@
+//! Processes that change the same attributes, shape, chunk and shard of a bucket at the same time: nothing is lost where the server keeps
+//! conditions of puts, and where it does not it is told or refused.
+
+use crate::proxy::{Fault, Proxy};
+use crate::suite::var;
+use ozarr::dtype::DataType;
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{ErrorKind, Result};
+use ozarr::limits::c_strides;
+use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+const PROCESSES: usize = 8;
+const CHANGES: usize = 25;
+const JOB: &str = "OZARR_TEST_SWAP_JOB";
+
+fn open(context: &Context, place: &str, conditional: &str) -> Result<Store> {
+    let endpoint = var("OZARR_TEST_S3");
+    let options = [
+        ("cloud.endpoint", endpoint.as_str()),
+        ("cloud.access_key_id", "planted-id"),
+        ("cloud.secret_access_key", "planted-secret"),
+        ("cloud.region", "us-east-1"),
+        ("cloud.conditional_put", conditional),
+    ];
+    Store::open(context, &format!("s3://bucket/swap/{place}.zarr"), Mode::ReadWrite, &options)
+}
+
+fn view(data: &mut [i32]) -> Memory {
+    let (size, shape) = (size_of_val(data), [data.len() as u64]);
+    Memory {
+        data: data.as_mut_ptr().cast(),
+        size,
+        offset: 0,
+        strides: c_strides(&shape, 4),
+        data_type: DataType::Int32,
+        overflow: Overflow::Error,
+        arena: None,
+    }
+}
+
+fn write_one(array: &Array, at: usize, value: i32) -> Result<()> {
+    let one = Selection::new(&array.shape(), &[at as i64], &[1], None)?;
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&one, &view(&mut [value])) }
+}
+
+fn read_all(array: &Array) -> Vec<i32> {
+    let mut values = vec![-7; array.shape()[0] as usize];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&Selection::all(&array.shape()), &view(&mut values)).unwrap() };
+    values
+}
+
+fn create(store: &Store, path: &str, length: u64, chunk: u64, inner: Option<u64>) {
+    let mut spec = Spec::new(DataType::Int32, &[length]).unwrap();
+    spec.set_chunks(&[chunk]).unwrap();
+    inner.iter().for_each(|&inner| spec.set_inner_chunks(&[inner]).unwrap());
+    Array::create(store, path, &spec, Create::New).unwrap();
+}
+
+/// What each of the processes does: in each turn one more attribute, one appended element, one element of a chunk, and one of a shard.
+fn change(process: usize) -> Result<()> {
+    let store = open(&Context::with_threads(2), "all", "auto")?;
+    let [log, chunk, shard] = ["log", "chunk", "shard"].map(|path| Array::open(&store, path).unwrap());
+    for turn in 0..CHANGES {
+        let number = process * CHANGES + turn;
+        log.attributes().set(&format!("n{number}"), (number as i64).into())?;
+        // SAFETY: the memory lives as long as the call.
+        unsafe { log.append(0, 1, &view(&mut [1 + number as i32]))? };
+        write_one(&chunk, number, 1 + number as i32)?;
+        write_one(&shard, number, 1 + number as i32)?;
+    }
+    store.flush()
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn one_of_the_processes() {
+    if let Ok(process) = std::env::var(JOB) {
+        change(process.parse().unwrap()).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn eight_processes_lose_no_change() {
+    let store = open(&Context::with_threads(2), "all", "auto").unwrap();
+    let count = PROCESSES * CHANGES;
+    let root = Group::create(&store, "", None, Create::Overwrite).unwrap();
+    create(&store, "log", 0, 8, None);
+    create(&store, "chunk", count as u64, count as u64, None);
+    create(&store, "shard", count as u64, count as u64, Some(10));
+    root.consolidate().unwrap();
+    let start = |process: usize| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "swap::one_of_the_processes", "--ignored", "--test-threads=1"]).env(JOB, process.to_string());
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..PROCESSES).map(start).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let [log, chunk, shard] = ["log", "chunk", "shard"].map(|path| Array::open(&store, path).unwrap());
+    let all: Vec<i32> = (1..=count as i32).collect();
+    assert_eq!(log.attributes().names().unwrap().len(), count);
+    let mut appended = read_all(&log);
+    appended.sort_unstable();
+    assert_eq!(appended, all);
+    assert_eq!(read_all(&chunk), all);
+    assert_eq!(read_all(&shard), all);
+    assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_server_without_conditions_is_told_of_once_or_refused() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let ear = told.clone();
+    let call = Arc::new(move |_: Level, text: &str| ear.lock().unwrap().push(text.to_string()));
+    let context =
+        Context::with_threads(2).with_settings(Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() });
+    let proxy = Proxy::new(&var("OZARR_TEST_S3"), |_, _| Fault::Unconditional);
+    let endpoint = proxy.url();
+    let with = |conditional: &str| {
+        let options = [
+            ("cloud.endpoint", endpoint.as_str()),
+            ("cloud.access_key_id", "planted-id"),
+            ("cloud.secret_access_key", "planted-secret"),
+            ("cloud.region", "us-east-1"),
+            ("cloud.conditional_put", conditional),
+        ];
+        Store::open(&context, "s3://bucket/swap/none.zarr", Mode::ReadWrite, &options).unwrap()
+    };
+    let direct = open(&Context::with_threads(2), "none", "always").unwrap();
+    Group::create(&direct, "", None, Create::Overwrite).unwrap();
+    create(&direct, "a", 4, 4, None);
+    let store = with("auto");
+    let array = Array::open(&store, "a").unwrap();
+    for value in 0..3 {
+        array.attributes().set("n", value.into()).unwrap();
+        write_one(&array, 1, value).unwrap();
+    }
+    store.flush().unwrap();
+    let texts = told.lock().unwrap().clone();
+    assert!(texts.len() == 1 && texts[0].contains("cloud.conditional_put"), "{texts:?}");
+    let array = Array::open(&with("require"), "a").unwrap();
+    let e = array.attributes().set("n", 9.into()).unwrap_err();
+    assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("cloud.conditional_put"), "{e}");
+    assert_eq!(write_one(&array, 1, 9).unwrap_err().kind(), ErrorKind::Unsupported);
+    // A whole chunk needs no condition.
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&Selection::all(&[4]), &view(&mut [1, 2, 3, 4])).unwrap() };
+    assert_eq!(read_all(&Array::open(&with("never"), "a").unwrap()), [1, 2, 3, 4]);
+}
