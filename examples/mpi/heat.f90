@@ -1,0 +1,81 @@
+! Heat in a square, in slabs, one for each rank, with ghost columns: saves the state each 10 steps, and goes on from the newest state that is
+! there, with any number of ranks. The result does not depend on how many ranks there were, nor on where a run was killed.
+!
+!     mpirun -n 4 heat_f 40 && mpirun -n 3 heat_f 80
+program heat
+  use mpi_f08
+  use ozarr
+  use ozarr_mpi
+  implicit none
+  integer, parameter :: n = 96
+  type(ozarr_ranks) :: ranks
+  type(ozarr_array) :: t
+  real(8), allocatable :: u(:, :), v(:, :)
+  integer :: rank, size, first, last, step, steps
+  character(16) :: argument
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, size)
+  call get_command_argument(1, argument)
+  read (argument, *) steps
+  first = n * rank / size + 1                                   ! my columns
+  last = n * (rank + 1) / size
+  allocate (u(n, first - 1:last + 1), v(n, first - 1:last + 1), source=0d0)
+  call ranks%open(MPI_COMM_WORLD)
+  call restart()
+  do while (step < steps)
+    step = step + 1
+    call exchange_ghosts()
+    v = u                                                       ! the sides stay as they are
+    v(2:n - 1, first:last) = u(2:n - 1, first:last) + 0.2d0 * (u(1:n - 2, first:last) + u(3:n, first:last) &
+      + u(2:n - 1, first - 1:last - 1) + u(2:n - 1, first + 1:last + 1) - 4 * u(2:n - 1, first:last))
+    if (first == 1) v(:, 1) = u(:, 1)
+    if (last == n) v(:, n) = u(:, n)
+    u = v
+    if (mod(step, 10) == 0) call save_state()
+  end do
+  call ranks%create(t, "heat.zarr/t", OZARR_FLOAT64, [n, n], chunks=[32, 32], overwrite=.true.)
+  call ranks%write(t, u(:, first:last), start=[1, first])
+  call ranks%close_array(t)
+  call ranks%close()
+  call MPI_Finalize()
+
+contains
+
+  subroutine restart()
+    type(ozarr_group) :: g
+    integer :: stat
+    step = 0
+    call ranks%open_latest(g, "heat-states.zarr", stat=stat)
+    if (stat == OZARR_OK) then
+      call g%get_attr("step", step)
+      call ranks%get(g, "u", u(:, first:last), start=[1, first])
+      call ranks%close_group(g)
+    else if (stat == OZARR_ERR_NOT_FOUND) then                  ! none yet: from the beginning, with one hot side
+      u(1, :) = 100
+    else
+      error stop "the state cannot be read"
+    end if
+  end subroutine restart
+
+  subroutine save_state()
+    type(ozarr_group) :: g
+    character(12) :: name
+    write (name, "(a, i6.6)") "step-", step
+    call ranks%begin_checkpoint(g, "heat-states.zarr", name)
+    call ranks%put(g, "u", [n, n], u(:, first:last), start=[1, first])
+    if (rank == 0) call g%set_attr("step", step)
+    call ranks%commit(g)
+  end subroutine save_state
+
+  subroutine exchange_ghosts()
+    integer :: left, right
+    left = merge(rank - 1, MPI_PROC_NULL, rank > 0)
+    right = merge(rank + 1, MPI_PROC_NULL, rank < size - 1)
+    call MPI_Sendrecv(u(:, last), n, MPI_DOUBLE_PRECISION, right, 1, u(:, first - 1), n, MPI_DOUBLE_PRECISION, left, 1, &
+      MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(u(:, first), n, MPI_DOUBLE_PRECISION, left, 2, u(:, last + 1), n, MPI_DOUBLE_PRECISION, right, 2, &
+      MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+  end subroutine exchange_ghosts
+
+end program heat

@@ -1,0 +1,93 @@
+/* Between the module `ozarr_mpi` and ozarr_mpi.h: communicators and array descriptors of Fortran. To be compiled by the C compiler that
+ * belongs to the Fortran compiler. Dimensions are reversed here, and starts become 0-based. */
+#include <ISO_Fortran_binding.h>
+#include <ozarr_extend.h>
+#include <ozarr_mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_RANK 64
+
+ozarr_status ozfm_new(MPI_Fint comm, ozarr_mpi **out) { return ozarr_mpi_new(MPI_Comm_f2c(comm), out); }
+
+/* The type of a variable's elements. */
+static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
+    if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
+    else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
+    else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
+    else if (u->type == CFI_type_int64_t) *type = OZARR_INT64;
+    else if (u->type == CFI_type_float) *type = OZARR_FLOAT32;
+    else if (u->type == CFI_type_double) *type = OZARR_FLOAT64;
+    else if (u->type == CFI_type_float_Complex) *type = OZARR_COMPLEX64;
+    else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
+    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8) nor complex (2 x 4, 2 x 8)");
+    return OZARR_OK;
+}
+
+/* A variable as the memory of a box of an array of `rank` dimensions, of which those behind the variable's have the length 1. */
+typedef struct box {
+    int64_t start[MAX_RANK], shape[MAX_RANK], stride[MAX_RANK];
+    ozarr_region region;
+    ozarr_memory memory;
+} box;
+
+static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *start, box *b) {
+    int64_t low = 0, high = (int64_t)u->elem_len;
+    ozarr_region_init(&b->region);
+    ozarr_memory_init(&b->memory);
+    if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array");
+    for (int32_t d = 0; d < rank; d++) {
+        const int32_t f = rank - 1 - d;
+        b->start[d] = start[f] - 1;
+        b->shape[d] = f < u->rank ? u->dim[f].extent : 1;
+        b->stride[d] = f < u->rank ? u->dim[f].sm : 0;
+        if (b->shape[d] < 0) return ozarr_set_error(OZARR_ERR_RANK, "the variable is of assumed size; give a section of it");
+        if (b->shape[d] > 1) *(b->stride[d] < 0 ? &low : &high) += b->stride[d] * (b->shape[d] - 1);
+    }
+    b->region.start = b->start, b->region.shape = b->shape;
+    b->memory.data = (char *)u->base_addr + low;
+    b->memory.size = (size_t)(high - low), b->memory.offset = (size_t)-low;
+    b->memory.strides = b->stride;
+    return type_of(u, &b->memory.type);
+}
+
+/* What this rank finds wrong is agreed on before the others wait in the call itself. */
+ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start) {
+    box b;
+    int32_t rank = 0;
+    ozarr_status status = ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK) status = box_of(u, rank, start, &b);
+    status = ozarr_mpi_agree(m, status);
+    if (status != OZARR_OK) return status;
+    return write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
+                 : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
+}
+
+/* Creates an array of a group (`group` not NULL) of the variable's type, writes each rank's box, closes it. `shape` is in C's order. */
+ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_t rank, const int64_t *shape, const CFI_cdesc_t *u,
+                      const int64_t *start) {
+    ozarr_type type = OZARR_FLOAT64;
+    ozarr_spec *spec = NULL;
+    ozarr_array *array = NULL;
+    ozarr_status status = type_of(u, &type);
+    if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
+    status = ozarr_mpi_agree(m, status);
+    if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
+    ozarr_spec_free(spec);
+    if (status != OZARR_OK) return status;
+    status = ozfm_move(m, array, 1, u, start);
+    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
+    ozarr_array_free(array);
+    return status;
+}
+
+/* Reads each rank's box of an array of a group. */
+ozarr_status ozfm_get(ozarr_mpi *m, const ozarr_group *group, const char *path, const CFI_cdesc_t *u, const int64_t *start) {
+    ozarr_array *array = NULL;
+    ozarr_status status = ozarr_mpi_group_open_array(m, group, path, &array);
+    if (status != OZARR_OK) return status;
+    status = ozfm_move(m, array, 0, u, start);
+    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
+    ozarr_array_free(array);
+    return status;
+}
