@@ -2,7 +2,7 @@
 # Where rustup puts cargo, in case it is not in the PATH yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help demo test check-deep bench dist wheel header clean
+.PHONY: help demo test check-deep bench dist wheel docs header clean
 
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
@@ -10,6 +10,7 @@ help:
 	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, a build from vendored sources (20 minutes)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make wheel    pack the Python package with the shared library inside, into build/wheel"
+	@echo "make docs     the documentation as a site with search, into build/site"
 	@echo "make bench    the benchmark beside the bare loop and every peer, into docs/performance.md (QUICK=1: less of it, into build/)"
 	@echo "make header   generate the headers in include/ and the files in abi/ anew"
 	@echo "make clean    remove build/ (target/ and .venv/ stay)"
@@ -29,6 +30,10 @@ check-deep:
 dist:
 	@tools/deps demo
 	@tools/dist
+
+docs:
+	@test -x build/docs-env/bin/markdown-it || { python3 -m venv build/docs-env && build/docs-env/bin/pip install --quiet --disable-pip-version-check markdown-it-py==4.3.0 mdit-py-plugins==0.7.0 mdurl==0.1.2; }
+	@build/docs-env/bin/python tools/site
 
 wheel:
 	@tools/deps demo
