@@ -87,7 +87,9 @@ int oz_del_att(int ncid, int varid, const char *name) {
     oz_var *var;
     oz_list *atts;
     oz_att *att;
-    int status = find(ncid, varid, name, &group, &var, &atts, &att);
+    int status = oz_find_atts(ncid, varid, &group, &var, &atts);
+    if (!status && !name) status = NC_EINVAL;
+    if (!status) status = find(ncid, varid, name, &group, &var, &atts, &att);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
     if (!att) return NC_ENOTATT;
@@ -133,7 +135,10 @@ static int new_values(const void *values, nc_type memory_type, nc_type type, siz
 static int put_fill(oz_var *var, nc_type type, size_t len, const void *values) {
     if (len != 1) return NC_EINVAL;
     if (type != var->type) return NC_EBADTYPE;
-    return var->written ? NC_ELATEFILL : set_fill(var, values);
+    /* Too late, but the classic formats allow it. */
+    const oz_file *file = var->group->file;
+    bool late = var->written && (!file->created || file->mode & NC_NETCDF4);
+    return late ? NC_ELATEFILL : set_fill(var, values);
 }
 
 static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
@@ -173,6 +178,6 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     att->values = copy;
     if (!group->file->classic) group->file->defining = true;
     touch(group, var);
-    if (fill && var->array) var->recreate = true;
+    if (fill && var->array && !var->written) var->recreate = true;
     return range;
 }

@@ -57,7 +57,6 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
-    if (file->classic && !file->defining && strlen(name) > strlen(dim->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
@@ -153,10 +152,11 @@ int oz_rename_var(int ncid, int varid, const char *name) {
 int oz_def_grp(int ncid, const char *name, int *id) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status) status = oz_check_name(name);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (group->file->classic) return NC_ESTRICTNC3;
+    if (group->file->classic) return group->file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_ENOTNC4;
+    status = oz_check_name(name);
+    if (status) return status;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     status = oz_to_define(group->file);
     if (status) return status;

@@ -120,11 +120,13 @@ int oz_inq_varid(int ncid, const char *name, int *id) {
 
 /* Whether all of a fixed variable is one chunk without filters, which netCDF stores as it is. */
 static bool is_contiguous(oz_var *var, const size_t *chunks) {
-    if (!var->array) return var->contiguous;
+    for (int d = 0; d < var->rank; d++)
+        if (var->dims[d]->unlimited) return false;
+    if (!var->found || var->recorded) return var->contiguous;
     oz_var_read_codecs(var);
     if (var->filter_count) return false;
     for (int d = 0; d < var->rank; d++)
-        if (var->dims[d]->unlimited || chunks[d] < var->dims[d]->len) return false;
+        if (chunks[d] < var->dims[d]->len) return false;
     return true;
 }
 

@@ -67,8 +67,9 @@ typedef struct oz_var {
     int64_t *shape;
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
-    /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew. */
-    bool written, dirty, buffered, codecs_read, recreate;
+    /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
+     * in the store when the file was opened; our record has what was asked for. */
+    bool written, dirty, buffered, codecs_read, recreate, found, recorded;
     size_t cache_bytes, cache_slots;
     float preemption;
 } oz_var;

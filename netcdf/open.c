@@ -212,9 +212,12 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     oz_var *var = oz_var_new(group, name, type, scalar ? 0 : rank);
     if (!var) return ozarr_array_free(array), NC_ENOMEM;
     var->array = array;
+    var->written = var->found = true;
     var->scalar_of_one = scalar;
     const json *mine = json_member(json_member(record, "variables"), name);
     var->no_fill = json_true(mine, "no_fill");
+    var->recorded = mine != NULL;
+    var->contiguous = !json_true(mine, "chunked");
     const ozarr_node *node = ozarr_array_node(array);
     status = scalar ? NC_NOERR : read_dims(var);
     if (!status) status = read_atts(&var->atts, node, json_member(mine, "types"), var);

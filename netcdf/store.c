@@ -221,6 +221,7 @@ static void write_record(text *t, const oz_group *group) {
         text_member(t, var->name);
         text_put(t, "{");
         if (var->no_fill) text_put(t, "\"no_fill\":true");
+        if (!var->contiguous && !may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
         if (oz_list_find(&var->atts, _FillValue)) text_member(t, "fill"), text_put(t, "true");
         oz_types_write(t, "types", &var->atts, var);
         text_put(t, "}");

@@ -76,7 +76,7 @@ void oz_default_fill(nc_type type, void *value) {
         for (size_t i = 0; i < count; i++) {              \
             S v = a[i];                                   \
             bool fits = (FITS);                           \
-            outside += !fits;                             \
+            outside += !fits && v == v;                   \
             b[i] = fits ? (D)v : (D)(BAD);                \
         }                                                 \
         break;                                            \
@@ -111,20 +111,23 @@ FROM_INTEGER(from_ushort, unsigned short, false)
 FROM_INTEGER(from_uint, unsigned, false)
 FROM_INTEGER(from_uint64, unsigned long long, false)
 
-/* Real numbers lose their fraction. NaN has no integer; it becomes the least one. */
-#define TRUNCATES(LOW, HIGH) (v > (LOW)-1.0 && v < (HIGH) + 1.0)
+/* What does not fit becomes what processors make of it: the low bits of an integer of 64 bits. */
+static long long low_bits(double v) { return v >= -0x1p63 && v < 0x1p63 ? (long long)v : LLONG_MIN; }
+
+/* Real numbers lose their fraction. NaN has no integer, which netCDF does not tell. */
+#define WITHIN(LOW, HIGH) (v >= (LOW) && v <= (HIGH))
 #define FROM_REAL(NAME, S)                                                                          \
     static int NAME(const S *from, void *to, nc_type type, size_t count) {                          \
         size_t outside = 0;                                                                         \
         switch (type) {                                                                             \
-            LOOP(NC_BYTE, S, signed char, TRUNCATES(SCHAR_MIN, SCHAR_MAX), SCHAR_MIN)               \
-            LOOP(NC_SHORT, S, short, TRUNCATES(SHRT_MIN, SHRT_MAX), SHRT_MIN)                       \
-            LOOP(NC_INT, S, int, TRUNCATES((double)INT_MIN, (double)INT_MAX), INT_MIN)              \
+            LOOP(NC_BYTE, S, signed char, WITHIN(SCHAR_MIN, SCHAR_MAX), low_bits(v))                \
+            LOOP(NC_SHORT, S, short, WITHIN(SHRT_MIN, SHRT_MAX), low_bits(v))                       \
+            LOOP(NC_INT, S, int, WITHIN((double)INT_MIN, (double)INT_MAX), INT_MIN)                 \
             LOOP(NC_INT64, S, long long, v >= -0x1p63 && v < 0x1p63, LLONG_MIN)                     \
-            LOOP(NC_UBYTE, S, unsigned char, TRUNCATES(0, UCHAR_MAX), 0)                            \
-            LOOP(NC_USHORT, S, unsigned short, TRUNCATES(0, USHRT_MAX), 0)                          \
-            LOOP(NC_UINT, S, unsigned, TRUNCATES(0, (double)UINT_MAX), 0)                           \
-            LOOP(NC_UINT64, S, unsigned long long, v > -1.0 && v < 0x1p64, 0)                       \
+            LOOP(NC_UBYTE, S, unsigned char, WITHIN(0, UCHAR_MAX), low_bits(v))                     \
+            LOOP(NC_USHORT, S, unsigned short, WITHIN(0, USHRT_MAX), low_bits(v))                   \
+            LOOP(NC_UINT, S, unsigned, WITHIN(0, (double)UINT_MAX), low_bits(v))                    \
+            LOOP(NC_UINT64, S, unsigned long long, v >= 0 && v < 0x1p64, low_bits(v))               \
             LOOP(NC_FLOAT, S, float, !(v > FLT_MAX || v < -FLT_MAX), v > 0 ? HUGE_VALF : -HUGE_VALF) \
             LOOP(NC_DOUBLE, S, double, true, v)                                                     \
         default: return NC_EBADTYPE;                                                                \
