@@ -171,5 +171,5 @@ fn paths_are_found_in_every_form() {
     let layers = may_use();
     let allowed = |from: &str, path: &str| allowed(&layers, from, path);
     assert!(allowed("ffi", "node::Array") && allowed("ffi", "engine::Memory") && !allowed("ffi", "engine::place"));
-    assert!(!allowed("metadata", "store::Store") && !allowed("engine", "node") && !allowed("unknown", "error"));
+    assert!(!allowed("metadata", "store::Storage") && !allowed("engine", "node") && !allowed("unknown", "error"));
 }

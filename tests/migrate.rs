@@ -9,7 +9,7 @@ use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::json;
 use ozarr::limits::c_strides;
 use ozarr::node::{Array, Context, Create, Format, Group, Migrated, Mode, Node, Spec, Store};
-use ozarr::store::{Condition, Store as _};
+use ozarr::store::{Condition, Storage as _};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

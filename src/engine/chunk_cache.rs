@@ -198,13 +198,13 @@ impl ArrayCache {
 mod tests {
     use super::*;
     use crate::store::memory::MemoryStore;
-    use crate::store::{Condition, Store};
+    use crate::store::{Condition, Storage};
 
     fn marks() -> (Stamp, Stamp) {
         let store = MemoryStore::new();
         let next = || {
             store.put("k", &[b"1"], Condition::None).unwrap();
-            (&store as &dyn Store).stamp("k").unwrap().unwrap()
+            (&store as &dyn Storage).stamp("k").unwrap().unwrap()
         };
         (next(), next())
     }

@@ -1,6 +1,6 @@
 //! What a read of a store costs, to choose between one long read and many short ones.
 
-use crate::store::Store;
+use crate::store::Storage;
 
 /// The price of reads, in nanoseconds.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ impl Cost {
     }
 
     /// Returns the cost of reading from `store`.
-    pub fn of(store: &dyn Store) -> Cost {
+    pub fn of(store: &dyn Storage) -> Cost {
         if store.capabilities().latency { Cost::latency(store.tuning().gap) } else { Cost::LOCAL }
     }
 

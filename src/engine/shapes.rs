@@ -6,10 +6,9 @@
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::error::Result;
+use crate::fork::Once;
 use std::ops::Deref;
-use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The room for shapes: 6 different extents along each of 3 dimensions.
 const SLOTS: usize = 256;
@@ -19,58 +18,31 @@ const TRIES: usize = 8;
 /// See the module.
 pub struct ByShape {
     chain: Chain,
-    /// Null, or from `Box::into_raw`: set once, freed with the table.
-    slots: Box<[AtomicPtr<BoundChain>]>,
+    slots: Box<[Once<BoundChain>]>,
 }
 
 impl ByShape {
     /// Nothing is bound yet.
     pub fn new(chain: Chain) -> Arc<ByShape> {
-        Arc::new(ByShape { chain, slots: (0..SLOTS).map(|_| AtomicPtr::new(null_mut())).collect() })
+        Arc::new(ByShape { chain, slots: (0..SLOTS).map(|_| Once::new()).collect() })
     }
 
     /// Returns the chain for chunks of `shape`.
     pub(super) fn get(&self, shape: &[u64]) -> Result<Chosen<'_>> {
         let first = hash(shape);
-        let mut bound = None;
         for slot in (0..TRIES).filter_map(|i| self.slots.get(first.wrapping_add(i) % SLOTS)) {
-            let mut found = slot.load(Ordering::Acquire);
-            if found.is_null() {
-                let fresh = Box::into_raw(match bound.take() {
-                    Some(bound) => bound,
-                    None => Box::new(self.chain.bind(shape)?),
-                });
-                match slot.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-                    Ok(_) => found = fresh,
-                    Err(other) => {
-                        // SAFETY: `fresh` comes from `Box::into_raw` above and was not published.
-                        bound = Some(unsafe { Box::from_raw(fresh) });
-                        found = other;
-                    }
+            let found = match slot.known() {
+                Some(found) => found,
+                None => {
+                    let fresh = self.chain.bind(shape)?;
+                    slot.get(|| fresh)
                 }
-            }
-            // SAFETY: what a slot holds is freed with `self` only, which the reference borrows.
-            let found = unsafe { &*found };
+            };
             if found.shape().as_slice() == shape {
                 return Ok(Chosen::Kept(found));
             }
         }
-        match bound {
-            Some(bound) => Ok(Chosen::Fresh(bound)),
-            None => Ok(Chosen::Fresh(Box::new(self.chain.bind(shape)?))),
-        }
-    }
-}
-
-impl Drop for ByShape {
-    fn drop(&mut self) {
-        for slot in &mut self.slots {
-            let held = *slot.get_mut();
-            if !held.is_null() {
-                // SAFETY: it comes from `Box::into_raw`, and nothing borrows from `self` any more.
-                drop(unsafe { Box::from_raw(held) });
-            }
-        }
+        Ok(Chosen::Fresh(Box::new(self.chain.bind(shape)?)))
     }
 }
 

@@ -10,7 +10,7 @@ use super::stats::{self, Field};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::ForkPreserved;
-use crate::store::{Object, Stamp, Store, Version, os};
+use crate::store::{Object, Stamp, Storage, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -213,7 +213,7 @@ impl OpenShards {
 
 impl OpenShards {
     /// Opens the object of a key. Where the process has too many files, those that are kept open make room.
-    fn open_object(&self, store: &dyn Store, key: &str) -> Result<Option<Object>> {
+    fn open_object(&self, store: &dyn Storage, key: &str) -> Result<Option<Object>> {
         match store.open(key) {
             Err(e) if matches!(e.os_errno(), libc::EMFILE | libc::ENFILE) && self.forget_all() => store.open(key),
             other => other,
@@ -221,7 +221,7 @@ impl OpenShards {
     }
 
     /// Opens a shard with its index: the kept one if it is still what the key holds. `None` if the key holds nothing.
-    pub(super) fn open(&self, store: &dyn Store, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<HeldShard>> {
+    pub(super) fn open(&self, store: &dyn Storage, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<HeldShard>> {
         let mut opened = None;
         if let Some(kept) = self.find(key) {
             let held = match &kept.file {

@@ -543,7 +543,7 @@ fn documents_of_other_writers_survive_a_rewrite_whatever_their_form() {
 /// A store that gives and takes, and cannot list.
 struct Blind(crate::store::SharedStore);
 
-impl crate::store::Store for Blind {
+impl crate::store::Storage for Blind {
     fn capabilities(&self) -> crate::store::Capabilities {
         crate::store::Capabilities { listable: false, ..self.0.capabilities() }
     }

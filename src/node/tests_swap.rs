@@ -20,7 +20,7 @@ struct Overtaken {
     theirs: Mutex<Option<Values>>,
 }
 
-impl crate::store::Store for Overtaken {
+impl crate::store::Storage for Overtaken {
     fn capabilities(&self) -> Capabilities {
         Capabilities { swaps: true, latency: self.latency, ..self.inner.capabilities() }
     }

@@ -7,7 +7,7 @@ use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
-    SharedStore, Staged, Store, Version,
+    SharedStore, Staged, Storage, Version,
 };
 use crate::error::{Result, err};
 use crate::fork::ForkReset;
@@ -129,14 +129,14 @@ impl CacheStore {
     }
 }
 
-/// Reads through [`Store::start_read`], and waits.
-fn read(store: &dyn Store, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
+/// Reads through [`Storage::start_read`], and waits.
+fn read(store: &dyn Storage, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
     let (sender, receiver) = mpsc::channel();
     store.start_read(key, ranges, None, Box::new(move |result| drop(sender.send(result))));
     receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a read that was started never ended")))
 }
 
-impl Store for CacheStore {
+impl Storage for CacheStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.inner.capabilities() }
     }

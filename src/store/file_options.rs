@@ -7,7 +7,7 @@ use crate::error::{Result, bail};
 pub enum SyncMode {
     /// When the system gets to it.
     None,
-    /// At [`super::Store::flush`]; and a key that existed at the last flush is synced before each replacement, so that no old
+    /// At [`super::Storage::flush`]; and a key that existed at the last flush is synced before each replacement, so that no old
     /// value is ever lost.
     #[default]
     Batch,

@@ -1,4 +1,4 @@
-//! The `Store` trait: a map from keys to bytes, and all that the rest of the library may ask of it.
+//! The `Storage` trait: a map from keys to bytes, and all that the rest of the library may ask of it.
 
 use super::local::staged_file::StagedFile;
 use super::opened::Object;
@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
-/// When a [`Store::put`] may replace what is there.
+/// When a [`Storage::put`] may replace what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// Always.
@@ -31,7 +31,7 @@ pub struct Capabilities {
     /// Keys can be erased. Where they cannot (zip archives), erasing one that holds a value is an error of kind `Unsupported`.
     pub erasable: bool,
     /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
-    /// [`Store::start_read`] and the in-flight driver.
+    /// [`Storage::start_read`] and the in-flight driver.
     pub latency: bool,
     /// The methods may be called by any thread. If not (functions of a program that did not say so), only threads that are inside of a
     /// call of the program's may.
@@ -69,7 +69,7 @@ impl Capabilities {
     }
 }
 
-/// A change of a key that is started ([`Store::start_change`]).
+/// A change of a key that is started ([`Storage::start_change`]).
 pub enum Change {
     /// The key gets this value.
     Put(Vec<u8>, Condition),
@@ -148,7 +148,7 @@ impl Default for Tuning {
     }
 }
 
-/// The result of [`Store::start_read`].
+/// The result of [`Storage::start_read`].
 pub struct Fetched {
     /// The bytes of each requested range, in order.
     pub parts: Vec<Vec<u8>>,
@@ -172,9 +172,9 @@ pub type ProcessLock = Box<dyn Send>;
 /// A map from keys to bytes. All methods may be called from any threads at once.
 ///
 /// An error is never "missing": only a key that is certainly not there gives `None`. What a store can do in a better way only because its
-/// values are local files is in [`LocalFiles`]. What every store can do by these methods is a method of `dyn Store`, so that a store
+/// values are local files is in [`LocalFiles`]. What every store can do by these methods is a method of `dyn Storage`, so that a store
 /// around another one has nothing to forward but what is here (`tests_wrappers.rs` counts what each forwards).
-pub trait Store: Send + Sync {
+pub trait Storage: Send + Sync {
     /// Says what the store can do.
     fn capabilities(&self) -> Capabilities;
 
@@ -249,7 +249,7 @@ pub trait LocalFiles {
     /// up, or need not be looked for. Not to be held longer than a call: it stays what it was.
     fn folder(&self, prefix: &str) -> Folder;
 
-    /// Opens what `key` holds, as [`Store::open`] does, in the folder that [`LocalFiles::folder`] opened.
+    /// Opens what `key` holds, as [`Storage::open`] does, in the folder that [`LocalFiles::folder`] opened.
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>>;
 
     /// Says what a key's file is like now by one `fstatat`, as [`Object::stamp`] would after opening it, or `None` if the key holds nothing.
@@ -275,8 +275,8 @@ pub trait LocalFiles {
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }
 
-/// What every store does by the methods of [`Store`] and [`LocalFiles`].
-impl dyn Store + '_ {
+/// What every store does by the methods of [`Storage`] and [`LocalFiles`].
+impl dyn Storage + '_ {
     /// Counts the requests that were made again after a failure, since the store was opened.
     pub fn retries(&self) -> u64 {
         self.capabilities().retries
@@ -313,7 +313,7 @@ impl dyn Store + '_ {
         }
     }
 
-    /// Stores what was staged for `key`, as [`Store::put`] does without a condition.
+    /// Stores what was staged for `key`, as [`Storage::put`] does without a condition.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
         match (staged, self.files()) {
             (Staged::Memory(bytes), _) => self.put(key, &[&bytes], Condition::None),
@@ -343,22 +343,22 @@ impl dyn Store + '_ {
         self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
     }
 
-    /// Starts to store `bytes` under `key` ([`Store::start_change`]).
+    /// Starts to store `bytes` under `key` ([`Storage::start_change`]).
     pub fn start_put(&self, key: &str, bytes: Vec<u8>, condition: Condition, done: ChangeDone) {
         self.start_change(key, Change::Put(bytes, condition), done);
     }
 
-    /// Starts to erase a key ([`Store::start_change`]).
+    /// Starts to erase a key ([`Storage::start_change`]).
     pub fn start_erase(&self, key: &str, done: ChangeDone) {
         self.start_change(key, Change::Erase, done);
     }
 }
 
 /// A store that is shared by the handles on it.
-pub type SharedStore = Arc<dyn Store>;
+pub type SharedStore = Arc<dyn Storage>;
 
-/// Reads ranges of a key in the calling thread: what [`Store::start_read`] does by default.
-pub fn read_now<S: Store + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
+/// Reads ranges of a key in the calling thread: what [`Storage::start_read`] does by default.
+pub fn read_now<S: Storage + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
     let Some(object) = store.open(key)? else { return Ok(None) };
     let version = object.version()?;
     if if_match.is_some_and(|v| v != version) {
@@ -420,6 +420,6 @@ pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<
 const MANY: usize = 512;
 
 /// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
-pub fn get<S: Store + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+pub fn get<S: Storage + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
     store.read_all(key, max).map_err(|e| e.at_key(key))
 }

@@ -7,7 +7,7 @@
 use super::pace::Line;
 pub use super::pace::Pace;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Listing, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Tuning,
+    ByteRange, Capabilities, Condition, Fetched, Listing, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Storage, Tuning,
     Version, os, read_now,
 };
 use crate::error::{Result, err};
@@ -31,7 +31,7 @@ pub struct Stats {
     pub most_in_flight: usize,
 }
 
-/// Another store behind a slow line. Thread-safe. One thread of its own is started by the first [`Store::start_read`] and
+/// Another store behind a slow line. Thread-safe. One thread of its own is started by the first [`Storage::start_read`] and
 /// ends when the store is dropped; reads that still wait then end with `Cancelled`.
 pub struct LatencyStore {
     shared: Arc<Shared>,
@@ -98,7 +98,7 @@ impl Shared {
     }
 
     /// One request in the calling thread, which sends `sent` bytes and gets those that `came` counts.
-    fn slowly<T>(&self, sent: u64, request: impl FnOnce(&dyn Store) -> T, came: impl FnOnce(&T) -> u64) -> T {
+    fn slowly<T>(&self, sent: u64, request: impl FnOnce(&dyn Storage) -> T, came: impl FnOnce(&T) -> u64) -> T {
         let due = self.begin();
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         self.carry(sent);
@@ -202,7 +202,7 @@ impl Drop for LatencyStore {
     }
 }
 
-impl Store for LatencyStore {
+impl Storage for LatencyStore {
     fn capabilities(&self) -> Capabilities {
         // A network is tuned as one, whatever is behind it.
         Capabilities { latency: true, tuning: Tuning::USUAL, ..self.shared.inner.capabilities() }

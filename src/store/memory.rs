@@ -2,7 +2,7 @@
 
 use super::keys::{check_key, check_prefix};
 use super::memory_object::{MemoryObject, Stored};
-use super::{Capabilities, Condition, Listing, Object, Store, Version};
+use super::{Capabilities, Condition, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::limits::reserve;
@@ -33,7 +33,7 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
+impl Storage for MemoryStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities::local(true, true)
     }

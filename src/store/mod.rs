@@ -2,7 +2,7 @@
 //!
 //! A key is a UTF-8 path without a leading slash (`run/t/zarr.json`); a prefix is empty or ends in `/`.
 //! Keys reach a store only after their node names were checked ([`crate::node`]), so they never contain `..`.
-//! Adding a store: implement [`Store`] (and [`ReadObject`] if it is neither a file nor memory), run
+//! Adding a store: implement [`Storage`] (and [`ReadObject`] if it is neither a file nor memory), run
 //! `suite::check` over it, and teach `location.rs` its name.
 
 pub mod cache;
@@ -35,7 +35,7 @@ pub mod zip;
 
 pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Listing, LocalFiles, LockUse, ProcessLock, ReadDone,
-    SharedStore, Store, Tuning, get, get_many, read_now,
+    SharedStore, Storage, Tuning, get, get_many, read_now,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};

@@ -4,7 +4,7 @@ use super::keys::{check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
-    SharedStore, Staged, Stamp, Store, Version,
+    SharedStore, Staged, Stamp, Storage, Version,
 };
 use crate::error::{Result, bail};
 use std::borrow::Cow;
@@ -68,7 +68,7 @@ impl PrefixStore {
     }
 }
 
-impl Store for PrefixStore {
+impl Storage for PrefixStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }

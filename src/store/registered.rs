@@ -8,7 +8,7 @@
 pub use super::ByteRange;
 use super::keys::{check_key, check_prefix};
 use super::snapshot::Snapshot;
-use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Store, Version};
+use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Storage, Version};
 use crate::error::{Error, Result, bail, err};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -58,7 +58,7 @@ pub type AnswerDone = Box<dyn FnOnce(Result<Option<Answer>>) + Send>;
 pub const MAX_TOKEN: usize = 1024;
 
 /// The functions of a program's store. Nothing that they give is believed. `None` and `false`: the key holds nothing.
-#[allow(missing_docs)] // Their meaning is that of the methods of `Store`.
+#[allow(missing_docs)] // Their meaning is that of the methods of `Storage`.
 pub trait Calls: Send + Sync {
     fn name(&self) -> &str;
     fn can(&self) -> Can;
@@ -90,7 +90,7 @@ impl CallbackStore {
     }
 
     /// Makes a store of functions that use the store `inner`.
-    pub fn over(calls: Arc<dyn Calls>, inner: &dyn Store) -> CallbackStore {
+    pub fn over(calls: Arc<dyn Calls>, inner: &dyn Storage) -> CallbackStore {
         let mut store = CallbackStore::new(calls);
         store.can.any_thread &= inner.any_thread();
         store
@@ -354,7 +354,7 @@ fn from_bytes(bytes: [u8; 32]) -> Version {
     Version(words)
 }
 
-impl Store for CallbackStore {
+impl Storage for CallbackStore {
     fn capabilities(&self) -> Capabilities {
         // Ranges of values that are only read whole would read each of them for every range.
         let latency = self.can.versions && (self.can.get_ranges || self.can.start);

@@ -4,7 +4,7 @@ use super::local::staged_file::StagedFile;
 use crate::error::{Result, bail};
 use crate::limits::reserve;
 
-/// A value that is put piece by piece ([`super::Store::stage`]); nobody sees it until it is published, and it is gone when dropped.
+/// A value that is put piece by piece ([`super::Storage::stage`]); nobody sees it until it is published, and it is gone when dropped.
 pub enum Staged {
     /// In a temporary file beside the key.
     File(Box<StagedFile>),

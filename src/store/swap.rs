@@ -4,7 +4,7 @@
 //! reading on, is made again after a random time.
 
 use super::opened::Object;
-use super::{ByteRange, Condition, Store, get};
+use super::{ByteRange, Condition, Storage, get};
 use crate::error::{Error, ErrorKind, Result, err};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc;
@@ -17,7 +17,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(4);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// Gives the condition on which a change of what was opened may be put.
-pub fn condition_of(store: &dyn Store, found: Option<&Object>) -> Result<Condition> {
+pub fn condition_of(store: &dyn Storage, found: Option<&Object>) -> Result<Condition> {
     match found {
         _ if !store.capabilities().swaps => Ok(Condition::None),
         None => Ok(Condition::Absent),
@@ -26,7 +26,7 @@ pub fn condition_of(store: &dyn Store, found: Option<&Object>) -> Result<Conditi
 }
 
 /// Reads all bytes of a key that is to be changed (at most `max`), and gives the condition on which the change may be put.
-pub fn read_to_change(store: &dyn Store, key: &str, max: usize) -> Result<(Option<Vec<u8>>, Condition)> {
+pub fn read_to_change(store: &dyn Storage, key: &str, max: usize) -> Result<(Option<Vec<u8>>, Condition)> {
     if !store.capabilities().swaps {
         return Ok((get(store, key, max)?, Condition::None));
     }
@@ -42,12 +42,12 @@ pub fn read_to_change(store: &dyn Store, key: &str, max: usize) -> Result<(Optio
 }
 
 /// Says whether a change failed because another writer was faster.
-pub fn is_overtaken<T>(store: &dyn Store, result: &Result<T>) -> bool {
+pub fn is_overtaken<T>(store: &dyn Storage, result: &Result<T>) -> bool {
     matches!(result, Err(e) if e.kind() == ErrorKind::Conflict) && store.capabilities().swaps
 }
 
 /// Makes a change, from reading to putting, until no other writer is faster.
-pub fn make<T>(store: &dyn Store, mut change: impl FnMut() -> Result<T>) -> Result<T> {
+pub fn make<T>(store: &dyn Storage, mut change: impl FnMut() -> Result<T>) -> Result<T> {
     let mut bound = FIRST_WAIT;
     for _ in 0..MOST {
         let result = change();

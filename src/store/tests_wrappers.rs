@@ -29,11 +29,11 @@ impl Counting {
     }
 
     fn files(&self, name: &'static str) -> &dyn LocalFiles {
-        Store::files(self.came(name)).unwrap()
+        Storage::files(self.came(name)).unwrap()
     }
 }
 
-impl Store for Counting {
+impl Storage for Counting {
     fn capabilities(&self) -> Capabilities {
         Capabilities { retries: 7, ..self.came("capabilities").capabilities() }
     }
@@ -109,9 +109,9 @@ impl LocalFiles for Counting {
 }
 
 /// Calls a method of a store, with keys below `p/`.
-type Use = fn(&dyn Store);
+type Use = fn(&dyn Storage);
 
-/// Every method of [`Store`] and [`LocalFiles`], and a use of it that must succeed.
+/// Every method of [`Storage`] and [`LocalFiles`], and a use of it that must succeed.
 const USES: &[(&str, Use)] = &[
     ("capabilities", |s| assert_eq!(s.retries(), 7)),
     ("put", |s| s.put("p/k", &[b"1"], Condition::None).unwrap()),
@@ -138,7 +138,7 @@ const USES: &[(&str, Use)] = &[
 ];
 
 /// Checks that a wrapper hands each method on to the same method of the store inside, but for those in `own`, and why these are not.
-fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Store>, own: &[(&str, &str)]) {
+fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(&str, &str)]) {
     let root = std::env::temp_dir().join(format!("ozarr-wrappers-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
     let inside = Counting::new(&root);

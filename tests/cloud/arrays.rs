@@ -219,7 +219,7 @@ fn locations_and_options_open_what_they_name() {
     assert_eq!(read(&Array::open(&open, "run/t").unwrap(), &[0], &[4]).unwrap(), [1, 2, 3, 4]);
     let e = Array::open(&open, "run/none").err().unwrap();
     assert!(matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Permission), "{e:?}");
-    ozarr::store::Store::put(&s3("locations/x.zarr/run/t", &[]), "zarr.json", &[b"{}"], ozarr::store::Condition::None).unwrap();
+    ozarr::store::Storage::put(&s3("locations/x.zarr/run/t", &[]), "zarr.json", &[b"{}"], ozarr::store::Condition::None).unwrap();
     let private = Store::open(&context, "s3://bucket/locations/x.zarr", Mode::Read, &[("cloud.endpoint", &endpoint)]).unwrap();
     assert_eq!(Array::open(&private, "run/t").err().unwrap().kind(), ErrorKind::Permission);
 }

@@ -5,7 +5,7 @@ use crate::proxy::{Action, Fault, Proxy, Seen};
 use crate::suite::{KEYS, s3, store, var};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::store::object::RemoteStore;
-use ozarr::store::{ByteRange, Condition, Fetched, Store, get};
+use ozarr::store::{ByteRange, Condition, Fetched, Storage, get};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -265,7 +265,7 @@ fn a_large_value_goes_up_in_parts_and_leaves_nothing_when_it_fails() {
     let mut staged = case.store.stage("staged").unwrap();
     staged.append(&value).unwrap();
     staged.replace_head(b"head").unwrap();
-    (&case.store as &dyn Store).publish("staged", staged).unwrap();
+    (&case.store as &dyn Storage).publish("staged", staged).unwrap();
     let stored = case.get("staged").unwrap().unwrap();
     assert!(stored[..4] == *b"head" && stored[4..] == value[4..]);
     let mut gone = case.store.stage("gone").unwrap();

@@ -41,7 +41,7 @@ impl Watched {
     }
 }
 
-impl ozarr::store::Store for Watched {
+impl ozarr::store::Storage for Watched {
     fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
     }

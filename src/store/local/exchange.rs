@@ -114,7 +114,7 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
-    use crate::store::{Condition, Store, get};
+    use crate::store::{Condition, Storage, get};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn local(root: &Path) -> LocalStore {

@@ -34,7 +34,7 @@ pub use super::file_options::{FileOptions, LockMode, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
 use super::{
-    Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Store, Version,
+    Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
 };
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
@@ -229,7 +229,7 @@ impl Drop for LocalStore {
     }
 }
 
-impl Store for LocalStore {
+impl Storage for LocalStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             lock_refused: self.locks.refused(),

@@ -22,7 +22,8 @@ use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Storage, Tuning,
+    Version,
 };
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkReset;
@@ -123,7 +124,7 @@ impl Inner {
     }
 }
 
-impl Store for RemoteStore {
+impl Storage for RemoteStore {
     fn capabilities(&self) -> Capabilities {
         let (whole, options) = (self.0.remote.service != Service::Http, &self.0.options);
         let live = self.0.live.get().lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,9 +11,9 @@ use self::names::*;
 use self::threads::*;
 use self::tools::*;
 use self::values::*;
-use super::{Condition, SharedStore, Store};
+use super::{Condition, SharedStore, Storage};
 
-type Part = (&'static str, fn(&dyn Store));
+type Part = (&'static str, fn(&dyn Storage));
 
 const PARTS: &[Part] = &[
     ("values are put, replaced and erased", values),
@@ -35,12 +35,12 @@ const PARTS: &[Part] = &[
 
 /// Checks a writable store; panics with the name of what it does not do. Only keys below `ozarr-suite/` are touched,
 /// unless the store is empty: then it is emptied as a whole at the end.
-pub fn check(store: &dyn Store) {
+pub fn check(store: &dyn Storage) {
     check_but(store, &[]);
 }
 
 /// Checks as [`check`] does, but without the parts named in `without`, which the server is known not to do.
-pub fn check_but(store: &dyn Store, without: &[&str]) {
+pub fn check_but(store: &dyn Storage, without: &[&str]) {
     assert!(without.iter().all(|name| PARTS.iter().any(|(part, _)| part == name)), "{without:?} are parts");
     let was_empty = keys(store, "").is_empty();
     for (name, part) in PARTS.iter().filter(|(name, _)| !without.contains(name)) {
@@ -67,7 +67,7 @@ pub fn check_but(store: &dyn Store, without: &[&str]) {
 
 /// Checks a writable store that cannot erase: each part over a new store that `make` gives. What is left in it is then shown to
 /// `after`, flushed.
-pub fn check_without_erasing(make: &mut dyn FnMut() -> SharedStore, after: &mut dyn FnMut(&dyn Store)) {
+pub fn check_without_erasing(make: &mut dyn FnMut() -> SharedStore, after: &mut dyn FnMut(&dyn Storage)) {
     for (name, part) in PARTS {
         let told = Told(name);
         let store = make();

@@ -2,9 +2,9 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{Condition, Store};
+use crate::store::{Condition, Storage};
 
-pub(super) fn odd_keys(store: &dyn Store) {
+pub(super) fn odd_keys(store: &dyn Storage) {
     let deep = vec!["d"; 60].join("/");
     let odd = [
         "with space",
@@ -42,7 +42,7 @@ pub(super) fn odd_keys(store: &dyn Store) {
     assert_eq!(keys(store, HOME), [""; 0], "odd keys are gone");
 }
 
-pub(super) fn longest_key(store: &dyn Store) {
+pub(super) fn longest_key(store: &dyn Storage) {
     let longest = at(&format!("{}/e", vec!["x".repeat(90); 11].join("/")));
     let longest = format!("{longest}{}", "y".repeat(crate::limits::MAX_KEY - longest.len()));
     store.put(&longest, &[b"1"], Condition::None).unwrap();
@@ -50,7 +50,7 @@ pub(super) fn longest_key(store: &dyn Store) {
     assert_eq!(keys(store, HOME), [longest], "the longest key is listed");
 }
 
-pub(super) fn refused_keys(store: &dyn Store) {
+pub(super) fn refused_keys(store: &dyn Storage) {
     let long = "x/".repeat(crate::limits::MAX_KEY / 2) + "x";
     let name = ErrorKind::Name;
     for (key, kind) in [
@@ -73,7 +73,7 @@ pub(super) fn refused_keys(store: &dyn Store) {
     fails(store.erase_prefix("no-slash"), ErrorKind::Argument, "erase_prefix without a slash");
 }
 
-pub(super) fn listings(store: &dyn Store) {
+pub(super) fn listings(store: &dyn Storage) {
     for key in ["foo/b", "foo/a/x", "foo/a/y/z", "foo/a-b", "foo/a.b", "foo/a0", "foobar/c", "foo-bar", "zarr.json"] {
         put(store, key, b"1");
     }
@@ -108,7 +108,7 @@ pub(super) fn listings(store: &dyn Store) {
     assert_eq!((erased, below("foo/").len()), (below_foo.len(), 0), "what is listed may be erased meanwhile");
 }
 
-pub(super) fn erased_prefixes(store: &dyn Store) {
+pub(super) fn erased_prefixes(store: &dyn Storage) {
     for key in ["foo/a", "foo/b/c/d", "foobar/a", "foo.txt", "fo"] {
         put(store, key, b"1");
     }

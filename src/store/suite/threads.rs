@@ -2,12 +2,12 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{ByteRange, Condition, LockUse, Store, Version};
+use crate::store::{ByteRange, Condition, LockUse, Storage, Version};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-pub(super) fn started_reads(store: &dyn Store) {
+pub(super) fn started_reads(store: &dyn Storage) {
     put(store, "k", b"0123456789");
     let version = object(store, "k").version().unwrap();
     let (sender, receiver) = mpsc::channel();
@@ -39,12 +39,12 @@ pub(super) fn started_reads(store: &dyn Store) {
 }
 
 /// Adds one to the number that a key holds.
-pub(super) fn add_one(store: &dyn Store, key: &str) {
+pub(super) fn add_one(store: &dyn Storage, key: &str) {
     let old = value(store, key).map_or(0, |v| String::from_utf8(v).unwrap().parse::<u64>().unwrap());
     put(store, key, (old + 1).to_string().as_bytes());
 }
 
-pub(super) fn locked_changes(store: &dyn Store) {
+pub(super) fn locked_changes(store: &dyn Storage) {
     const TIMES: usize = 50;
     // For stores that leave exclusion within the process to the engine.
     let here = Mutex::new(());
@@ -97,7 +97,7 @@ pub(super) fn locked_changes(store: &dyn Store) {
     assert_eq!(value(store, "n/by-version").unwrap(), (4 * TIMES).to_string().as_bytes(), "no conditional put is lost");
 }
 
-pub(super) fn whole_values(store: &dyn Store) {
+pub(super) fn whole_values(store: &dyn Storage) {
     // A value is n copies of one byte, n told by the byte.
     let bytes = |tag: u8| vec![tag; 1 + usize::from(tag) * 700];
     put(store, "w", &bytes(0));
@@ -122,7 +122,7 @@ pub(super) fn whole_values(store: &dyn Store) {
     assert!(reads.into_inner() >= 2, "readers ran");
 }
 
-pub(super) fn one_winner(store: &dyn Store) {
+pub(super) fn one_winner(store: &dyn Storage) {
     for round in 0..20 {
         let key = at(&format!("new/{round}/k"));
         let won = AtomicUsize::new(0);

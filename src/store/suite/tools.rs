@@ -1,7 +1,7 @@
 //! What the parts of the suite have in common: keys below one prefix, and checks that name what is wrong.
 
 use crate::error::{ErrorKind, Result};
-use crate::store::{Condition, Object, Store, get};
+use crate::store::{Condition, Object, Storage, get};
 
 /// Where the suite works; erased before and after.
 pub(super) const HOME: &str = "ozarr-suite/";
@@ -10,19 +10,19 @@ pub(super) fn at(key: &str) -> String {
     format!("{HOME}{key}")
 }
 
-pub(super) fn put(store: &dyn Store, key: &str, value: &[u8]) {
+pub(super) fn put(store: &dyn Storage, key: &str, value: &[u8]) {
     store.put(&at(key), &[value], Condition::None).unwrap_or_else(|e| panic!("put {key}: {e:?}"));
 }
 
-pub(super) fn value(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
+pub(super) fn value(store: &dyn Storage, key: &str) -> Option<Vec<u8>> {
     get(store, &at(key), 1 << 30).unwrap_or_else(|e| panic!("get {key}: {e:?}"))
 }
 
-pub(super) fn object(store: &dyn Store, key: &str) -> Object {
+pub(super) fn object(store: &dyn Storage, key: &str) -> Object {
     store.open(&at(key)).unwrap_or_else(|e| panic!("open {key}: {e:?}")).unwrap_or_else(|| panic!("{key} is missing"))
 }
 
-pub(super) fn keys(store: &dyn Store, prefix: &str) -> Vec<String> {
+pub(super) fn keys(store: &dyn Storage, prefix: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut each = |key: &str| {
         found.push(key.to_string());

@@ -2,9 +2,9 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{ByteRange, Condition, Listing, Store, read_now};
+use crate::store::{ByteRange, Condition, Listing, Storage, read_now};
 
-pub(super) fn values(store: &dyn Store) {
+pub(super) fn values(store: &dyn Storage) {
     let large: Vec<u8> = (0..3_000_001u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     for bytes in [&b"abc"[..], b"", b"a longer value than before", &large[..65_535], &large[..65_536], &large[..65_537], &large, b"x"] {
         put(store, "k", bytes);
@@ -43,7 +43,7 @@ pub(super) fn values(store: &dyn Store) {
     assert_eq!(value(store, "k").unwrap(), b"again", "an erased key is put again");
 }
 
-pub(super) fn staged_values(store: &dyn Store) {
+pub(super) fn staged_values(store: &dyn Storage) {
     for key in ["new/deep/s", "old"] {
         let before = if key == "old" { Some(b"before".to_vec()) } else { None };
         if let Some(before) = &before {
@@ -65,7 +65,7 @@ pub(super) fn staged_values(store: &dyn Store) {
     assert_eq!(keys(store, HOME).len(), 2);
 }
 
-pub(super) fn missing(store: &dyn Store) {
+pub(super) fn missing(store: &dyn Storage) {
     assert!(store.open(&at("no")).unwrap().is_none(), "a missing key");
     assert!(store.open(&at("no/such/folder")).unwrap().is_none(), "a missing key below missing keys");
     assert!(!store.erase(&at("no/such/folder")).unwrap(), "erasing it");
@@ -78,7 +78,7 @@ pub(super) fn missing(store: &dyn Store) {
     assert!(value(store, "file").is_some(), "erasing below a key leaves it");
 }
 
-pub(super) fn conditions(store: &dyn Store) {
+pub(super) fn conditions(store: &dyn Storage) {
     let key = at("c/k");
     store.put(&key, &[b"1"], Condition::Absent).unwrap();
     fails(store.put(&key, &[b"2"], Condition::Absent), ErrorKind::Conflict, "absent, but there");
@@ -110,7 +110,7 @@ pub(super) fn conditions(store: &dyn Store) {
     }
 }
 
-pub(super) fn ranges(store: &dyn Store) {
+pub(super) fn ranges(store: &dyn Storage) {
     put(store, "r", b"0123456789");
     let read = |ranges: &[ByteRange]| read_now(store, &at("r"), ranges, None).map(|f| f.unwrap().parts);
     let span = |offset, len| ByteRange::Span { offset, len };
@@ -139,7 +139,7 @@ pub(super) fn ranges(store: &dyn Store) {
     assert!(read_now(store, &at("none"), &[ByteRange::Whole], None).unwrap().is_none(), "ranges of a missing key");
 }
 
-pub(super) fn snapshots(store: &dyn Store) {
+pub(super) fn snapshots(store: &dyn Storage) {
     put(store, "s", b"first");
     let first = object(store, "s");
     let version = first.version().unwrap();

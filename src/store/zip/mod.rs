@@ -25,7 +25,7 @@ use super::keys::{check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
-use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Store};
+use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Storage};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::grow;
@@ -249,7 +249,7 @@ fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
     if is_node && map.keys().all(|key| key.starts_with(&top)) { top } else { String::new() }
 }
 
-impl Store for ZipStore {
+impl Storage for ZipStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: self.latency, any_thread: self.any_thread, ..Capabilities::local(self.append.is_some(), false) }
     }

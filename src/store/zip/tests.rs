@@ -50,11 +50,11 @@ pub(super) fn reader(path: &Path) -> Result<ZipStore> {
     ZipStore::open(path, false, SyncMode::None)
 }
 
-pub(super) fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
+pub(super) fn put(store: &dyn Storage, key: &str, bytes: &[u8]) {
     store.put(key, &[bytes], Condition::None).unwrap();
 }
 
-pub(super) fn keys(store: &dyn Store) -> Vec<String> {
+pub(super) fn keys(store: &dyn Storage) -> Vec<String> {
     let mut all = Vec::new();
     let mut each = |key: &str| {
         all.push(key.to_string());
@@ -65,7 +65,7 @@ pub(super) fn keys(store: &dyn Store) -> Vec<String> {
 }
 
 /// All keys and values.
-pub(super) fn content(store: &dyn Store) -> Vec<(String, Vec<u8>)> {
+pub(super) fn content(store: &dyn Storage) -> Vec<(String, Vec<u8>)> {
     keys(store).into_iter().map(|key| (key.clone(), get(store, &key, 1 << 30).unwrap().unwrap())).collect()
 }
 
@@ -158,7 +158,7 @@ fn behaves_as_a_store_as_far_as_it_can() {
         put(&store, "top", b"1");
         Arc::new(store)
     };
-    let mut after = |store: &dyn Store| {
+    let mut after = |store: &dyn Storage| {
         let path = PathBuf::from(store.describe());
         if path.exists() {
             let again = reader(&path).unwrap();
