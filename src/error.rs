@@ -6,142 +6,112 @@
 use crate::counting::{self, Counting};
 use std::fmt;
 
-/// What went wrong, as one number for each case that a caller may want to tell apart.
-///
-/// The discriminants are the values of `ozarr_status` in the C header: append-only, never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum ErrorKind {
-    /// An argument has a value that is never allowed.
-    Argument = -101,
-    /// A pointer argument is NULL that must not be.
-    Null = -102,
-    /// A region, index or axis is outside the array.
-    Bounds = -103,
-    /// A rank differs from the array's, or exceeds the limit.
-    Rank = -104,
-    /// A buffer is smaller (or larger) than the call needs.
-    BufferSize = -105,
-    /// The types in memory and in the file cannot be converted into each other.
-    Type = -106,
-    /// A value does not fit into the type that it is converted to.
-    Range = -107,
-    /// A node or attribute name is not allowed.
-    Name = -108,
-    /// A location (path or URL) cannot be understood.
-    Location = -109,
-    /// A handle is stale, freed, or of another kind.
-    InvalidHandle = -110,
-    /// The store, or the handle, is open for reading only.
-    ReadOnly = -201,
-    /// A node exists already where one should be created.
-    Exists = -202,
-    /// The call does not fit the handle's present state.
-    State = -203,
-    /// The work would have to wait; try again.
-    Again = -204,
-    /// The request was cancelled.
-    Cancelled = -205,
-    /// The handle or request belongs to the process before `fork`.
-    Forked = -206,
-    /// There is no node, attribute or key of that name.
-    NotFound = -301,
-    /// An array was found where a group is needed, or the reverse.
-    NodeKind = -302,
-    /// A metadata document is malformed or contradicts itself.
-    Metadata = -303,
-    /// A codec, data type or feature is known by name only, or not at all.
-    Unsupported = -304,
-    /// An extension that must be understood is not.
-    Extension = -305,
-    /// The bytes of a chunk cannot be decoded.
-    Chunk = -401,
-    /// A checksum does not match.
-    Checksum = -402,
-    /// The index of a shard is damaged.
-    ShardIndex = -403,
-    /// A chunk is missing where the caller asked for that to be an error.
-    Missing = -404,
-    /// Stored bytes end too early.
-    Truncated = -405,
-    /// The store refuses access.
-    Permission = -501,
-    /// Another writer changed the key in between.
-    Conflict = -502,
-    /// The store did not answer in time.
-    Timeout = -503,
-    /// The network or the server failed.
-    Network = -504,
-    /// The server asks for fewer requests.
-    Throttled = -505,
-    /// The server does not serve byte ranges.
-    Ranges = -506,
-    /// Some chunks of a write are stored and others are not.
-    Partial = -507,
-    /// The operating system reports an input or output error.
-    Io = -601,
-    /// The device or quota is full.
-    NoSpace = -602,
-    /// Memory cannot be had.
-    NoMemory = -603,
-    /// The limit of open files is reached.
-    TooManyFiles = -604,
-    /// A limit of the library is exceeded.
-    Limit = -701,
-    /// A defect of the library (a caught panic).
-    Internal = -901,
-    /// A callback of the caller failed.
-    Callback = -902,
+/// Makes the enum, and the list of its values.
+macro_rules! kinds {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident = $status:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(i32)]
+        pub enum $name {
+            $($(#[$doc])* $kind = $status,)*
+        }
+
+        impl $name {
+            /// Every kind, in the order of the header.
+            pub const ALL: &'static [$name] = &[$($name::$kind),*];
+        }
+    };
+}
+
+kinds! {
+    /// What went wrong, as one number for each case that a caller may want to tell apart.
+    ///
+    /// The discriminants are the values of `ozarr_status` in the C header: append-only, never reused.
+    ErrorKind {
+        /// An argument has a value that is never allowed.
+        Argument = -101,
+        /// A pointer argument is NULL that must not be.
+        Null = -102,
+        /// A region, index or axis is outside the array.
+        Bounds = -103,
+        /// A rank differs from the array's, or exceeds the limit.
+        Rank = -104,
+        /// A buffer is smaller (or larger) than the call needs.
+        BufferSize = -105,
+        /// The types in memory and in the file cannot be converted into each other.
+        Type = -106,
+        /// A value does not fit into the type that it is converted to.
+        Range = -107,
+        /// A node or attribute name is not allowed.
+        Name = -108,
+        /// A location (path or URL) cannot be understood.
+        Location = -109,
+        /// A handle is stale, freed, or of another kind.
+        InvalidHandle = -110,
+        /// The store, or the handle, is open for reading only.
+        ReadOnly = -201,
+        /// A node exists already where one should be created.
+        Exists = -202,
+        /// The call does not fit the handle's present state.
+        State = -203,
+        /// The work would have to wait; try again.
+        Again = -204,
+        /// The request was cancelled.
+        Cancelled = -205,
+        /// The handle or request belongs to the process before `fork`.
+        Forked = -206,
+        /// There is no node, attribute or key of that name.
+        NotFound = -301,
+        /// An array was found where a group is needed, or the reverse.
+        NodeKind = -302,
+        /// A metadata document is malformed or contradicts itself.
+        Metadata = -303,
+        /// A codec, data type or feature is known by name only, or not at all.
+        Unsupported = -304,
+        /// An extension that must be understood is not.
+        Extension = -305,
+        /// The bytes of a chunk cannot be decoded.
+        Chunk = -401,
+        /// A checksum does not match.
+        Checksum = -402,
+        /// The index of a shard is damaged.
+        ShardIndex = -403,
+        /// A chunk is missing where the caller asked for that to be an error.
+        Missing = -404,
+        /// Stored bytes end too early.
+        Truncated = -405,
+        /// The store refuses access.
+        Permission = -501,
+        /// Another writer changed the key in between.
+        Conflict = -502,
+        /// The store did not answer in time.
+        Timeout = -503,
+        /// The network or the server failed.
+        Network = -504,
+        /// The server asks for fewer requests.
+        Throttled = -505,
+        /// The server does not serve byte ranges.
+        Ranges = -506,
+        /// Some chunks of a write are stored and others are not.
+        Partial = -507,
+        /// The operating system reports an input or output error.
+        Io = -601,
+        /// The device or quota is full.
+        NoSpace = -602,
+        /// Memory cannot be had.
+        NoMemory = -603,
+        /// The limit of open files is reached.
+        TooManyFiles = -604,
+        /// A limit of the library is exceeded.
+        Limit = -701,
+        /// A defect of the library (a caught panic).
+        Internal = -901,
+        /// A callback of the caller failed.
+        Callback = -902,
+    }
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of the header.
-    pub const ALL: &'static [ErrorKind] = {
-        use ErrorKind::*;
-        &[
-            Argument,
-            Null,
-            Bounds,
-            Rank,
-            BufferSize,
-            Type,
-            Range,
-            Name,
-            Location,
-            InvalidHandle,
-            ReadOnly,
-            Exists,
-            State,
-            Again,
-            Cancelled,
-            Forked,
-            NotFound,
-            NodeKind,
-            Metadata,
-            Unsupported,
-            Extension,
-            Chunk,
-            Checksum,
-            ShardIndex,
-            Missing,
-            Truncated,
-            Permission,
-            Conflict,
-            Timeout,
-            Network,
-            Throttled,
-            Ranges,
-            Partial,
-            Io,
-            NoSpace,
-            NoMemory,
-            TooManyFiles,
-            Limit,
-            Internal,
-            Callback,
-        ]
-    };
-
     /// The status value of the C ABI.
     pub fn status(self) -> i32 {
         self as i32

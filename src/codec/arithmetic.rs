@@ -58,47 +58,15 @@ impl Precision {
 /// Runs `$body` with `$t` being the type of a number.
 macro_rules! with_type {
     ($e:expr, $t:ident, $body:expr) => {
+        with_type!(@ $e, $t, $body, Int8 i8, Int16 i16, Int32 i32, Int64 i64, UInt8 u8, UInt16 u16, UInt32 u32, UInt64 u64,
+            Float16 half::f16, Float32 f32)
+    };
+    (@ $e:expr, $t:ident, $body:expr, $($name:ident $type:ty),*) => {
         match $e {
-            DataType::Int8 => {
-                type $t = i8;
+            $(DataType::$name => {
+                type $t = $type;
                 $body
-            }
-            DataType::Int16 => {
-                type $t = i16;
-                $body
-            }
-            DataType::Int32 => {
-                type $t = i32;
-                $body
-            }
-            DataType::Int64 => {
-                type $t = i64;
-                $body
-            }
-            DataType::UInt8 => {
-                type $t = u8;
-                $body
-            }
-            DataType::UInt16 => {
-                type $t = u16;
-                $body
-            }
-            DataType::UInt32 => {
-                type $t = u32;
-                $body
-            }
-            DataType::UInt64 => {
-                type $t = u64;
-                $body
-            }
-            DataType::Float16 => {
-                type $t = half::f16;
-                $body
-            }
-            DataType::Float32 => {
-                type $t = f32;
-                $body
-            }
+            })*
             // bool and complex numbers are refused before.
             _ => {
                 type $t = f64;

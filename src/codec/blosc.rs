@@ -11,8 +11,8 @@
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, inflate};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{compressed_size, decode_known};
+use super::stage::{Dest, Stage};
+use super::streams::decode_known;
 use super::{blosclz, lz4, shuffle, zstd};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
@@ -281,10 +281,6 @@ impl Header {
 impl Stage for Blosc {
     fn name(&self) -> &'static str {
         "blosc"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

@@ -5,8 +5,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{Step, compressed_size, decode_growing, decode_stream, encode_stream};
+use super::stage::{Dest, Stage};
+use super::streams::{Step, decode_growing, decode_stream, encode_stream};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
 use bzip2_sys::{BZ_FINISH, BZ_FINISH_OK, BZ_MEM_ERROR, BZ_OK, BZ_RUN_OK, BZ_STREAM_END, bz_stream};
@@ -108,10 +108,6 @@ fn streams(mut src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
 impl Stage for Bz2 {
     fn name(&self) -> &'static str {
         "bz2"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

@@ -8,8 +8,8 @@
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, compress, inflate, level};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{compressed_size, decode_growing};
+use super::stage::{Dest, Stage};
+use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
@@ -26,10 +26,6 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
 impl Stage for Gzip {
     fn name(&self) -> &'static str {
         "gzip"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

@@ -8,8 +8,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{compressed_size, decode_known};
+use super::stage::{Dest, Stage};
+use super::streams::decode_known;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -44,10 +44,6 @@ pub(super) fn decode_block(block: &[u8], out: &mut [u8]) -> Result<usize> {
 impl Stage for Lz4 {
     fn name(&self) -> &'static str {
         "lz4"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

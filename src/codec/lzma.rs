@@ -9,8 +9,8 @@
 
 use super::build::Built;
 use super::config::{Config, Style};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{Step, compressed_size, decode_growing, decode_stream, encode_stream};
+use super::stage::{Dest, Stage};
+use super::streams::{Step, decode_growing, decode_stream, encode_stream};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::{Value, json::brief};
@@ -286,10 +286,6 @@ fn step(stream: &mut Stream, src: &[u8], out: &mut [u8], action: Action) -> Outc
 impl Stage for Lzma {
     fn name(&self) -> &'static str {
         "lzma"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

@@ -9,8 +9,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{check_whole, compressed_size, decode_growing};
+use super::stage::{Dest, Stage};
+use super::streams::{check_whole, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
@@ -189,10 +189,6 @@ fn decode_as<T: Plain>(src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
 impl Stage for Pcodec {
     fn name(&self) -> &'static str {
         "pcodec"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

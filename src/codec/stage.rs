@@ -42,8 +42,12 @@ pub trait Stage: Any + Send + Sync {
     /// The codec's name as in metadata, for messages.
     fn name(&self) -> &'static str;
 
-    /// What is known of the encoded size, given the size of what is encoded.
-    fn encoded_size(&self, decoded: Size) -> Size;
+    /// What is known of the encoded size, given the size of what is encoded. The default is a bound for compressors, looser than any one
+    /// library's own, because the bytes may come from another writer; it only bounds what a damaged chunk can make the library allocate.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let n = decoded.max();
+        Size::AtMost(n.saturating_add(n / 4).saturating_add(1 << 16))
+    }
 
     /// Encodes `src` into `dst`, which is cleared first.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()>;

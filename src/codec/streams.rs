@@ -1,15 +1,8 @@
 //! Filling a destination: of a size that is known before, of one that is not, and from a stream.
 
-use super::stage::{Dest, Size};
+use super::stage::Dest;
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
-
-/// The bound on the encoded size that compressors state. Looser than any one library's own, because the bytes may come
-/// from another writer; it only bounds what a damaged chunk can make the library allocate.
-pub(super) fn compressed_size(decoded: Size) -> Size {
-    let n = decoded.max();
-    Size::AtMost(n.saturating_add(n / 4).saturating_add(1 << 16))
-}
 
 /// A decoded size that differs from what is expected.
 #[cold]

@@ -6,8 +6,8 @@
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, compress, inflate, level};
-use super::stage::{Dest, Size, Stage};
-use super::streams::{compressed_size, decode_growing};
+use super::stage::{Dest, Stage};
+use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
@@ -24,10 +24,6 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
 impl Stage for Zlib {
     fn name(&self) -> &'static str {
         "zlib"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

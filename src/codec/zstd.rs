@@ -7,8 +7,8 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::stage::{Dest, Size, Stage};
-use super::streams::{compressed_size, decode_growing};
+use super::stage::{Dest, Stage};
+use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
@@ -111,10 +111,6 @@ fn error(code: usize) -> Error {
 impl Stage for Zstd {
     fn name(&self) -> &'static str {
         "zstd"
-    }
-
-    fn encoded_size(&self, decoded: Size) -> Size {
-        compressed_size(decoded)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {

@@ -85,11 +85,6 @@ pub(super) fn find_v2(name: &str) -> Option<DataType> {
     find(V2, name)
 }
 
-/// The registered type of a name, in v3 or else in v2.
-pub fn find_any(name: &str) -> Option<DataType> {
-    find_v3(name).or_else(|| find_v2(name))
-}
-
 impl RegisteredType {
     /// The name: that of v3 where there is one.
     pub fn name(&self) -> &'static str {

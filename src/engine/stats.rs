@@ -10,113 +10,71 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum Field {
-    Reads,
-    BytesRead,
-    Writes,
-    BytesWritten,
-    Erased,
-    DecodedChunks,
-    DecodedBytes,
-    EncodedChunks,
-    EncodedBytes,
-    FillChunks,
-    CopiedBytes,
-    IndexHits,
-    IndexReads,
-    ChunkHits,
-    DecodeNs,
-    EncodeNs,
-}
-
-const FIELDS: usize = Field::EncodeNs as usize + 1;
-
-/// Counts at one moment; they are not taken at one instant while other threads work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Reads that the store was asked for.
-    pub reads: u64,
-    /// Bytes that they brought.
-    pub bytes_read: u64,
-    /// Values that were stored.
-    pub writes: u64,
-    /// Their bytes.
-    pub bytes_written: u64,
-    /// Values that were erased, there or not.
-    pub erased: u64,
-    /// Chunks or inner chunks that went through a codec when reading.
-    pub decoded_chunks: u64,
-    /// The bytes of their elements.
-    pub decoded_bytes: u64,
-    /// Chunks or inner chunks that went through a codec when writing.
-    pub encoded_chunks: u64,
-    /// The bytes of their elements.
-    pub encoded_bytes: u64,
-    /// Missing chunks and inner chunks that were read as the fill value.
-    pub fill_chunks: u64,
-    /// Bytes moved by the placing copy (decoding straight into the caller's memory moves none).
-    pub copied_bytes: u64,
-    /// Shards whose index was kept.
-    pub index_hits: u64,
-    /// Shards whose index was read.
-    pub index_reads: u64,
-    /// Parts of chunks that were had from chunks that are kept decoded.
-    pub chunk_hits: u64,
-    /// Nanoseconds in codecs when reading, where time is measured.
-    pub decode_ns: u64,
-    /// And when writing.
-    pub encode_ns: u64,
-}
-
-impl Stats {
-    /// A line for each count that is not 0.
-    pub fn text(&self, retries: u64) -> String {
-        let rows = [
-            ("reads", self.reads),
-            ("bytes read", self.bytes_read),
-            ("writes", self.writes),
-            ("bytes written", self.bytes_written),
-            ("erased", self.erased),
-            ("decoded chunks", self.decoded_chunks),
-            ("decoded bytes", self.decoded_bytes),
-            ("decode ns", self.decode_ns),
-            ("encoded chunks", self.encoded_chunks),
-            ("encoded bytes", self.encoded_bytes),
-            ("encode ns", self.encode_ns),
-            ("fill chunks", self.fill_chunks),
-            ("copied bytes", self.copied_bytes),
-            ("shard indexes kept", self.index_hits),
-            ("shard indexes read", self.index_reads),
-            ("decoded chunks kept", self.chunk_hits),
-            ("retries", retries),
-        ];
-        rows.iter().filter(|row| row.1 != 0).map(|(name, n)| format!("{name}: {n}\n")).collect()
-    }
-
-    fn of(n: &[u64; FIELDS]) -> Stats {
-        let of = |field: Field| n[field as usize];
-        Stats {
-            reads: of(Field::Reads),
-            bytes_read: of(Field::BytesRead),
-            writes: of(Field::Writes),
-            bytes_written: of(Field::BytesWritten),
-            erased: of(Field::Erased),
-            decoded_chunks: of(Field::DecodedChunks),
-            decoded_bytes: of(Field::DecodedBytes),
-            encoded_chunks: of(Field::EncodedChunks),
-            encoded_bytes: of(Field::EncodedBytes),
-            fill_chunks: of(Field::FillChunks),
-            copied_bytes: of(Field::CopiedBytes),
-            index_hits: of(Field::IndexHits),
-            index_reads: of(Field::IndexReads),
-            chunk_hits: of(Field::ChunkHits),
-            decode_ns: of(Field::DecodeNs),
-            encode_ns: of(Field::EncodeNs),
+/// Makes what is counted: the fields, the counts with a line of text for each, and how many they are.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $field:ident, $count:ident, $text:literal;)*) => {
+        /// What is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub(super) enum Field {
+            $($field,)*
         }
-    }
+
+        const FIELDS: usize = [$(Field::$field),*].len();
+
+        /// Counts at one moment; they are not taken at one instant while other threads work.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Stats {
+            $($(#[$doc])* pub $count: u64,)*
+        }
+
+        impl Stats {
+            /// A line for each count that is not 0.
+            pub fn text(&self, retries: u64) -> String {
+                let rows = [$(($text, self.$count),)* ("retries", retries)];
+                rows.iter().filter(|row| row.1 != 0).map(|(name, n)| format!("{name}: {n}\n")).collect()
+            }
+
+            fn of(n: &[u64; FIELDS]) -> Stats {
+                Stats { $($count: n[Field::$field as usize],)* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// Reads that the store was asked for.
+    Reads, reads, "reads";
+    /// Bytes that they brought.
+    BytesRead, bytes_read, "bytes read";
+    /// Values that were stored.
+    Writes, writes, "writes";
+    /// Their bytes.
+    BytesWritten, bytes_written, "bytes written";
+    /// Values that were erased, there or not.
+    Erased, erased, "erased";
+    /// Chunks or inner chunks that went through a codec when reading.
+    DecodedChunks, decoded_chunks, "decoded chunks";
+    /// The bytes of their elements.
+    DecodedBytes, decoded_bytes, "decoded bytes";
+    /// Nanoseconds in codecs when reading, where time is measured.
+    DecodeNs, decode_ns, "decode ns";
+    /// Chunks or inner chunks that went through a codec when writing.
+    EncodedChunks, encoded_chunks, "encoded chunks";
+    /// The bytes of their elements.
+    EncodedBytes, encoded_bytes, "encoded bytes";
+    /// Nanoseconds in codecs when writing, where time is measured.
+    EncodeNs, encode_ns, "encode ns";
+    /// Missing chunks and inner chunks that were read as the fill value.
+    FillChunks, fill_chunks, "fill chunks";
+    /// Bytes moved by the placing copy (decoding straight into the caller's memory moves none).
+    CopiedBytes, copied_bytes, "copied bytes";
+    /// Shards whose index was kept.
+    IndexHits, index_hits, "shard indexes kept";
+    /// Shards whose index was read.
+    IndexReads, index_reads, "shard indexes read";
+    /// Parts of chunks that were had from chunks that are kept decoded.
+    ChunkHits, chunk_hits, "decoded chunks kept";
 }
 
 /// Lines that threads add to, so that few share one.

@@ -1,8 +1,7 @@
 //! What an array is, as text and as JSON.
 
 use super::{Array, json};
-use crate::metadata::extension::Extension;
-use crate::metadata::{ArrayMeta, Codecs, Value, v3_grid};
+use crate::metadata::{ArrayMeta, Value, v3_grid};
 
 impl Array {
     /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
@@ -19,14 +18,6 @@ impl Array {
     pub fn element_bytes(&self) -> Option<u64> {
         let item = if self.data_type().is_variable() { None } else { Some(self.data_type().size() as u64) };
         self.shape().iter().try_fold(item?, |n, &length| n.checked_mul(length))
-    }
-
-    /// The codecs as the document lists them, in the order of encoding: v2's filters, then its compressor.
-    pub fn codecs_json(&self) -> Vec<Value> {
-        match &self.state().meta.codecs {
-            Codecs::V3(list) => list.iter().map(Extension::to_v3).collect(),
-            Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).map(Extension::to_v2).collect(),
-        }
     }
 }
 
