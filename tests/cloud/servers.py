@@ -35,6 +35,13 @@ def free_port():
         return s.getsockname()[1]
 
 
+def signal_all(server, number):
+    try:
+        os.killpg(server.pid, number)
+    except ProcessLookupError:
+        pass
+
+
 class Servers:
     def __init__(self, build):
         self.build, self.running = Path(build).resolve(), []
@@ -43,7 +50,7 @@ class Servers:
 
     def start(self, name, command, port, **more):
         log = (self.build / f"{name}.log").open("wb")
-        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, **more)
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, **more)
         self.running.append(server)
         until = time.monotonic() + 60
         while True:
@@ -56,14 +63,16 @@ class Servers:
                 time.sleep(0.05)
 
     def stop(self):
+        # Each with the processes that it started: a wrapper of node ends without its node.
         for server in self.running:
-            server.send_signal(signal.SIGTERM)
+            signal_all(server, signal.SIGTERM)
         for server in self.running:
             try:
                 server.wait(10)
             except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+                pass
+            signal_all(server, signal.SIGKILL)
+            server.wait()
 
     def s3(self):
         port = free_port()
