@@ -106,8 +106,128 @@ static void grow(const char *location, int32_t format) {
     OK(ozarr_dataset_close(ds));
 }
 
+static ozarr_status count_one(void *user, const char *key) {
+    ++*(int64_t *)user;
+    return key[0] ? OZARR_OK : OZARR_ERR_NAME;
+}
+
+/* A time axis of one number a step has some hundred objects, not one a step. */
+static void many_steps_are_few_objects(void) {
+    enum { MANY = 100000 };
+    ozarr_store *store = NULL;
+    ozarr_group *g = NULL;
+    ozarr_dataset *ds = NULL;
+    ozarr_series *s = NULL;
+    int64_t length = 0, objects = 0;
+    OK(ozarr_store_memory(&store));
+    OK(ozarr_group_create_at(store, "", 0, OZARR_CREATE_NEW, &g));
+    OK(ozarr_group_open_dataset(g, &ds));
+    OK(ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL));
+    OK(ozarr_series_open(ds, "time", -1, 0, 0, &s));
+    for (int64_t step = 0; step < MANY; step++) OK(ozarr_series_step(s, (double)step));
+    OK(ozarr_series_close(s));
+    OK(ozarr_dataset_dimension_length(ds, "time", &length, NULL));
+    EQUAL(length, MANY);
+    OK(ozarr_dataset_close(ds));
+    ozarr_group_free(g);
+    OK(ozarr_store_key_list(store, "", count_one, &objects));
+    CHECK(objects > 2 && objects <= 100);
+    OK(ozarr_store_close(store));
+}
+
+/* The run that a case of the table below is about. */
+static char refused[32];
+
+typedef ozarr_status refused_fn(ozarr_series *s);
+static ozarr_status twice(ozarr_series *s) {
+    float row[NX] = {0};
+    OK(ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row));
+    return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
+}
+static ozarr_status unknown_variable(ozarr_series *s) { return ozarr_series_put(s, "energie", OZARR_FLOAT32, dims, 4); }
+static ozarr_status no_time(ozarr_series *s) { return ozarr_series_put(s, "x", OZARR_FLOAT64, dims, 8); }
+static ozarr_status too_small(ozarr_series *s) {
+    float row[NX - 1] = {0};
+    return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
+}
+static ozarr_status back(ozarr_series *s) { return ozarr_series_step(s, 60); }
+static ozarr_status same(ozarr_series *s) { return ozarr_series_step(s, 120); }
+static ozarr_status not_a_number(ozarr_series *s) { return ozarr_series_step(s, NAN); }
+static ozarr_status fraction(ozarr_series *s) { return ozarr_series_step(s, 180.5); }
+static ozarr_status other_writer(ozarr_series *s) {
+    ozarr_dataset *ds = NULL;
+    ozarr_series *second = NULL;
+    OK(ozarr_dataset_open(refused, "r+", &ds));
+    OK(ozarr_series_open(ds, "time", -1, 1, 0, &second));
+    put_step(second, 3);
+    OK(ozarr_series_close(second));
+    OK(ozarr_dataset_close(ds));
+    return ozarr_series_step(s, 180);
+}
+static ozarr_status other_shape(ozarr_series *s) {
+    const int64_t wider[] = {3, NX + 1};
+    ozarr_array *a = NULL;
+    char place[64];
+    snprintf(place, sizeof place, "%s/t", refused);
+    OK(ozarr_array_open(place, "r+", &a));
+    OK(ozarr_array_resize(a, wider, 0));
+    OK(ozarr_array_close(a));
+    return ozarr_series_step(s, 180);
+}
+
+/* What goes wrong in a run of three steps says what, and the three steps stay; a series that is opened then goes on. */
+static void what_goes_wrong_is_told(void) {
+    static const struct {
+        const char *name;
+        refused_fn *what;
+        ozarr_status status;
+        const char *says[2];
+        int64_t steps; /* that are there afterwards */
+    } CASES[] = {
+        {"a variable twice in a step", twice, OZARR_ERR_STATE, {"\"t\" has its values of step 3", "end the step"}, 3},
+        {"no such variable", unknown_variable, OZARR_ERR_NOT_FOUND, {"energie", "energy"}, 3},
+        {"a variable without the dimension", no_time, OZARR_ERR_NOT_FOUND, {"x", "energy"}, 3},
+        {"fewer values than a step has", too_small, OZARR_ERR_BUFFER_SIZE, {"12", "16"}, 3},
+        {"a step that goes back", back, OZARR_ERR_ARGUMENT, {"found 60", "more than 120"}, 3},
+        {"the same step again", same, OZARR_ERR_ARGUMENT, {"found 120", "step 3"}, 3},
+        {"a coordinate that is no number", not_a_number, OZARR_ERR_ARGUMENT, {"NaN", "time"}, 3},
+        {"a fraction", fraction, OZARR_ERR_RANGE, {"180.5", "int64"}, 3},
+        {"a second writer", other_writer, OZARR_ERR_STATE, {"shape [4", "another one is at work"}, 4},
+        {"a shape that changed", other_shape, OZARR_ERR_STATE, {"shape [3, 5]", "expected [3, 4]"}, 3},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        ozarr_dataset *ds = NULL;
+        ozarr_series *s = NULL;
+        int64_t position = -1;
+        snprintf(refused, sizeof refused, "refused-%d.zarr", (int)i);
+        define(refused, 3);
+        OK(ozarr_dataset_open(refused, "r+", &ds));
+        OK(ozarr_series_open(ds, "time", -1, 1, 0, &s));
+        for (int64_t step = 0; step < 3; step++) put_step(s, step);
+        ozarr_status status = CASES[i].what(s);
+        const char *said = ozarr_last_error();
+        if (status != CASES[i].status || !strstr(said, CASES[i].says[0]) || !strstr(said, CASES[i].says[1])) {
+            FAIL("%s: %s: %s", CASES[i].name, ozarr_status_name(status), said);
+        }
+        ozarr_series_free(s);
+        OK(ozarr_dataset_close(ds));
+        if (CASES[i].what == other_shape) continue;
+        check(refused, CASES[i].steps);
+        OK(ozarr_dataset_open(refused, "r+", &ds));
+        OK(ozarr_series_open(ds, "time", -1, 1, 0, &s));
+        OK(ozarr_series_position(s, &position, NULL));
+        EQUAL(position, CASES[i].steps);
+        put_step(s, position);
+        OK(ozarr_series_close(s));
+        OK(ozarr_dataset_close(ds));
+        check(refused, CASES[i].steps + 1);
+    }
+}
+
 int main(void) {
     grow("three.zarr/run", 3);
     grow("two.zarr", 2);
+    many_steps_are_few_objects();
+    what_goes_wrong_is_told();
     return finish();
 }
