@@ -268,7 +268,7 @@ impl Appender {
     /// another one has appended is not overwritten.
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
-        let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
+        let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
         let fresh = self.look_alone()?;
         work(self, fresh)
     }

@@ -126,10 +126,9 @@ impl Checkpoints {
     fn committed(&self) -> Result<Vec<Committed>> {
         let mut found = Vec::new();
         for node in self.places()? {
-            if self.kind_of(&node)? != NodeKind::Group {
-                continue;
-            }
-            let group = Group::open(&self.store, &path::join(&self.path, &node))?;
+            let place = path::join(&self.path, &node);
+            let Some(stored) = lookup::find_bare(&self.store, &place)?.filter(|stored| stored.kind == NodeKind::Group) else { continue };
+            let group = Group::quietly(&self.store, place, stored)?;
             let about = group.attributes().view()?.get(ATTRIBUTE).cloned();
             let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
             if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {

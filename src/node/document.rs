@@ -21,6 +21,13 @@ pub(super) fn lock(store: &Store, path: &str, name: &str) -> Result<DocumentLock
     lock_process(store, thread, path, &path::join(path, name))
 }
 
+/// Takes the lock of a document that is changed again and again: what makes the lock may stay until the store is closed.
+pub(super) fn lock_often(store: &Store, path: &str, name: &str) -> Result<DocumentLock> {
+    let (thread, key) = (lock_thread(store, path, name), path::join(path, name));
+    let process = store.shared().lock_key(&prefix(path), &key, LockUse::Often).map_err(|e| e.at_key(key))?;
+    Ok(DocumentLock { _process: process, _thread: thread })
+}
+
 /// Takes only the part of the lock that keeps this process's threads out.
 pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
     let key = format!("{}\n{}", store.shared().describe(), path::join(path, name));

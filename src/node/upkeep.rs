@@ -75,12 +75,13 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
             _ => Some(listed),
         };
         let Some(listed) = listed else { return Ok(()) };
+        let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
         let mut changes = HashMap::new();
         for path in &paths {
             let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
             changes.insert(path::relative(group, path).to_string(), entry);
         }
-        publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+        publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
 }
 
@@ -107,15 +108,15 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
                 changes.insert(entry, value);
             }
         }
-        publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
+        publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
 }
 
-/// Stores a document with other consolidated entries: without those of a node that was erased and of all below it, and with
-/// `changes`.
+/// Stores a document, `now` as it was read, with other consolidated entries: without those of a node that was erased and of all below it, and
+/// with `changes`. It is not stored where nothing changes.
 fn publish_changed(
     store: &Store,
-    key: &str,
+    (key, now): (&str, &[u8]),
     listed: &Listed<'_>,
     changes: &HashMap<String, Option<Value>>,
     erased: Option<&str>,
@@ -130,7 +131,7 @@ fn publish_changed(
         texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, within)));
     }
     let text = listed.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
-    document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition)
+    if text == now { Ok(()) } else { document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition) }
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
