@@ -3,17 +3,23 @@ include(CMakePackageConfigHelpers)
 
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/ozarr")
 if(OZARR_PROGRAM_FILE)
-  install(PROGRAMS "${OZARR_PROGRAM_FILE}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(PROGRAMS "${OZARR_PROGRAM_FILE}" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
 endif()
-install(TARGETS ozarr ozarr_cxx EXPORT ozarr-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS ozarr ozarr_cxx EXPORT ozarr-targets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
+if(OZARR_STATIC)
+  install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+# Licences, and those of the crates in the library (tools/thirdparty).
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE-MIT" "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
+install(FILES "${PROJECT_SOURCE_DIR}/build/THIRDPARTY" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 # For compilers other than that of the module that is installed; and the Julia package.
 file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.c"
   "${PROJECT_SOURCE_DIR}/fortran/*.inc" "${PROJECT_SOURCE_DIR}/fortran/sources.txt"
   "${PROJECT_SOURCE_DIR}/fortran/generated/*.f90" "${PROJECT_SOURCE_DIR}/fortran/generated/*.inc")
 install(FILES ${_fortran_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/julia/OZarr" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/julia"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/julia/OZarr" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/julia" COMPONENT julia
   PATTERN Manifest.toml EXCLUDE)
 install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
 
@@ -49,7 +55,11 @@ else()
 endif()
 list(TRANSFORM OZARR_SYSTEM_LIBS PREPEND "-l" OUTPUT_VARIABLE OZARR_PC_LIBS)
 list(JOIN OZARR_PC_LIBS " " OZARR_PC_LIBS)
-foreach(_pc ozarr ozarr-static)
+set(_pcs ozarr)
+if(OZARR_STATIC)
+  list(APPEND _pcs ozarr-static)
+endif()
+foreach(_pc IN LISTS _pcs)
   configure_file(cmake/${_pc}.pc.in "${PROJECT_BINARY_DIR}/${_pc}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${_pc}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endforeach()
