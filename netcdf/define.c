@@ -76,8 +76,8 @@ static int check_var(const oz_group *group, const char *name, nc_type type, int 
     const oz_file *file = group->file;
     int status = oz_check_name(name);
     if (rank < 0 || rank > 64) return rank < 0 ? NC_EINVAL : NC_EMAXDIMS;
-    if (!file->writable) return NC_EPERM;
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
+    if (!file->writable) return NC_EPERM;
     if (status) return status;
     if (!oz_type_size(type)) return NC_EBADTYPE;
     if (file->classic && type > NC_DOUBLE) return NC_ESTRICTNC3;

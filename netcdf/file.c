@@ -123,7 +123,7 @@ int oz_redef(int ncid) {
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (group->file->defining) return NC_EINDEFINE;
+    if (group->file->defining) return group->file->classic ? NC_EINDEFINE : NC_NOERR;
     group->file->defining = true;
     return NC_NOERR;
 }

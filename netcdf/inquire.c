@@ -112,7 +112,9 @@ int oz_inq_varid(int ncid, const char *name, int *id) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    const oz_var *var = name ? oz_list_find(&group->vars, name) : NULL;
+    if (!name) return NC_EINVAL;
+    if (strlen(name) > NC_MAX_NAME) return NC_EMAXNAME;
+    const oz_var *var = oz_list_find(&group->vars, name);
     if (!var) return NC_ENOTVAR;
     if (id) *id = var->id;
     return NC_NOERR;
@@ -229,7 +231,8 @@ int oz_inq_grp_full_ncid(int ncid, const char *name, int *id) {
     if (!name) return NC_EINVAL;
     char *copy = strdup(name), *rest = NULL;
     if (!copy) return NC_ENOMEM;
-    if (name[0] == '/') group = group->file->groups[0];
+    /* A path is one below the group, also with a slash in front; the slash alone is the root, which is below none. */
+    if (!name[strspn(name, "/")] && group->parent) group = NULL;
     for (char *part = strtok_r(copy, "/", &rest); part && group; part = strtok_r(NULL, "/", &rest)) group = oz_list_find(&group->groups, part);
     free(copy);
     if (!group) return NC_ENOGRP;

@@ -271,7 +271,8 @@ oz_att *oz_att_new(oz_list *atts, const char *name) {
 }
 
 int oz_check_name(const char *name) {
-    size_t len = name ? strlen(name) : 0;
+    if (!name) return NC_EINVAL;
+    size_t len = strlen(name);
     if (!len || strchr(name, '/')) return NC_EBADNAME;
     if (len > NC_MAX_NAME) return NC_EMAXNAME;
     unsigned char first = (unsigned char)name[0];

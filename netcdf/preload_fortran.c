@@ -7,9 +7,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* Whether the ID is of one of our files, also with a group that the file does not have. */
 static bool is_ours(int ncid) {
-    oz_group *group;
-    return oz_find_group(ncid, &group) == NC_NOERR;
+    oz_group *root;
+    return oz_find_group(ncid & ~0xffff, &root) == NC_NOERR;
 }
 
 EXPORT int nc_def_var_chunking_ints(int ncid, int varid, int storage, int *chunks) {

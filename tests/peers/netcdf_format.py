@@ -213,6 +213,15 @@ def configured(build, prefix):
     (build / ".ncrc").unlink()
 
 
+def errors(build):
+    """What netCDF documents as an error is that error: the same calls on both formats."""
+    code, _, err = run(["cc", "-o", "errors", str(Path(__file__).parent / "netcdf_errors.c"), "-lnetcdf"], build)
+    check("the calls compile", code == 0, err[-500:])
+    answers = [run(["./errors", f"errors.{kind}"], build, **PRELOAD)[:2] for kind in ("nc", "zarr")]
+    difference = next((f"{a!r} and {b!r}" for a, b in zip(answers[0][1].splitlines(), answers[1][1].splitlines()) if a != b), answers)
+    check("errors", answers[0] == answers[1] and answers[0][0] == 0, difference)
+
+
 def fortran(build):
     """A model in Fortran, started with another environment, and the same file as netCDF-4."""
     source = Path(__file__).parent / "netcdf_model.f90"
@@ -247,6 +256,7 @@ def main():
     copies(build)
     others(build)
     configured(build, given.prefix.resolve())
+    errors(build)
     fortran(build)
     print(f"{RAN} checks, {len(FAILED)} failed")
     sys.exit(bool(FAILED))
