@@ -9,6 +9,7 @@ program f_array
   call dimensions_are_reversed()
   call sections_are_not_copied()
   call regions()
+  call periodic_regions()
   call kinds()
   call logicals()
   call ranks()
@@ -85,6 +86,57 @@ contains
       end do
     end do
   end subroutine sections_are_not_copied
+
+  ! Around the ends of a dimension: blocks with ghost cells against cshift.
+  subroutine periodic_regions()
+    type(ozarr_array) :: a, flags, small
+    type(ozarr_request) :: r
+    real(real64) :: u(4, 5), block(6, 7), part(2, 5)
+    real(real64), asynchronous :: later(6, 7)
+    logical :: marks(6, 2)
+    logical, parameter :: both(2) = [.true., .true.], first(2) = [.true., .false.]
+    integer :: i, status
+    character(300) :: message
+    u = reshape([(real(i, real64), i=1, 20)], [4, 5])
+    call a%create("run.zarr/periodic", OZARR_FLOAT64, [4, 5], chunks=[2, 5])
+    call a%write(u)
+    call a%read(block, start=[0, 0], periodic=both)
+    call check(all(block(2:5, 2:6) == u), "the block")
+    call check(all(block(1, 2:6) == u(4, :)) .and. all(block(6, 2:6) == u(1, :)), "the ghost cells along the first dimension")
+    call check(all(block(2:5, 1) == u(:, 5)) .and. block(1, 1) == u(4, 5) .and. block(6, 7) == u(1, 1), "others, and corners")
+    call a%iread(later, r, start=[4, 5], periodic=both)
+    call r%wait()
+    call check(all(later == block), "in the background, from the last element on")
+    call a%read(part, start=[4, 1], periodic=first)
+    call check(all(part(1, :) == u(4, :)) .and. all(part(2, :) == u(1, :)), "one dimension only")
+    call a%write(-part, start=[0, 1], periodic=first)
+    call a%read(block(1:4, 1:5))
+    call check(all(block(4, 1:5) == -u(4, :)) .and. all(block(1, 1:5) == -u(1, :)) .and. &
+      all(block(2:3, 1:5) == u(2:3, :)), "written")
+    call flags%create("run.zarr/periodic_flags", OZARR_BOOL, [4, 2])
+    call flags%write(reshape([.true., .false., .false., .false., .false., .false., .false., .true.], [4, 2]))
+    call flags%read(marks, start=[0, 1], periodic=first)
+    call check(all(marks(:, 1) .eqv. [.false., .true., .false., .false., .false., .true.]) .and. &
+      all(marks(:, 2) .eqv. [.true., .false., .false., .false., .true., .false.]), "logicals of 4 bytes")
+    ! What is refused says why, as the program counts.
+    call a%read(part, start=[4, 2], periodic=first, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_BOUNDS .and. index(message, "dimension 2: start 2, count 5") > 0, message)
+    call a%read(part, start=[1, 0], periodic=first, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_BOUNDS .and. index(message, "start(2) is 0") > 0, message)
+    call a%read(part, start=[1, 1], periodic=[.true.], stat=status, errmsg=message)
+    call check(status == OZARR_ERR_RANK .and. index(message, "periodic has 1 values, expected 2") > 0, message)
+    call a%write(block, start=[0, 0], periodic=both, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_BOUNDS .and. index(message, "twice") > 0, message)
+    call small%create("run.zarr/periodic_small", OZARR_INT16, [4, 5], chunks=[2, 5])
+    part = 0
+    part(2, 3) = 70000
+    call small%write(part, start=[4, 4], periodic=both, stat=status, errmsg=message)
+    call check(status == OZARR_ERR_RANGE .and. index(message, "element [2, 3] is 70000") > 0 .and. &
+      index(message, "entry") == 0, message)
+    call small%iwrite(part, r, start=[4, 4], periodic=both)
+    call r%wait(stat=status, errmsg=message)
+    call check(status == OZARR_ERR_RANGE .and. index(message, "element [2, 3] is 70000") > 0, message)
+  end subroutine periodic_regions
 
   subroutine regions()
     type(ozarr_array) :: a

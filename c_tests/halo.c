@@ -143,11 +143,46 @@ static void refused(ozarr_store *st) {
     ozarr_array_free(a);
 }
 
+/* Messages count from the first element of the region that was asked for, not from those of the parts that it was cut into. */
+static void messages(ozarr_store *st) {
+    static const int64_t shape[] = {4, 6}, chunkings[][2] = {{4, 6}, {2, 3}}, start[] = {2, 4}, block[] = {3, 4};
+    static const bool both[] = {true, true};
+    static const char *const text = "element [2, 3] is 70000", *const in_fortran = "element [4, 3] is 70000";
+    for (int k = 0; k < 4; k++) {
+        int32_t all[4][6] = {{0, 70000}}, wide[3][4] = {{0}};
+        int16_t narrow[3][4];
+        const bool writing = k % 2 != 0;
+        ozarr_array *a = NULL;
+        ozarr_spec *spec = NULL;
+        ozarr_request *request = NULL;
+        OK(ozarr_spec_new(writing ? OZARR_INT16 : OZARR_INT32, 2, shape, &spec));
+        OK(ozarr_spec_set_chunks(spec, chunkings[k / 2]));
+        OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_OVERWRITE, &a));
+        ozarr_spec_free(spec);
+        if (!writing) OK(ozarr_array_write(a, OZARR_INT32, all, sizeof all));
+        wide[2][3] = 70000;
+        ozarr_region region = OZARR_REGION_INIT;
+        ozarr_memory memory = OZARR_MEMORY_INIT;
+        region.start = start, region.shape = block, region.periodic = both;
+        memory.data = writing ? (void *)wide : (void *)narrow, memory.size = writing ? sizeof wide : sizeof narrow;
+        memory.type = writing ? OZARR_INT32 : OZARR_INT16;
+        ERR(OZARR_ERR_RANGE, writing ? ozarr_array_write_ex(a, &region, &memory) : ozarr_array_read_ex(a, &region, &memory));
+        CHECK(strstr(ozarr_last_error(), text) != NULL && strstr(ozarr_last_error(), "entry") == NULL);
+        CHECK(strstr(ozarr_last_error_in(OZARR_ORDER_F), in_fortran) != NULL);
+        OK(writing ? ozarr_array_iwrite_ex(a, &region, &memory, NULL, &request) : ozarr_array_iread_ex(a, &region, &memory, NULL, &request));
+        ERR(OZARR_ERR_RANGE, ozarr_request_wait(request, -1));
+        CHECK(strstr(ozarr_last_error(), text) != NULL && strstr(ozarr_last_error(), "entry") == NULL);
+        ozarr_request_free(request);
+        ozarr_array_free(a);
+    }
+}
+
 int main(void) {
     ozarr_store *st = NULL;
     OK(ozarr_store_memory(&st));
     against_loops(st, 3000);
     refused(st);
+    messages(st);
     ozarr_store_free(st);
     return finish();
 }

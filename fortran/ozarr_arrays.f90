@@ -128,6 +128,7 @@ module ozarr_arrays
     integer(c_int32_t) :: overflow = 0, copy = 0
     real(c_double) :: seconds = 0
     type(c_ptr) :: units = c_null_ptr, field = c_null_ptr, dtype = c_null_ptr
+    integer(c_int64_t) :: periodic = 0                      ! bit i - 1: dimension i
   end type move_options
 
   ! Of fortran/ozarr_shim.c.

@@ -22,7 +22,10 @@ typedef struct options {
     double seconds;
     const char *units, *field;
     const ozarr_dtype *dtype;
+    uint64_t periodic; /* bit f: dimension f + 1 */
 } options;
+
+static int is_periodic(const options *more, int f) { return (int)(more->periodic >> f & 1); }
 
 /* The elements of a call without a region: the coordinates of `count` points, or a list for each dimension, in C's order. */
 typedef struct picked {
@@ -159,12 +162,13 @@ static region_lists lists_of(int32_t given, const int64_t *columns) {
     return l;
 }
 
-/* Refuses starts below 1, negative counts and strides of 0. */
-static ozarr_status check_lists(int rank, const region_lists *l) {
+/* Refuses starts below 1 (but in periodic dimensions), negative counts and strides of 0. */
+static ozarr_status check_lists(int rank, const region_lists *l, const options *more) {
     for (int f = 0; f < rank; f++) {
         if (l->stride != NULL && (l->stride[f] == 0 || l->stride[f] == INT64_MIN))
             return fail(OZARR_ERR_ARGUMENT, "stride(%d) is %lld, expected another number", f + 1, (long long)l->stride[f]);
-        if (l->start != NULL && l->start[f] < 1) return fail(OZARR_ERR_BOUNDS, "start(%d) is %lld, expected at least 1", f + 1, (long long)l->start[f]);
+        if (l->start != NULL && (is_periodic(more, f) ? l->start[f] == INT64_MIN : l->start[f] < 1))
+            return fail(OZARR_ERR_BOUNDS, "start(%d) is %lld, expected at least 1", f + 1, (long long)l->start[f]);
         if (l->count != NULL && l->count[f] < 0) return fail(OZARR_ERR_ARGUMENT, "count(%d) is %lld, expected at least 0", f + 1, (long long)l->count[f]);
     }
     return OZARR_OK;
@@ -172,10 +176,10 @@ static ozarr_status check_lists(int rank, const region_lists *l) {
 
 /* The region that the arguments mean. Without start and count it is the whole array, which the variable has to match; with start
  * alone it is of the variable's shape, and 1 long in the dimensions after it. */
-static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, const region_lists *l, region *r) {
+static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, const region_lists *l, const options *more, region *r) {
     int64_t shape[MAX_RANK];
     r->rank = rank;
-    ozarr_status status = check_lists(rank, l);
+    ozarr_status status = check_lists(rank, l, more);
     if (status == OZARR_OK && l->start == NULL) status = shape_of(array, rank, shape);
     if (status != OZARR_OK) return status;
     for (int f = 0; f < rank; f++) {
@@ -198,11 +202,12 @@ static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdes
     return OZARR_OK;
 }
 
-/* The library's message counts dimensions and indices from 0; this one says the same in Fortran's way. */
-static ozarr_status out_of_bounds(const ozarr_array *array, const region *r) {
+/* Says in Fortran's words which dimension a region leaves; nothing where that is not the fault. */
+static ozarr_status out_of_bounds(const ozarr_array *array, const region *r, const options *more) {
     int64_t shape[MAX_RANK];
     if (shape_of(array, r->rank, shape) != OZARR_OK) return OZARR_ERR_BOUNDS;
     for (int f = 0; f < r->rank; f++) {
+        if (is_periodic(more, f)) continue;
         /* As floating point, which cannot overflow; a message needs no more digits. */
         double last = (double)r->start[f] + ((double)r->count[f] - 1) * (double)r->stride[f];
         if (r->start[f] > shape[f] + (r->count[f] == 0) || (r->count[f] > 0 && (last < 1 || last > (double)shape[f])))
@@ -260,23 +265,26 @@ static ozarr_memory describe(const region *r, char *first, const int64_t *distan
 /* One call of the library with memory of these strides. */
 static ozarr_status transfer(const operation *o, const region *r, char *first, const int64_t *distance, size_t item, ozarr_type type) {
     int64_t start[MAX_RANK], shape[MAX_RANK], step[MAX_RANK], strides[MAX_RANK];
+    bool periodic[MAX_RANK];
     char nothing[16];
     for (int f = 0; f < r->rank; f++) {
         int c = r->rank - 1 - f;
         start[c] = r->start[f] - 1;
         shape[c] = r->count[f];
         step[c] = r->stride[f];
+        periodic[c] = is_periodic(o->more, f);
     }
     ozarr_region region = OZARR_REGION_INIT;
     region.start = start;
     region.shape = shape;
     region.step = step;
+    region.periodic = o->more->periodic != 0 ? periodic : NULL;
     ozarr_memory memory = describe(r, first, distance, item, type, strides, nothing);
     memory.overflow = o->more->overflow;
     memory.dtype = o->more->dtype;
     memory.field = o->more->field;
     ozarr_status status = run(o, &region, &memory);
-    return status == OZARR_ERR_BOUNDS && o->picked == NULL ? out_of_bounds(o->array, r) : status;
+    return status == OZARR_ERR_BOUNDS && o->picked == NULL ? out_of_bounds(o->array, r, o->more) : status;
 }
 
 /* Copies the logicals of a region to bytes (`write`), or from bytes; the first dimension runs fastest in the bytes. */
@@ -380,7 +388,7 @@ ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_
     if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
     ozarr_status status = check_memory(u);
     if (status == OZARR_OK) status = more->dtype != NULL ? check_dtype(u, more->dtype) : element_type(u, &type);
-    if (status == OZARR_OK) status = region_of(array, rank, u, &l, &r);
+    if (status == OZARR_OK) status = region_of(array, rank, u, &l, more, &r);
     if (status != OZARR_OK) return status;
     if (type == OZARR_BY_DTYPE && more->dtype == NULL) return move_texts(o, &r, u);
     if ((type == OZARR_BOOL && u->elem_len != 1) || what == READ_TIMES || what == WRITE_TIMES) return by_copy(&o, &r, (char *)u->base_addr, u->elem_len, type);

@@ -23,6 +23,7 @@ REALS = ["real32", "real64"]
 ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "class(*), intent(in), optional :: count(:)",
              "stride": "class(*), intent(in), optional :: stride(:)", "dim": "integer, intent(in), optional :: dim",
              "overflow": "integer, intent(in), optional :: overflow", "field": "character(*), intent(in), optional :: field",
+             "periodic": "logical, intent(in), optional :: periodic(:)",
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
              "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
              "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name",
@@ -33,11 +34,11 @@ REGION = ["start", "count", "stride"]
 # is in the list.
 FILES = {
     "array": ("ozarr_array", [
-        ("read", "in", "intent(inout)", [*REGION, "overflow", "field"], None),
-        ("write", "in", "intent(in)", [*REGION, "overflow", "field"], None),
+        ("read", "in", "intent(inout)", [*REGION, "periodic", "overflow", "field"], None),
+        ("write", "in", "intent(in)", [*REGION, "periodic", "overflow", "field"], None),
         ("append", "inout", "intent(in)", ["dim"], None),
-        ("iread", "in", "asynchronous, intent(inout)", ["request", *REGION, "deadline"], SMALL),
-        ("iwrite", "in", "asynchronous, intent(in)", ["request", *REGION, "copy", "deadline"], SMALL),
+        ("iread", "in", "asynchronous, intent(inout)", ["request", *REGION, "periodic", "deadline"], SMALL),
+        ("iwrite", "in", "asynchronous, intent(in)", ["request", *REGION, "periodic", "copy", "deadline"], SMALL),
         ("read_unpacked", "in", "intent(inout)", REGION, REALS),
         ("write_packed", "in", "intent(in)", REGION, REALS),
         ("read_points", "in", "intent(inout)", ["points"], None),

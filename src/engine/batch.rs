@@ -42,13 +42,24 @@ pub struct BatchEntry {
     pub memory: Memory,
 }
 
+impl BatchEntry {
+    /// Adds the number of the entry to an error; nothing where the entries are parts of one region of the caller, who does not know them.
+    fn name(&self, number: usize, e: Error) -> Error {
+        of_entry(self.number(number), e)
+    }
+
+    fn number(&self, number: usize) -> Option<usize> {
+        self.selection.first_in_region().is_none().then_some(number)
+    }
+}
+
 /// Reads many regions, each into its memory.
 ///
 /// # Safety
 /// As for [`super::read()`], for each entry; the memories must not overlap.
 pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
     let calls = check(entries, Use::Destination, Call::entry)?;
-    request::run(Box::new(plan_read(entries, &admit(&calls)?, &None)?))
+    request::run(Box::new(plan_read(entries, &admit(entries, &calls)?, &None)?))
 }
 
 /// Writes many regions, each from its memory; where they overlap, the last entry wins.
@@ -57,7 +68,7 @@ pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
 /// As for [`super::write()`], for each entry.
 pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
     let calls = check(entries, Use::Source, Call::entry)?;
-    request::run(Box::new(plan_write(entries, &admit(&calls)?, &None)?))
+    request::run(Box::new(plan_write(entries, &admit(entries, &calls)?, &None)?))
 }
 
 /// Starts to read many regions.
@@ -68,7 +79,7 @@ pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -
     let calls = check(entries, Use::Destination, Call::detached)?;
     pending::submit(bytes(entries)?, options, || {
         let revocable = Some(Arc::default());
-        let work = Box::new(plan_read(entries, &admit(&calls)?, &revocable)?);
+        let work = Box::new(plan_read(entries, &admit(entries, &calls)?, &revocable)?);
         Ok(Parts { work, footprints: footprints(entries, false), revocable, copied: Vec::new() })
     })
 }
@@ -81,7 +92,7 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
     let calls = check(entries, Use::Source, Call::detached)?;
     let copy = options.copy;
     pending::submit(bytes(entries)?, options, || {
-        let (admitted, footprints) = (admit(&calls)?, footprints(entries, true));
+        let (admitted, footprints) = (admit(entries, &calls)?, footprints(entries, true));
         if !copy {
             let revocable = Some(Arc::default());
             return Ok(Parts { work: Box::new(plan_write(entries, &admitted, &revocable)?), footprints, revocable, copied: Vec::new() });
@@ -90,7 +101,7 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
         for (i, e) in entries.iter().enumerate() {
             let mut bytes = Vec::new();
             // SAFETY: the memory was checked, and is valid now, by the caller's promise.
-            let memory = unsafe { e.memory.copy(e.selection.shape(), &mut bytes) }.map_err(|e| of_entry(Some(i), e))?;
+            let memory = unsafe { e.memory.copy(e.selection.shape(), &mut bytes) }.map_err(|error| e.name(i, error))?;
             own.push(BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory });
             copied.push(bytes);
         }
@@ -104,12 +115,12 @@ type MakeCall<'a> = fn(&'a Arc<BoundArray>, &'a Selection, &Memory, Use) -> Resu
 /// Checks all entries.
 fn check<'a>(entries: &'a [BatchEntry], way: Use, make: MakeCall<'a>) -> Result<Vec<Call<'a>>> {
     let checked = entries.iter().map(|e| make(&e.array, &e.selection, &e.memory, way));
-    checked.enumerate().map(|(i, call)| call.map_err(|e| of_entry(Some(i), e))).collect()
+    checked.enumerate().map(|(i, call)| call.map_err(|e| entries[i].name(i, e))).collect()
 }
 
 /// Admits all entries.
-fn admit(calls: &[Call<'_>]) -> Result<Vec<Admitted>> {
-    calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| of_entry(Some(i), e))).collect()
+fn admit(entries: &[BatchEntry], calls: &[Call<'_>]) -> Result<Vec<Admitted>> {
+    calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| entries[i].name(i, e))).collect()
 }
 
 fn bytes(entries: &[BatchEntry]) -> Result<u64> {
@@ -193,7 +204,7 @@ impl Work for Batch {
             Unit::WriteShared(writes) => under_lock::run(writes, request, None),
             Unit::ReadShared(shared) => match shared.job() {
                 Ok(job) => read::run_item(&Arc::new(job), request, 0),
-                Err(e) => Outcome::Done(Err(of_entry(shared.members.first().map(|m| m.entry), e))),
+                Err(e) => Outcome::Done(Err(of_entry(shared.members.first().and_then(|m| m.entry), e))),
             },
         }
     }
@@ -237,7 +248,7 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
     let job = |i: usize| {
         let e = &entries[i];
         let job = write::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
-        job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
+        job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, true)?;
     for group in by_array(entries) {
@@ -266,7 +277,7 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
     let job = |i: usize| {
         let e = &entries[i];
         let job = read::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
-        job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
+        job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, false)?;
     for group in by_array(entries) {
@@ -354,11 +365,19 @@ impl SharedBoxes<'_> {
 
     /// Makes the member of a box for one entry; `axes` count from the first element of the box.
     fn member(&self, k: usize, number: u64, axes: Axes, at: i64) -> Result<BoxMember> {
-        let entry = self.group[k];
-        let memory = &self.entries[entry].memory;
+        let entry = &self.entries[self.group[k]];
+        let memory = &entry.memory;
         let (from, to) = (ElementType::native(self.jobs[k].array.data_type), ElementType::native(memory.data_type));
         let transfer = Transfer::new(from, to)?.with_overflow(memory.overflow);
-        Ok(BoxMember { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, revocable: self.revocable.clone() })
+        Ok(BoxMember {
+            job: self.jobs[k].clone(),
+            number,
+            axes,
+            memory: at,
+            transfer,
+            entry: entry.number(self.group[k]),
+            revocable: self.revocable.clone(),
+        })
     }
 }
 
@@ -389,7 +408,8 @@ struct BoxMember {
     /// The distance of the first one in memory.
     memory: i64,
     transfer: Transfer,
-    entry: usize,
+    /// Its number, for messages.
+    entry: Option<usize>,
     revocable: Option<Arc<RevocableBuffer>>,
 }
 
@@ -441,6 +461,6 @@ impl BoxMember {
 
     fn annotate(&self, e: Error) -> Error {
         let item = self.job.plan.region_item(self.number);
-        of_entry(Some(self.entry), self.job.plan.name_element(&item, e))
+        of_entry(self.entry, self.job.plan.name_element(&item, e))
     }
 }

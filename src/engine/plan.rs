@@ -22,6 +22,8 @@ pub(super) struct Plan {
     bytes: u64,
     /// The selection is a list: items are boxes around what it picks.
     list: Option<Arc<PickList>>,
+    /// See [`Selection::first_in_region`].
+    first_in_region: Option<Box<[u64]>>,
 }
 
 impl Plan {
@@ -36,6 +38,7 @@ impl Plan {
             items: 1,
             bytes: element_count(selection.shape())?.saturating_mul(item as u64),
             list: None,
+            first_in_region: selection.first_in_region().map(Into::into),
         };
         plan.bounds.push(0);
         if selection.shape().contains(&0) {
@@ -63,6 +66,7 @@ impl Plan {
             items: list.chunks(),
             bytes: element_count(list.result().0)?.saturating_mul(item as u64),
             list: None,
+            first_in_region: None,
         };
         for segments in (0..rank).map_while(|d| list.segments(d)) {
             plan.segments.extend(segments);
@@ -208,6 +212,7 @@ impl Plan {
         let mut index = index_at(memory - item.memory, axes)?;
         for (d, i) in index.iter_mut().enumerate() {
             *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d] && s.start == item.axes[d].start)?.position;
+            *i += self.first_in_region.as_ref().map_or(0, |first| first[d]);
         }
         Some(index)
     }

@@ -30,9 +30,9 @@ pub(super) struct ReadJob {
 }
 
 impl ReadJob {
-    /// Makes it an entry of a batch.
-    pub fn of_entry(self, entry: usize) -> ReadJob {
-        ReadJob { entry: Some(entry), ..self }
+    /// Gives it the number that an entry of a batch has in messages.
+    pub fn of_entry(self, entry: Option<usize>) -> ReadJob {
+        ReadJob { entry, ..self }
     }
 
     /// Does what is left to do with an item whose elements have arrived.

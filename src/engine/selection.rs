@@ -10,6 +10,8 @@ pub struct Selection {
     start: Dims,
     shape: Dims,
     step: Strides,
+    /// The index of its first element in the region of the caller, of which it is a part.
+    first_in_region: Option<Box<[u64]>>,
 }
 
 impl Selection {
@@ -19,6 +21,7 @@ impl Selection {
             start: Dims::from_elem(0, array_shape.len()),
             shape: Dims::from_slice(array_shape),
             step: Strides::from_elem(1, array_shape.len()),
+            first_in_region: None,
         }
     }
 
@@ -26,7 +29,7 @@ impl Selection {
     /// `shape` counts elements. Any element outside the array is an error of kind `Bounds` that names the dimension.
     pub fn new(array_shape: &[u64], start: &[i64], shape: &[i64], step: Option<&[i64]>) -> Result<Selection> {
         let rank = array_shape.len();
-        let mut s = Selection { start: Dims::new(), shape: Dims::new(), step: Strides::new() };
+        let mut s = Selection { start: Dims::new(), shape: Dims::new(), step: Strides::new(), first_in_region: None };
         if let Some(found) = [start.len(), shape.len(), step.map_or(rank, <[i64]>::len)].into_iter().find(|&n| n != rank) {
             bail!(Rank, "found a region of rank {found}, expected the array's rank {rank}");
         }
@@ -39,6 +42,16 @@ impl Selection {
             s.step.push(if shape[d] > 1 { step } else { 1 });
         }
         Ok(s)
+    }
+
+    /// Makes it a part of the caller's region, in which its first element has that index: messages count from the region's first element.
+    pub fn part_of_region(self, first: &[u64]) -> Selection {
+        Selection { first_in_region: Some(first.into()), ..self }
+    }
+
+    /// Returns the index of the first element in the caller's region, if the selection is a part of one.
+    pub fn first_in_region(&self) -> Option<&[u64]> {
+        self.first_in_region.as_deref()
     }
 
     /// Returns the first element for each dimension.

@@ -214,9 +214,9 @@ impl WriteJob {
         Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
     }
 
-    /// Makes it an entry of a batch.
-    pub fn of_entry(self, entry: usize) -> WriteJob {
-        WriteJob { entry: Some(entry), ..self }
+    /// Gives it the number that an entry of a batch has in messages.
+    pub fn of_entry(self, entry: Option<usize>) -> WriteJob {
+        WriteJob { entry, ..self }
     }
 
     /// Lets an item wait for the rest of its chunk, where the array does so, or stores it. Its key is in `s` and locked.

@@ -128,14 +128,12 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
     entry!("ozarr_array_read_ex", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        if let Some(parts) = unsafe { periodic_parts(&array, region, memory, false) }? {
-            // SAFETY: the memory is as the struct says, by the function's contract; its layout was checked as a whole.
-            return unsafe { requests::read_many(parts) };
+        match unsafe { moved(&array, region, memory, false) }? {
+            // SAFETY: the memory is as the struct says, by the function's contract.
+            Moved::Whole(selection, memory) => unsafe { array.read(&selection, &memory) },
+            // SAFETY: as above; its layout was checked as a whole.
+            Moved::Parts(parts) => unsafe { requests::read_many(parts) },
         }
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says, by the function's contract.
-        unsafe { array.read(&selection, &memory) }
     })
 }
 
@@ -152,19 +150,55 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
     entry!("ozarr_array_write_ex", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        if let Some(parts) = unsafe { periodic_parts(&array, region, memory, true) }? {
+        match unsafe { moved(&array, region, memory, true) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
-            return unsafe { requests::write_many(parts) };
+            Moved::Whole(selection, memory) => unsafe { array.write(&selection, &memory) },
+            // SAFETY: as above; its layout was checked as a whole.
+            Moved::Parts(parts) => unsafe { requests::write_many(parts) },
         }
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says, by the function's contract.
-        unsafe { array.write(&selection, &memory) }
     })
 }
 
+/// What a call moves: a selection with its memory, or the parts of a region that goes around the ends of periodic dimensions.
+// One call has one of them, on its stack.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Moved<'a> {
+    Whole(Selection, Memory),
+    Parts(Vec<Part<'a>>),
+}
+
+/// What `region` (NULL: the whole array) and `memory` say. `writing`: the elements are written.
+///
 /// # Safety
-/// `region` and `memory` are NULL or point to structs that begin with their size.
+/// As for [`both`].
+pub(super) unsafe fn moved<'a>(
+    array: &'a Array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    writing: bool,
+) -> Result<Moved<'a>> {
+    let length = array.shape();
+    // SAFETY: the caller's promise.
+    let lists = unsafe { lists_of(region, length.len()) }?;
+    if let Some(Lists { start, shape, step, periodic: Some(periodic) }) = lists {
+        let ones = vec![1; length.len()];
+        // A negative number is refused with the other faults of the region.
+        let counts: Dims = shape.iter().map(|&n| n.max(0) as u64).collect();
+        // SAFETY: the caller's promise.
+        let memory = unsafe { memory_of(array, &counts, memory) }?;
+        let parts = periodic::parts(array, [start, shape, step.unwrap_or(&ones)], periodic, &memory, writing)?;
+        return Ok(Moved::Parts(parts));
+    }
+    let selection = selection_in(&length, lists)?;
+    // SAFETY: the caller's promise.
+    let memory = unsafe { memory_of(array, selection.shape(), memory) }?;
+    Ok(Moved::Whole(selection, memory))
+}
+
+/// The selection and the memory of a call that takes no periodic regions.
+///
+/// # Safety
+/// `region` and `memory` are NULL or point to structs that begin with their size, whose lists have a number for each dimension.
 pub(super) unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_memory) -> Result<(Selection, Memory)> {
     // SAFETY: the caller's promise.
     let selection = unsafe { selection_of(array, region) }?;
@@ -173,25 +207,49 @@ pub(super) unsafe fn both(array: &Array, region: *const ozarr_region, memory: *c
     Ok((selection, memory))
 }
 
-/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number
-/// for each dimension.
+/// The selection of a call that takes no periodic regions.
+///
+/// # Safety
+/// `region` is NULL or points to a struct that begins with its size and whose lists have a number for each dimension.
 pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
+    // SAFETY: the caller's promise.
+    let lists = unsafe { lists_of(region, length.len()) }?;
+    if lists.as_ref().is_some_and(|l| l.periodic.is_some()) {
+        bail!(Argument, "`region->periodic` is given, expected NULL in this function");
+    }
+    selection_in(&length, lists)
+}
+
+fn selection_in(length: &[u64], lists: Option<Lists<'_>>) -> Result<Selection> {
+    lists.map_or_else(|| Ok(Selection::all(length)), |l| Selection::new(length, l.start, l.shape, l.step))
+}
+
+/// The lists of a region; `periodic` only if it names a dimension.
+struct Lists<'a> {
+    start: &'a [i64],
+    shape: &'a [i64],
+    step: Option<&'a [i64]>,
+    periodic: Option<&'a [bool]>,
+}
+
+/// The lists of a region; `None` for NULL, the whole array.
+///
+/// # Safety
+/// `region` is NULL or points to a struct that begins with its size and whose lists have `rank` members.
+unsafe fn lists_of<'a>(region: *const ozarr_region, rank: usize) -> Result<Option<Lists<'a>>> {
     if region.is_null() {
-        return Ok(Selection::all(&length));
+        return Ok(None);
     }
     // SAFETY: the caller's promise.
     let region = unsafe { read_struct(region, "region") }?;
-    // SAFETY: the caller's promise.
-    if unsafe { periodic_of(&region, length.len()) }.is_some_and(|p| p.contains(&true)) {
-        bail!(Argument, "`region->periodic` is given, expected NULL in this function");
-    }
-    // SAFETY: the caller's promise.
-    let (start, shape) =
-        unsafe { (numbers(region.start, length.len(), "region->start")?, numbers(region.shape, length.len(), "region->shape")?) };
-    // SAFETY: the caller's promise.
-    let step = if region.step.is_null() { None } else { Some(unsafe { numbers(region.step, length.len(), "region->step") }?) };
-    Selection::new(&length, start, shape, step)
+    // SAFETY: as above.
+    let (start, shape) = unsafe { (numbers(region.start, rank, "region->start")?, numbers(region.shape, rank, "region->shape")?) };
+    // SAFETY: as above.
+    let step = if region.step.is_null() { None } else { Some(unsafe { numbers(region.step, rank, "region->step") }?) };
+    // SAFETY: as above.
+    let periodic = (!region.periodic.is_null()).then(|| unsafe { std::slice::from_raw_parts(region.periodic, rank) });
+    Ok(Some(Lists { start, shape, step, periodic: periodic.filter(|p| p.contains(&true)) }))
 }
 
 /// The type of the elements in memory: for one field, a struct that has nothing but it.
@@ -255,40 +313,4 @@ pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozar
         bail!(Bounds, "`memory->offset` is {}, beyond what memory can hold", memory.offset)
     };
     Ok(Memory { data: memory.data.cast(), size: memory.size, offset, strides, data_type, overflow, arena: None })
-}
-
-/// The parts of a region that goes around the ends of periodic dimensions; `None` where none is periodic.
-///
-/// # Safety
-/// As for [`both`].
-pub(super) unsafe fn periodic_parts<'a>(
-    array: &'a Array,
-    region: *const ozarr_region,
-    memory: *const ozarr_memory,
-    writing: bool,
-) -> Result<Option<Vec<Part<'a>>>> {
-    // SAFETY: NULL or a struct that begins with its size, by the caller's promise.
-    let Some(region) = (if region.is_null() { None } else { Some(unsafe { read_struct(region, "region") }?) }) else { return Ok(None) };
-    let rank = array.rank();
-    // SAFETY: lists with a number for each dimension, by the caller's promise.
-    let Some(periodic) = (unsafe { periodic_of(&region, rank) }).filter(|p| p.contains(&true)) else { return Ok(None) };
-    // SAFETY: as above.
-    let (start, shape) = unsafe { (numbers(region.start, rank, "region->start")?, numbers(region.shape, rank, "region->shape")?) };
-    let ones = vec![1; rank];
-    // SAFETY: as above.
-    let step = if region.step.is_null() { &ones } else { unsafe { numbers(region.step, rank, "region->step") }? };
-    // A negative number is refused with the other faults of the region.
-    let counts: Dims = shape.iter().map(|&n| n.max(0) as u64).collect();
-    // SAFETY: the caller's promise.
-    let memory = unsafe { memory_of(array, &counts, memory) }?;
-    periodic::parts(array, [start, shape, step], periodic, &memory, writing).map(Some)
-}
-
-/// Which dimensions are periodic; `None` where the list is NULL.
-///
-/// # Safety
-/// `region.periodic` is NULL or has a value for each of `rank` dimensions.
-unsafe fn periodic_of(region: &ozarr_region, rank: usize) -> Option<&[bool]> {
-    // SAFETY: the caller's promise.
-    (!region.periodic.is_null()).then(|| unsafe { std::slice::from_raw_parts(region.periodic, rank) })
 }

@@ -43,7 +43,7 @@ use super::array::{box_of, contiguous};
 use super::entry;
 use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
 use super::handle::{Handle, handle_type};
-use super::region::{both, ozarr_memory, ozarr_region, periodic_parts};
+use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{item_count, not_null, put};
 use super::structs::{Output, growing, read_struct};
@@ -253,16 +253,16 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
     entry!("ozarr_array_iread_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let (parts, launch) = unsafe { (periodic_parts(&array, region, memory, false)?, launch_of(options)?) };
+        let (moved, launch) = unsafe { (moved(&array, region, memory, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
-        if let Some(parts) = parts {
-            // SAFETY: the memory is as the struct says until the request is done; `out` has room for a handle.
-            return unsafe { put(Flight::insert(requests::start_read_many(parts, launch)?)?, out, "out") };
-        }
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says until the request is done; `out` has room for a handle.
-        unsafe { put(Flight::insert(array.start_read(&selection, &memory, launch)?)?, out, "out") }
+        let pending = match moved {
+            // SAFETY: the memory is as the struct says until the request is done.
+            Moved::Whole(selection, memory) => unsafe { array.start_read(&selection, &memory, launch) }?,
+            // SAFETY: as above.
+            Moved::Parts(parts) => unsafe { requests::start_read_many(parts, launch) }?,
+        };
+        // SAFETY: `out` has room for a handle.
+        unsafe { put(Flight::insert(pending)?, out, "out") }
     })
 }
 
@@ -279,15 +279,15 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     entry!("ozarr_array_iwrite_ex", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let (parts, launch) = unsafe { (periodic_parts(&array, region, memory, true)?, launch_of(options)?) };
-        if let Some(parts) = parts {
-            // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.
-            return unsafe { put(Flight::insert(requests::start_write_many(parts, launch)?)?, out, "out") };
-        }
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.
-        unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
+        let (moved, launch) = unsafe { (moved(&array, region, memory, true)?, launch_of(options)?) };
+        let pending = match moved {
+            // SAFETY: the memory is as the struct says as long as it is used.
+            Moved::Whole(selection, memory) => unsafe { array.start_write(&selection, &memory, launch) }?,
+            // SAFETY: as above.
+            Moved::Parts(parts) => unsafe { requests::start_write_many(parts, launch) }?,
+        };
+        // SAFETY: `out` has room for a handle.
+        unsafe { put(Flight::insert(pending)?, out, "out") }
     })
 }
 

@@ -60,7 +60,8 @@ fn part<'a>(array: &'a Array, length: &[u64], runs: &[Vec<Run>], step: &[i64], n
     let count: Vec<i64> = chosen.iter().map(|r| r.count).collect();
     // The whole region's layout was checked: each element of it is inside of the memory.
     let memory = Memory { offset: offset as usize, ..memory.clone() };
-    Ok((array, Selection::new(length, &start, &count, Some(step))?, memory))
+    let first: Dims = chosen.iter().map(|r| r.first as u64).collect();
+    Ok((array, Selection::new(length, &start, &count, Some(step))?.part_of_region(&first), memory))
 }
 
 /// The runs of a region along one periodic dimension.

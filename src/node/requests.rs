@@ -89,7 +89,7 @@ type Bind = fn(&Array, &Selection) -> Result<Arc<BoundArray>>;
 
 fn entries(parts: &[Part<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
     let entry = |(i, (array, selection, memory)): (usize, &Part<'_>)| {
-        let array = bind(array, selection).map_err(|e| of_entry(i, e))?;
+        let array = bind(array, selection).map_err(|e| if selection.first_in_region().is_some() { e } else { of_entry(i, e) })?;
         Ok(BatchEntry { array, selection: selection.clone(), memory: memory.clone() })
     };
     parts.iter().enumerate().map(entry).collect()

@@ -49,7 +49,7 @@ abi_version() = Int(ozarr_abi_version())
 "Whether the library has a feature, such as \"cloud\" or a codec's name."
 has_feature(name::AbstractString) = ozarr_has_feature(name)
 
-export ZArray, ZGroup, Store, Dataset, Context, Appender, Series, Request, OZarrError
+export ZArray, ZGroup, Store, Dataset, Context, Appender, Series, Request, OZarrError, Periodic
 export chunks, consolidate, dimension_names, partition
 export read_unpacked, write_packed!, read_missing, read_times, write_times!
 export define_dimension!, define_variable!, define_coordinate!, define_time!, set_coordinate!

@@ -1,6 +1,16 @@
 # Reading and writing by indices: integers, colons, ranges with steps, lists, masks. Dimensions are reversed here.
 
-const Index = Union{Integer,Colon,AbstractRange{<:Integer}}
+"""
+    OZarr.Periodic(range)
+
+An index along a dimension that is periodic: what lies before its first element or behind its last one is at the other end. `z[Periodic(0:33), :]`
+is a block of 32 with its ghost cells. A write may reach no element twice.
+"""
+struct Periodic{R<:AbstractRange{<:Integer}}
+    range::R
+end
+
+const Index = Union{Integer,Colon,AbstractRange{<:Integer},Periodic}
 
 # ---- regions -------------------------------------------------------------------------------------------------------
 
@@ -9,9 +19,12 @@ const Index = Union{Integer,Colon,AbstractRange{<:Integer}}
 @inline _part(::Colon, n) = (Int64(1), Int64(n), Int64(1))
 @inline _part(r::AbstractRange{<:Integer}, n) = isempty(r) ? (Int64(1), Int64(0), Int64(1)) : (Int64(first(r)), Int64(length(r)), Int64(step(r)))
 
+@inline _part(p::Periodic, n) = _part(p.range, n)
+
 @inline _inside(i::Integer, n) = 1 <= i <= n
 @inline _inside(::Colon, n) = true
 @inline _inside(r::AbstractRange{<:Integer}, n) = isempty(r) || (1 <= first(r) <= n && 1 <= last(r) <= n)
+@inline _inside(::Periodic, n) = true
 _inside(list::AbstractArray{<:Integer}, n) = all(i -> 1 <= i <= n, list)
 
 # The lengths of the result: an integer takes a dimension away.
@@ -35,8 +48,10 @@ end
     shape = Ref(ntuple(d -> parts[N+1-d][2], Val(N)))
     step = Ref(ntuple(d -> parts[N+1-d][3], Val(N)))
     apart = Ref(strides === nothing ? ntuple(_ -> Int64(0), Val(N)) : ntuple(d -> Int64(strides[N+1-d]), Val(N)))
-    status = GC.@preserve start shape step apart begin
-        region = Ref(ozarr_region(start = _pointer(start), shape = _pointer(shape), step = _pointer(step)))
+    around = Ref(ntuple(d -> I[N+1-d] isa Periodic, Val(N)))
+    status = GC.@preserve start shape step apart around begin
+        periodic = any(around[]) ? Ptr{Bool}(Base.unsafe_convert(Ptr{Cvoid}, around)) : Ptr{Bool}(C_NULL)
+        region = Ref(ozarr_region(start = _pointer(start), shape = _pointer(shape), step = _pointer(step), periodic = periodic))
         memory = Ref(ozarr_memory(data = data, size = bytes, offset = offset, strides = strides === nothing ? Ptr{Int64}(C_NULL) : _pointer(apart),
             type_ = _type_number(E), dtype = _dtype_pointer(E)))
         call(z, region, memory)
@@ -46,11 +61,11 @@ end
 
 @inline _pointer(numbers::Ref) = Ptr{Int64}(Base.unsafe_convert(Ptr{Cvoid}, numbers))
 
-# A failure as an exception: a region outside of the array as Julia's own.
+# A failure as an exception: a region outside of the array as Julia's own. Around an end there is another fault, which the message says.
 @inline _bounded(status, z, I) = status == OZARR_OK ? nothing : _unbounded(status, z, I)
 @noinline function _unbounded(status, z, I)
     e = _error()
-    status == OZARR_ERR_BOUNDS && throw(BoundsError(z, I))
+    status == OZARR_ERR_BOUNDS && !any(i -> i isa Periodic, I) && throw(BoundsError(z, I))
     throw(e)
 end
 
@@ -73,6 +88,7 @@ function _selection(z::ZArray{T,N}, I::Tuple) where {T,N}
         i isa Integer && !(i isa Bool) && return checkbounds(Bool, z, i) ? Tuple(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
         i isa AbstractArray{<:Integer} && return checkbounds(Bool, z, i) ? Points(CartesianIndices(size(z))[i]) : throw(BoundsError(z, I))
     end
+    any(i -> i isa Periodic, I) && _refused(z, I)
     all(i -> i isa Union{Index,AbstractArray{<:Integer},AbstractArray{Bool},CartesianIndex} && !(i isa Bool), I) || _refused(z, I)
     for (d, i) in enumerate(I)
         i isa AbstractArray{Bool} && length(I) == N && length(i) != size(z, d) && throw(BoundsError(z, I))
@@ -81,7 +97,7 @@ function _selection(z::ZArray{T,N}, I::Tuple) where {T,N}
     length(J) == N || throw(DimensionMismatch("found $(length(J)) indices, expected $N, the dimensions of the array"))
     return J
 end
-_refused(z, I) = throw(ArgumentError("the indices of a ZArray are integers, ranges, colons, lists of integers and masks; found $(map(typeof, I))"))
+_refused(z, I) = throw(ArgumentError("the indices of a ZArray are integers, ranges, colons, lists of integers and masks, or Periodic ranges with integers, ranges and colons; found $(map(typeof, I))"))
 
 _list_or_range(i::Index) = i
 _list_or_range(list::AbstractArray{<:Integer}) = list isa Array ? list : collect(list)

@@ -4,6 +4,7 @@ const Variable{N} = Union{ZArray{String,N},ZArray{Vector{UInt8},N}}
 
 # Calls `use(region)` with the region of the parts; a failure of the call is an exception.
 function _with_region(use, parts, I, z::Variable{N}) where {N}
+    any(i -> i isa Periodic, I) && throw(ArgumentError("elements of variable length are not read or written around the ends of a dimension"))
     start = Int64[parts[N+1-d][1] - 1 for d in 1:N]
     shape = Int64[parts[N+1-d][2] for d in 1:N]
     step = Int64[parts[N+1-d][3] for d in 1:N]

@@ -17,6 +17,7 @@ Base.getindex(v::ZView{T,N}, I::Vararg{Index,N}) where {T,N} = parent(v)[_within
 Base.setindex!(v::ZView{T,N}, x, I::Vararg{Int,N}) where {T,N} = (parent(v)[Base.reindex(parentindices(v), I)...] = x; v)
 Base.setindex!(v::ZView{T,N}, x, I::Vararg{Index,N}) where {T,N} = (parent(v)[_within(v, I)...] = x; v)
 function _within(v, I)
+    any(i -> i isa Periodic, I) && _refused(parent(v), I)
     checkbounds(v, I...)
     return Base.reindex(parentindices(v), to_indices(v, I))
 end

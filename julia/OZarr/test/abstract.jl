@@ -50,6 +50,38 @@ end
     @test_throws MethodError i[1] = "x"
 end
 
+@testset "around the ends of a dimension" begin
+    x = reshape(collect(1:20), 4, 5)
+    z = OZarr.create(OZarr.memory(), "z", copy(x); chunks = (2, 5))
+    around(i, n) = mod1.(i, n)
+    for (i, j) in [(0:5, 0:6), (-7:2, 1:5), (3:9, 5:-1:-2), (4:4, -3:2:11)]
+        @test z[Periodic(i), Periodic(j)] == x[around(i, 4), around(j, 5)]
+    end
+    @test z[Periodic(0:1), 2] == x[[4, 1], 2] && z[:, Periodic(5:6)] == x[:, [5, 1]] && z[Periodic(1:0), 1] == Int[]
+    halo = fill(-1.0, 8, 9)
+    copyto!(view(halo, 2:7, 2:8), z, Periodic(0:5), Periodic(0:6))
+    @test halo[2:7, 2:8] == x[around(0:5, 4), around(0:6, 5)] && halo[1, 1] == halo[8, 9] == -1
+    into = zeros(Int, 2, 5)
+    wait(OZarr.iread!(into, z, Periodic(4:5), :))
+    @test into == x[[4, 1], :]
+    z[Periodic(0:1), 2] = [-4, -1]
+    z[Periodic(4:5), 3] = [7, 7]
+    @test_throws ArgumentError z[Periodic(4:5), 3] .= 7
+    @test z[:, 2] == [-1, 6, 7, -4] && z[:, 3] == [7, 10, 11, 7]
+    @test_throws BoundsError z[0:1, Periodic(1:2)]
+    @test_throws ArgumentError z[Periodic(0:1), [1, 2]]
+    @test_throws ArgumentError view(z, 1:2, :)[Periodic(0:1), 1]
+    e = try z[Periodic(0:5), 1] = 1:6 catch e; e end
+    @test e isa OZarrError && occursin("twice", e.message)
+    small = OZarr.create(OZarr.memory(), "s", Int16, 4, 5; chunks = (2, 5))
+    big = zeros(Int32, 2, 5)
+    big[2, 3] = 70000
+    e = try small[Periodic(4:5), Periodic(4:8)] = big catch e; e end
+    @test e isa InexactError || occursin("element [2, 3] is 70000", e.message)
+    texts = OZarr.create(OZarr.memory(), "t", ["a", "b"])
+    @test_throws ArgumentError texts[Periodic(0:1)]
+end
+
 @testset "lists, masks and single indices" begin
     x = reshape(collect(1:60), 5, 4, 3)
     z = OZarr.create(OZarr.memory(), "z", x; chunks = (2, 2, 2))
