@@ -296,12 +296,18 @@ static void strange_places(void) {
     mkdir("inside.zarr", 0777);
     put_file("inside.zarr/file", "x", 1);
     CHECK(symlink("nothing there", "broken.zarr") == 0 && symlink("loop.zarr", "loop.zarr") == 0);
-    static const char *const PLACES[] = {"file.zarr", "file.zarr/a", "inside.zarr/file", "broken.zarr", "loop.zarr", "loop.zarr/a"};
-    static const ozarr_status STATUS[] = {OZARR_ERR_IO, OZARR_ERR_IO, OZARR_ERR_IO, OZARR_ERR_NOT_FOUND, OZARR_ERR_IO, OZARR_ERR_IO};
+    static const char *const PLACES[] = {"file.zarr", "file.zarr/a", "inside.zarr/file", "broken.zarr", "loop.zarr", "loop.zarr/a", "plain.txt", "plain.txt/a.zarr", "inside.zarr/file/b/c"};
+    static const ozarr_status STATUS[] = {OZARR_ERR_LOCATION, OZARR_ERR_LOCATION, OZARR_ERR_LOCATION, OZARR_ERR_NOT_FOUND, OZARR_ERR_IO, OZARR_ERR_IO, OZARR_ERR_LOCATION, OZARR_ERR_LOCATION, OZARR_ERR_LOCATION};
+    static const char *const FILES[] = {"/file.zarr is a file, expected a directory (or a zip archive, as \"zip:", "/file.zarr is a file", "/inside.zarr/file is a file, expected a directory", ".zarr", ".zarr", ".zarr",
+                                        "/plain.txt is a file, expected a directory (or a zip archive, as \"zip:", "/plain.txt is a file, expected a directory", "/inside.zarr/file is a file, expected a directory"};
+    put_file("plain.txt", "x", 1);
     for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
-        ERR_SAYS(STATUS[i], i == 2 ? "file/zarr.json" : ".zarr", "", ozarr_array_open(PLACES[i], "r", &a));
-        ERR(STATUS[i], ozarr_group_open(PLACES[i], "r+", &g));
+        ozarr_dataset *d = NULL;
+        ERR_SAYS(STATUS[i], FILES[i], "", ozarr_array_open(PLACES[i], "r", &a));
+        ERR_SAYS(STATUS[i], FILES[i], "", ozarr_group_open(PLACES[i], "r+", &g));
+        ERR_SAYS(STATUS[i], FILES[i], "", ozarr_dataset_open(PLACES[i], "r", &d));
         ERR(STATUS[i], ozarr_node_open(PLACES[i], "r", &a, &g));
+        CHECK(d == NULL);
         if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_NEW, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
         if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_OVERWRITE, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
         if (ozarr_node_erase(PLACES[i]) == OZARR_OK) FAIL("erased in %s", PLACES[i]);

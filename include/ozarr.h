@@ -95,7 +95,8 @@ enum {
     OZARR_ERR_TYPE = -106,               /**< A type cannot be converted into the other. */
     OZARR_ERR_RANGE = -107,              /**< A value does not fit into the type that it is converted to. */
     OZARR_ERR_NAME = -108,               /**< A node or attribute name is not allowed. */
-    OZARR_ERR_LOCATION = -109,           /**< A location (path or URL) cannot be understood. */
+    /** A location (path or URL) cannot be understood, or a file is where a directory is expected. */
+    OZARR_ERR_LOCATION = -109,
     OZARR_ERR_INVALID_HANDLE = -110,     /**< A handle is stale, freed, or of another kind. */
     OZARR_ERR_READ_ONLY = -201,          /**< The store, or the handle, is open for reading only. */
     OZARR_ERR_EXISTS = -202,             /**< A node already exists where one should be created. */
@@ -143,12 +144,20 @@ const char *ozarr_status_name(ozarr_status status);
  */
 const char *ozarr_last_error(void);
 
+/** Which index runs fastest in memory. */
+typedef int32_t ozarr_order;
+
+enum {
+    OZARR_ORDER_C = 0,                   /**< The last index (row-major, as in C). */
+    OZARR_ORDER_F = 1                    /**< The first index (column-major, as in Fortran). */
+};
+
 /**
  * Returns the message of `ozarr_last_error` for a language with that order of dimensions: with
  * `OZARR_ORDER_F` the message has the dimensions of indices and shapes reversed, and counts dimensions
  * and indices from 1, as Fortran and Julia do.
  */
-const char *ozarr_last_error_in(int32_t order);
+const char *ozarr_last_error_in(ozarr_order order);
 
 /**
  * The details of the calling thread's last failure. The strings are never NULL, and are valid as long
@@ -356,14 +365,6 @@ enum {
     OZARR_OVERFLOW_WRAP = 1,
     /** The least or the largest number of the type. All but 0 is true. */
     OZARR_OVERFLOW_SATURATE = 2
-};
-
-/** Which index runs fastest in memory. */
-typedef int32_t ozarr_order;
-
-enum {
-    OZARR_ORDER_C = 0,                   /**< The last index (row-major, as in C). */
-    OZARR_ORDER_F = 1                    /**< The first index (column-major, as in Fortran). */
 };
 
 enum {

@@ -5,6 +5,8 @@
 
 #[path = "header/abi.rs"]
 mod abi;
+#[path = "header/conventions.rs"]
+mod conventions;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

@@ -95,7 +95,8 @@ enum {
     OZARR_ERR_TYPE = -106,               /**< A type cannot be converted into the other. */
     OZARR_ERR_RANGE = -107,              /**< A value does not fit into the type that it is converted to. */
     OZARR_ERR_NAME = -108,               /**< A node or attribute name is not allowed. */
-    OZARR_ERR_LOCATION = -109,           /**< A location (path or URL) cannot be understood. */
+    /** A location (path or URL) cannot be understood, or a file is where a directory is expected. */
+    OZARR_ERR_LOCATION = -109,
     OZARR_ERR_INVALID_HANDLE = -110,     /**< A handle is stale, freed, or of another kind. */
     OZARR_ERR_READ_ONLY = -201,          /**< The store, or the handle, is open for reading only. */
     OZARR_ERR_EXISTS = -202,             /**< A node already exists where one should be created. */
@@ -143,12 +144,20 @@ const char *ozarr_status_name(ozarr_status status);
  */
 const char *ozarr_last_error(void);
 
+/** Which index runs fastest in memory. */
+typedef int32_t ozarr_order;
+
+enum {
+    OZARR_ORDER_C = 0,                   /**< The last index (row-major, as in C). */
+    OZARR_ORDER_F = 1                    /**< The first index (column-major, as in Fortran). */
+};
+
 /**
  * Returns the message of `ozarr_last_error` for a language with that order of dimensions: with
  * `OZARR_ORDER_F` the message has the dimensions of indices and shapes reversed, and counts dimensions
  * and indices from 1, as Fortran and Julia do.
  */
-const char *ozarr_last_error_in(int32_t order);
+const char *ozarr_last_error_in(ozarr_order order);
 
 /**
  * The details of the calling thread's last failure. The strings are never NULL, and are valid as long
@@ -356,14 +365,6 @@ enum {
     OZARR_OVERFLOW_WRAP = 1,
     /** The least or the largest number of the type. All but 0 is true. */
     OZARR_OVERFLOW_SATURATE = 2
-};
-
-/** Which index runs fastest in memory. */
-typedef int32_t ozarr_order;
-
-enum {
-    OZARR_ORDER_C = 0,                   /**< The last index (row-major, as in C). */
-    OZARR_ORDER_F = 1                    /**< The first index (column-major, as in Fortran). */
 };
 
 enum {
@@ -1362,8 +1363,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_new_ex(ozarr_type type, int32_t rank, cons
  * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
  * a unit, structs. `ozarr_array_copy_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
  * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
- * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
- * between stays as it is:
+ * the struct may have fewer fields than the array's, at other offsets and of other types. The
+ * bytes between them stay as they are:
  *
  *     struct particle { double x, v[3]; int32_t id; };
  *     int64_t three[] = {3};
@@ -1765,8 +1766,8 @@ OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char 
 
 /**
  * Ends the step: `value` is that of the coordinate, unless the coordinate was given by
- * `ozarr_series_put` (as integers above 2^53 are) or there is none. Variables that were left out have
- * the fill value. Publishes when it is time.
+ * `ozarr_series_put` (as integers above 2^53 are) or the series has no coordinate. Variables that were
+ * left out have the fill value. Publishes when it is time.
  *
  * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
  * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
@@ -1857,7 +1858,7 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
 
 /**
  * Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
- * its name. `OZARR_ERR_NOT_FOUND` if there is none: a run then starts from the beginning.
+ * its name. `OZARR_ERR_NOT_FOUND` if no checkpoint was committed: a run then starts from the beginning.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_group **out);
 
@@ -2184,7 +2185,7 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
  *   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
  * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
- * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
+ * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without their part outside of
  *   the array; `"error"` is the default.
  * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
  * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the

@@ -613,7 +613,7 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  * ========================================================================================================
  *
  * What is stored of an array, as the codecs made it: which chunks there are, their keys, offsets and
- * bytes. An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner`
+ * bytes. An index counts chunks along each dimension: element i is in chunk i / extent. With `inner`
  * true it counts the smaller chunks inside shards, from the array's first one on, not from the shard's;
  * an array without shards has chunks only, and `inner` changes nothing. Chunks that were never written
  * are not stored, nor are those that hold nothing but the fill value.

@@ -47,6 +47,8 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_ERR_LIMIT = -701_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_ERR_CALLBACK = -902_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_ORDER_C = 0_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_VERSION_MAJOR = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_VERSION_MINOR = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_VERSION_PATCH = 0_c_int32_t
@@ -90,8 +92,6 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_OVERFLOW_ERROR = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_OVERFLOW_WRAP = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_OVERFLOW_SATURATE = 2_c_int32_t
-  integer(c_int32_t), parameter, public :: OZARR_ORDER_C = 0_c_int32_t
-  integer(c_int32_t), parameter, public :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_CAN_WRITE = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_CAN_LIST = 2_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_CAN_ERASE = 4_c_int32_t

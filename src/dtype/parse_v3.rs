@@ -172,14 +172,18 @@ pub fn check_v3(data_type: DataType) -> Result<()> {
     }
     let DataType::Struct(s) = data_type else { return Ok(()) };
     if data_type.has_order() && data_type.field_order().is_none() {
-        bail!(Unsupported, "the fields have different byte orders, which zarr_format 3 cannot say");
+        bail!(Unsupported, "the fields have different byte orders, which zarr_format 3 cannot say: create the array in zarr_format 2");
     }
     for f in s.fields() {
         if !f.shape.is_empty() {
-            bail!(Unsupported, "the field {:?} has a shape, which zarr_format 3 cannot say", f.name);
+            bail!(
+                Unsupported,
+                "the field {:?} has a shape, which zarr_format 3 cannot say: create the array in zarr_format 2, or give each value a field",
+                f.name
+            );
         }
         if f.name.is_empty() {
-            bail!(Unsupported, "found padding between the fields, which zarr_format 3 cannot say");
+            bail!(Unsupported, "found padding between the fields, which zarr_format 3 cannot say: create the array in zarr_format 2");
         }
         check_v3(f.element.data_type)?;
     }

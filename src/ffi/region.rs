@@ -38,11 +38,11 @@
 
 use super::entry;
 use super::handle::Handle;
-use super::status::ozarr_status;
+use super::status::{ozarr_order, ozarr_status};
 use super::strings::{numbers, text};
 use super::structs::{growing, read_struct};
 use super::subarray::subarray;
-use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type};
+use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_overflow, ozarr_type};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};

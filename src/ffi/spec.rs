@@ -21,11 +21,9 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
-use super::status::ozarr_status;
+use super::status::{ozarr_order, ozarr_status};
 use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, rank, text};
-use super::types::{
-    Specification, create, data_type, format_of, is_order_f, ozarr_array, ozarr_create_mode, ozarr_order, ozarr_spec, ozarr_type,
-};
+use super::types::{Specification, create, data_type, format_of, is_order_f, ozarr_array, ozarr_create_mode, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;

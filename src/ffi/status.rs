@@ -10,7 +10,6 @@
 
 use super::entry;
 use super::structs::{Output, growing};
-use super::types::OZARR_ORDER_F;
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
@@ -37,7 +36,7 @@ pub const OZARR_ERR_TYPE: ozarr_status = -106;
 pub const OZARR_ERR_RANGE: ozarr_status = -107;
 /// A node or attribute name is not allowed.
 pub const OZARR_ERR_NAME: ozarr_status = -108;
-/// A location (path or URL) cannot be understood.
+/// A location (path or URL) cannot be understood, or a file is where a directory is expected.
 pub const OZARR_ERR_LOCATION: ozarr_status = -109;
 /// A handle is stale, freed, or of another kind.
 pub const OZARR_ERR_INVALID_HANDLE: ozarr_status = -110;
@@ -168,11 +167,19 @@ pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
     entry!("ozarr_last_error", else c"".as_ptr(), { Ok(LAST.with(|last| last.with(|l| l.message.as_ptr()))) })
 }
 
+/// Which index runs fastest in memory.
+pub type ozarr_order = i32;
+
+/// The last index (row-major, as in C).
+pub const OZARR_ORDER_C: ozarr_order = 0;
+/// The first index (column-major, as in Fortran).
+pub const OZARR_ORDER_F: ozarr_order = 1;
+
 /// Returns the message of `ozarr_last_error` for a language with that order of dimensions: with
 /// `OZARR_ORDER_F` the message has the dimensions of indices and shapes reversed, and counts dimensions
 /// and indices from 1, as Fortran and Julia do.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ozarr_last_error_in(order: i32) -> *const c_char {
+pub unsafe extern "C" fn ozarr_last_error_in(order: ozarr_order) -> *const c_char {
     entry!("ozarr_last_error_in", else c"".as_ptr(), {
         let told = |l: &mut LastError| if order == OZARR_ORDER_F && l.differs { l.reversed.as_ptr() } else { l.message.as_ptr() };
         Ok(LAST.with(|last| last.with(told)))
@@ -344,7 +351,6 @@ pub(super) fn of(result: Result<()>) -> ozarr_status {
 
 #[cfg(test)]
 mod tests {
-    use super::super::types::OZARR_ORDER_C;
     use super::*;
     use crate::error::err;
 

@@ -7,6 +7,7 @@
 //! handle is freed.
 
 use super::handle::{Handle, Kind, handle_type, kind_of, refuse};
+use super::status::{OZARR_ORDER_C, OZARR_ORDER_F, ozarr_order};
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
@@ -194,14 +195,6 @@ pub const OZARR_OVERFLOW_ERROR: ozarr_overflow = 0;
 pub const OZARR_OVERFLOW_WRAP: ozarr_overflow = 1;
 /// The least or the largest number of the type. All but 0 is true.
 pub const OZARR_OVERFLOW_SATURATE: ozarr_overflow = 2;
-
-/// Which index runs fastest in memory.
-pub type ozarr_order = i32;
-
-/// The last index (row-major, as in C).
-pub const OZARR_ORDER_C: ozarr_order = 0;
-/// The first index (column-major, as in Fortran).
-pub const OZARR_ORDER_F: ozarr_order = 1;
 
 /// A store can be written.
 pub const OZARR_STORE_CAN_WRITE: u32 = 1;

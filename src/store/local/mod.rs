@@ -36,7 +36,7 @@ use super::os::{self, CWD, EntryKind, Errno, OnceFd};
 use super::{
     Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
 };
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkReset;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -96,8 +96,18 @@ impl LocalStore {
         match os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0) {
             Ok(fd) => Ok(Some(self.root_fd.set(fd))),
             Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(e.error(&format!("open the folder {}", self.root.display()))),
+            Err(e) => Err(self.file_instead_of(&self.root, e.error(&format!("open the folder {}", self.root.display())))),
         }
+    }
+
+    /// Says in an error that a folder cannot be there, because a file has its name or that of a folder above it.
+    #[cold]
+    fn file_instead_of(&self, folder: &Path, e: Error) -> Error {
+        let found = folder.ancestors().find(|path| path.exists()).filter(|path| e.os_errno() == libc::ENOTDIR && !path.is_dir());
+        let Some(file) = found else { return e };
+        let place = file.display();
+        let archive = if file == self.root { format!(" (or a zip archive, as \"zip:{place}\")") } else { String::new() };
+        err!(Location, "{place} is a file, expected a directory{archive}").with_errno(libc::ENOTDIR)
     }
 
     /// Gives the root folder, and makes it if it does not exist.
@@ -240,7 +250,8 @@ impl Storage for LocalStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         let path = KeyPath::of_key(key)?;
-        self.root()?.map_or(Ok(None), |root| open_file(root, &path))
+        let Some(root) = self.root()? else { return Ok(None) };
+        open_file(root, &path).map_err(|e| self.file_instead_of(&self.root.join(folder_of(key)), e))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {

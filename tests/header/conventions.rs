@@ -1,0 +1,184 @@
+//! What docs/conventions.md says of every function and struct, held against the interface as data.
+
+use serde_json::Value;
+
+/// The plain types of C and what may have them: the names of parameters and of members. Everything else is an `int64_t`, or a choice with a
+/// type of its own.
+const NUMBERS: &[(&str, &[&str])] = &[
+    // Ranks, numbers of dimensions, levels, versions of the format, and what other interfaces have as `int`.
+    (
+        "int32_t",
+        &[
+            "rank",
+            "dim",
+            "depth",
+            "format",
+            "zarr_format",
+            "level",
+            "bits",
+            "keep_bits",
+            "checksum",
+            "pad",
+            "os_errno",
+            "http_status",
+            "reserved",
+        ],
+    ),
+    // Bytes of memory.
+    ("size_t", &["cap", "len", "size", "bytes", "offset", "memory", "item_size", "struct_size", "version_size", "decoded"]),
+    ("uint32_t", &["flags", "capabilities"]),
+    ("double", &["seconds", "value", "parameter", "scale", "translation", "scale_factor", "add_offset", "ratio"]),
+    ("uint8_t", &["mask"]),
+];
+
+/// The functions, callbacks and structs, each with its parameters or members.
+fn parts(abi: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    ["functions", "callbacks", "structs"].iter().flat_map(|kind| abi[kind].as_array().unwrap()).flat_map(|item| {
+        let list = if item["members"].is_array() { &item["members"] } else { &item["parameters"] };
+        list.as_array().unwrap().iter().map(|part| (item["name"].as_str().unwrap(), part))
+    })
+}
+
+fn bare(part: &Value) -> String {
+    part["c"].as_str().unwrap().replace("const", "").replace('*', "").trim().to_string()
+}
+
+/// "Counts, indices, lengths, steps and strides are `int64_t` ..."
+#[test]
+fn numbers_have_the_types_of_the_conventions() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    let mut seen = 0;
+    for (of, part) in parts(&abi) {
+        let (name, c) = (part["name"].as_str().unwrap(), bare(part));
+        assert!(!["int", "long", "unsigned", "short", "float", "uint64_t", "int8_t"].contains(&c.as_str()), "{of}: `{name}` is a {c}");
+        if let Some((_, names)) = NUMBERS.iter().find(|(number, _)| *number == c) {
+            assert!(
+                names.contains(&name),
+                "{of}: `{name}` is a {c}, expected int64_t or the type of a choice (docs/conventions.md, Numbers)"
+            );
+            seen += 1;
+        }
+        if name == "seconds" || name == "flags" {
+            assert_eq!(c, if name == "flags" { "uint32_t" } else { "double" }, "{of}: {name}");
+        }
+        // What has a type of its own is of that type everywhere.
+        for own in ["order", "overflow", "kind"] {
+            assert!(name != own || c.starts_with("ozarr_"), "{of}: `{name}` is a {c}, expected the type of its constants");
+        }
+    }
+    assert!(seen > 150, "{seen}");
+}
+
+fn name(part: &Value) -> &str {
+    part["name"].as_str().unwrap()
+}
+
+fn list<'a>(of: &'a Value, key: &str) -> &'a [Value] {
+    of[key].as_array().unwrap()
+}
+
+/// A parameter that receives a handle.
+fn is_new_handle(parameter: &Value) -> bool {
+    parameter["kind"] == "handle" && parameter["direction"] == "out"
+}
+
+/// "The object first, then inputs, then outputs; a list before its length, a buffer before its capacity ..."
+#[test]
+fn arguments_are_in_the_order_of_the_conventions() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    for function in list(&abi, "functions") {
+        let (of, all) = (name(function), list(function, "parameters"));
+        let at = |wanted: &str| all.iter().position(|p| name(p) == wanted);
+        let mut output = None;
+        for (i, p) in all.iter().enumerate() {
+            match (p["direction"] == "out", output) {
+                (true, _) => output = Some(name(p)),
+                // The size of what is written belongs to it.
+                (false, Some(before)) => assert!(["cap", "size"].contains(&name(p)), "{of}: `{}` is behind the output `{before}`", name(p)),
+                (false, None) => {}
+            }
+            if let Some(length) = p["length"].as_str().and_then(&at)
+                && !["rank", "count"].contains(&name(&all[length]))
+            {
+                assert!(length > i, "{of}: `{}` is behind its length", name(p));
+            }
+            if name(p) == "buf" {
+                let next: Vec<&str> = all[i..].iter().take(3).map(name).collect();
+                assert_eq!(next, ["buf", "cap", "len"], "{of}");
+            }
+            assert!(!is_new_handle(p) || p["owner"] == "caller", "{of}: nobody owns `{}`", name(p));
+        }
+        let new: Vec<usize> = (0..all.len()).filter(|&i| is_new_handle(&all[i])).collect();
+        if let (Some(first), Some(last)) = (new.first(), new.last()) {
+            assert_eq!((last - first + 1, last + 1), (new.len(), all.len()), "{of}: a new handle is not the last argument");
+            assert!(new.iter().all(|&i| ["out", "array", "group"].contains(&name(&all[i]))), "{of}");
+        }
+    }
+}
+
+/// The rows: what begins the function's name, and the type of its first argument. The first row that fits counts.
+const OBJECTS: &[(&str, &str)] = &[
+    ("ozarr_node_iter_", "ozarr_node_iter"),
+    ("ozarr_array_", "ozarr_array"),
+    ("ozarr_group_", "ozarr_group"),
+    ("ozarr_node_", "ozarr_node"),
+    ("ozarr_attr_", "ozarr_node"),
+    ("ozarr_spec_", "ozarr_spec"),
+    ("ozarr_dtype_", "ozarr_dtype"),
+    ("ozarr_dataset_", "ozarr_dataset"),
+    ("ozarr_series_", "ozarr_series"),
+    ("ozarr_appender_", "ozarr_appender"),
+    ("ozarr_context_", "ozarr_context"),
+    ("ozarr_request_", "ozarr_request"),
+    ("ozarr_store_", "ozarr_store"),
+    ("ozarr_varlen_", "ozarr_varlen"),
+    ("ozarr_chunk_iter_", "ozarr_chunk_iter"),
+    ("ozarr_shard_writer_", "ozarr_shard_writer"),
+];
+
+/// "`ozarr_`, the object, what is done": the object is the first argument, but where one is made, or is erased by its location.
+#[test]
+fn functions_are_named_after_their_first_argument() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    let mut seen = 0;
+    for function in list(&abi, "functions") {
+        let (of, all) = (name(function), list(function, "parameters"));
+        let Some((_, object)) = OBJECTS.iter().find(|(start, _)| of.starts_with(start)) else { continue };
+        if all.iter().any(is_new_handle) || of == "ozarr_node_erase" {
+            continue;
+        }
+        assert_eq!(all.first().map(bare).as_deref(), Some(*object), "{of}");
+        seen += 1;
+    }
+    assert!(seen > 150, "{seen}");
+}
+
+/// Statuses, callbacks and structs.
+#[test]
+fn results_callbacks_and_structs_are_as_the_conventions_say() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    for function in list(&abi, "functions") {
+        let (of, result) = (name(function), function["result"].as_str().unwrap());
+        let fits = match result {
+            "ozarr_status" => true,
+            "void" => of.ends_with("_free"),
+            "ozarr_node *" => of.ends_with("_node"),
+            // What cannot fail.
+            _ => {
+                ["ozarr_status_name", "ozarr_last_error", "ozarr_last_error_in", "ozarr_version", "ozarr_abi_version", "ozarr_has_feature"]
+                    .contains(&of)
+            }
+        };
+        assert!(fits, "{of} returns {result}, expected ozarr_status");
+    }
+    for callback in list(&abi, "callbacks") {
+        let (of, result, first) = (name(callback), callback["result"].as_str().unwrap(), &list(callback, "parameters")[0]);
+        assert!(of.ends_with("_fn") && name(first) == "user" && first["c"] == "void *", "{of}");
+        let frees = of.contains("destroy") || of.contains("close");
+        assert_eq!(result, if frees { "void" } else { "ozarr_status" }, "{of}");
+    }
+    for of in list(&abi, "structs").iter().filter(|s| name(s) != "ozarr_byte_range") {
+        let first = &list(of, "members")[0];
+        assert!(name(first) == "struct_size" && first["c"] == "size_t", "{} does not begin with its size", name(of));
+    }
+}
