@@ -8,7 +8,7 @@ use ozarr::node::{Mode, Store};
 
 /// Make Zarr v3 of v2, or of a draft of v3; chunks stay as they are
 ///
-/// Documents are written anew, chunks are hard-linked or copied, and encoded anew only where v3 has no form for their codecs; each such
+/// Documents are written anew, chunks are copied (or linked), and encoded anew only where v3 has no form for their codecs; each such
 /// array is told. Nothing is written unless everything can be migrated. After an interruption the same command completes it. Nobody
 /// may write to the source meanwhile.
 #[derive(Args)]
@@ -21,9 +21,9 @@ pub struct Migrate {
     /// Put the new documents beside the old ones, and erase these when all is done
     #[arg(long, conflicts_with = "dest")]
     in_place: bool,
-    /// Copy chunks where a hard link would do
+    /// Make hard links to chunk files instead of copying them, where source and copy are folders of one file system
     #[arg(long)]
-    copy: bool,
+    link: bool,
     /// The Zarr format to migrate to: 3
     #[arg(long, default_value = "3", value_parser = ["3"], hide_default_value = true)]
     to: String,
@@ -40,7 +40,7 @@ impl Migrate {
         };
         let bar = progress(0, Some("objects"), true);
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
-        let done = from.migrate(&path, to, self.copy, &mut |done, all| {
+        let done = from.migrate(&path, to, !self.link && !self.in_place, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
             Ok(())

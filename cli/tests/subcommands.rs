@@ -3,6 +3,7 @@
 mod program;
 
 use program::Folder;
+use std::os::unix::fs::MetadataExt;
 
 fn doubles(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     values.into_iter().flat_map(|v| f64::from(v).to_le_bytes()).collect()
@@ -57,6 +58,7 @@ fn migrating_makes_version_3_and_tells_what_changed_besides() {
     folder.ok("create old.zarr t --type >i4 --shape 4 --chunks 2 --format 2 --fill null --compressor zlib:3 --order F");
     folder.bytes("write old.zarr t --raw", &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
     folder.ok("create old.zarr g/u --type int8 --shape 3 --format 2");
+    folder.bytes("write old.zarr g/u --raw", &[1, 2, 3]);
     let want = folder.bytes("read old.zarr t --raw", &[]);
     assert_eq!(folder.ok("migrate old.zarr new.zarr"), "t: the fill value null became 0\n");
     for store in ["new.zarr", "old.zarr"] {
@@ -68,8 +70,12 @@ fn migrating_makes_version_3_and_tells_what_changed_besides() {
         assert_eq!(folder.bytes(&format!("read {store} t --raw"), &[]), want);
         assert_eq!(folder.ok(&format!("ls {store} --json")), "[\"g\", \"t\"]\n");
     }
-    assert_eq!(folder.ok("migrate old.zarr/g copy.zarr --copy"), "");
-    assert_eq!(folder.ok("ls copy.zarr --json"), "[\"u\"]\n");
+    // Chunks are copied, as by ozarr_migrate, unless links are asked for.
+    for (options, dest, links) in [("", "copy.zarr", 1), ("--link", "linked.zarr", 2)] {
+        assert_eq!(folder.ok(&format!("migrate old.zarr/g {dest} {options}")), "");
+        assert_eq!(folder.ok(&format!("ls {dest} --json")), "[\"u\"]\n");
+        assert_eq!(std::fs::metadata(folder.0.join(dest).join("u/0")).unwrap().nlink(), links, "{dest}");
+    }
 }
 
 #[test]
