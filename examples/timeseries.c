@@ -1,78 +1,82 @@
-/* A run that grows, and a program that follows it:
+/* A run that writes a variable step by step, stops, and goes on where it stopped; and a program that follows it. Eight calls, and two for each
+ * step: one for each variable, and one that ends the step.
  *
- *   timeseries write OUT.zarr      appends 96 steps of a field and their times; started again, it goes on where it was killed
- *   timeseries follow OUT.zarr     prints the mean of each step when it is there: at the same time, or later */
-#include <ozarr_advanced.h>
+ *   timeseries                     writes 40 steps to series.zarr, goes on to 96, and reads them
+ *   timeseries write OUT.zarr      writes 96 steps; started again, it goes on where it was killed
+ *   timeseries follow OUT.zarr     prints the mean of each 16th step when it is there: at the same time, or later */
+#include <ozarr.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 96, DEPTH = 32, N = 64 };
+enum { STEPS = 96, N = 64 };
+#define TRY(call) do { if (call) return fprintf(stderr, "%s\n  in %s\n", ozarr_last_error(), #call), 1; } while (0)
 
-static int failed(void) {
-    printf("%s\n", ozarr_last_error());
-    return 1;
-}
+static double field[N][N];
 
-/* The array of that name with no steps yet, or as it was left. */
-static ozarr_status open_or_create(const char *run, const char *name, int32_t rank, ozarr_array **out) {
-    char location[1024];
-    int64_t none[] = {0, N, N}, chunks[] = {DEPTH, N, N};
-    snprintf(location, sizeof location, "%s/%s", run, name);
-    ozarr_status status = ozarr_array_open(location, "r+", out);
-    return status == OZARR_ERR_NOT_FOUND ? ozarr_array_create(location, OZARR_FLOAT64, rank, none, chunks, OZARR_CREATE_NEW, out) : status;
-}
-
-static int write_run(const char *run) {
-    static double field[N][N];
-    ozarr_array *t = NULL, *time = NULL;
-    ozarr_appender *fields = NULL, *times = NULL;
-    int64_t stored, step;
-    if (open_or_create(run, "t", 3, &t) || open_or_create(run, "time", 1, &time)) return failed();
-
-    /* Of both 32 steps are published at a time; the times last, so whoever follows them finds the fields. */
-    if (ozarr_appender_open(t, 0, DEPTH, 0, &fields) || ozarr_appender_open(time, 0, DEPTH, 0, &times)) return failed();
-    if (ozarr_appender_position(fields, &stored, NULL) || ozarr_appender_position(times, &step, NULL)) return failed();
-    for (; step < STEPS; step++) {
-        double seconds = 0.5 * (double)step;
-        for (int j = 0; j < N; j++)
-            for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.001 * (i - j);
-        /* After a kill the field of this step may be there already. */
-        if (step >= stored && ozarr_appender_append(fields, 1, OZARR_FLOAT64, field, sizeof field)) return failed();
-        if (ozarr_appender_append(times, 1, OZARR_FLOAT64, &seconds, sizeof seconds)) return failed();
+/* The dataset of the run, as it was left, or without steps. */
+static int open_or_create(const char *location, ozarr_dataset **run) {
+    const char *const dimensions[] = {"time", "y", "x"};
+    ozarr_status status = ozarr_dataset_open(location, "r+", run);
+    if (status != OZARR_ERR_NOT_FOUND) {
+        TRY(status);
+        return 0;
     }
-    if (ozarr_appender_close(fields) || ozarr_appender_close(times)) return failed();
-    if (ozarr_array_close(t) || ozarr_array_close(time)) return failed();
-    printf("%d steps written\n", STEPS);
+    TRY(ozarr_dataset_create(location, 0, OZARR_CREATE_NEW, run));
+    TRY(ozarr_dataset_define_dimension(*run, "y", N));
+    TRY(ozarr_dataset_define_dimension(*run, "x", N));
+    TRY(ozarr_dataset_define_time(*run, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL));
+    TRY(ozarr_dataset_define_variable(*run, "t", OZARR_FLOAT64, 3, dimensions, NULL));
     return 0;
 }
 
-static int follow_run(const char *run) {
-    static double field[N][N];
+static int write_run(const char *location, int until) {
+    ozarr_dataset *run = NULL;
+    ozarr_series *steps = NULL;
+    int64_t step;
+    if (open_or_create(location, &run)) return 1;
+    TRY(ozarr_series_open(run, "time", 32, 0, &steps)); /* readers see 32 steps at a time */
+    TRY(ozarr_series_position(steps, &step, NULL));
+    for (; step < until; step++) {
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.001 * (i - j);
+        TRY(ozarr_series_put(steps, "t", OZARR_FLOAT64, field, sizeof field));
+        TRY(ozarr_series_step(steps, 0.5 * (double)step));
+    }
+    TRY(ozarr_series_close(steps));
+    TRY(ozarr_dataset_close(run));
+    printf("%d steps written\n", until);
+    return 0;
+}
+
+static int follow_run(const char *location) {
+    char path[1024];
     ozarr_array *t = NULL, *time = NULL;
-    char location[1024];
-    snprintf(location, sizeof location, "%s/time", run);
-    if (ozarr_array_open(location, "r", &time)) return failed();
-    snprintf(location, sizeof location, "%s/t", run);
-    if (ozarr_array_open(location, "r", &t)) return failed();
+    snprintf(path, sizeof path, "%s/time", location);
+    TRY(ozarr_array_open(path, "r", &time));
+    snprintf(path, sizeof path, "%s/t", location);
+    TRY(ozarr_array_open(path, "r", &t));
     for (int64_t step = 0, length = 0; step < STEPS; step++) {
-        int64_t start[] = {step, 0, 0}, one[] = {1, N, N};
+        const int64_t start[] = {step, 0, 0}, one[] = {1, N, N};
         double seconds, sum = 0;
         if (step == length) {
-            if (ozarr_array_wait_growth(time, 0, step, 60, &length) || ozarr_node_refresh(ozarr_array_node(t))) return failed();
-            printf("%d steps are there\n", (int)length);
+            TRY(ozarr_array_wait_growth(time, 0, step, 60, &length));
+            TRY(ozarr_array_wait_growth(t, 0, length - 1, 60, NULL));
         }
-        if (ozarr_array_read_region(time, start, one, OZARR_FLOAT64, &seconds, sizeof seconds)) return failed();
-        if (ozarr_array_read_region(t, start, one, OZARR_FLOAT64, field, sizeof field)) return failed();
+        TRY(ozarr_array_read_region(time, start, one, OZARR_FLOAT64, &seconds, sizeof seconds));
+        TRY(ozarr_array_read_region(t, start, one, OZARR_FLOAT64, field, sizeof field));
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) sum += field[j][i];
         if (step % 16 == 0) printf("  at %4.1f s the mean is %g\n", seconds, sum / (N * N));
     }
-    return ozarr_array_close(t) || ozarr_array_close(time) ? failed() : 0;
+    ozarr_array_free(t);
+    ozarr_array_free(time);
+    return 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "write") == 0) return write_run(argv[2]);
+    if (argc == 1) return write_run("series.zarr", 40) || write_run("series.zarr", STEPS) || follow_run("series.zarr");
+    if (argc == 3 && strcmp(argv[1], "write") == 0) return write_run(argv[2], STEPS);
     if (argc == 3 && strcmp(argv[1], "follow") == 0) return follow_run(argv[2]);
-    printf("usage: timeseries write|follow OUT.zarr\n");
+    printf("usage: timeseries [write|follow OUT.zarr]\n");
     return 2;
 }

@@ -1,0 +1,46 @@
+// Writes checkpoints (six calls) and restarts from the newest one. A run that is killed goes on from there.
+#include <ozarr.hpp>
+
+#include <cstdio>
+
+static constexpr int n = 64, every = 5;
+
+struct state {
+    std::vector<double> u = std::vector<double>(n * n), v = u;
+    int step = 0;
+};
+
+static void save(const state &s) {
+    auto g = ozarr::checkpoint::begin("checkpoints.zarr", "step-" + std::to_string(s.step));
+    g.put("u", {n, n}, s.u);
+    g.put("v", {n, n}, s.v);
+    g.set_attr("step", s.step);
+    g.commit();
+    ozarr::checkpoint::prune("checkpoints.zarr", 2);
+}
+
+// The newest checkpoint; without any, the beginning.
+static state restart() {
+    state s;
+    try {
+        auto g = ozarr::checkpoint::latest("checkpoints.zarr");
+        g.get("u", s.u);
+        g.get("v", s.v);
+        s.step = g.attr<int>("step");
+    } catch (const ozarr::error &e) {
+        if (e.status() != OZARR_ERR_NOT_FOUND) throw;
+    }
+    return s;
+}
+
+int main() {
+    state s = restart();
+    for (const int last = s.step + 12; s.step < last;) { // 12 steps a run
+        s.step++;
+        for (double &x : s.u) x += 1;
+        for (double &x : s.v) x -= 1;
+        if (s.step % every == 0) save(s);
+    }
+    s = restart();
+    std::printf("restart at step %d: %.1f %.1f\n", s.step, s.u.front(), s.v.back());
+}
