@@ -318,6 +318,10 @@ static void reads_around_the_ends() {
     const auto block = a.read<int>(ozarr::region({-1, 3}, {3, 3}).periodic({true, true}));
     const std::vector<int> expected = {18, 19, 15, 3, 4, 0, 8, 9, 5};
     CHECK(block == expected);
+    // More than the array has, in a vector that gets its size.
+    const auto more = a.read<int>(ozarr::region({-1, -1}, {6, 7}).periodic({true, true}));
+    CHECK(more.size() == 42 && more[0] == 19 && more[8] == 0 && more[41] == 0);
+    THROWS(OZARR_ERR_BOUNDS, "dimension 1", a.read<int>(ozarr::region({-1, 0}, {6, 7}).periodic({true, false})));
     THROWS(OZARR_ERR_RANK, "periodic", a.read<int>(ozarr::region({0, 0}, {1, 1}).periodic({true})));
 }
 

@@ -40,7 +40,7 @@ static int write_run(const char *location, int until) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.001 * (i - j);
         TRY(ozarr_series_put(steps, "t", OZARR_FLOAT64, field, sizeof field));
-        TRY(ozarr_series_step(steps, 0.5 * (double)step));
+        TRY(ozarr_series_step(steps, 30.0 * (double)step));
     }
     TRY(ozarr_series_close(steps));
     TRY(ozarr_dataset_close(run));
@@ -66,7 +66,7 @@ static int follow_run(const char *location) {
         TRY(ozarr_array_read_region(t, start, one, OZARR_FLOAT64, field, sizeof field));
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) sum += field[j][i];
-        if (step % 16 == 0) printf("  at %4.1f s the mean is %g\n", seconds, sum / (N * N));
+        if (step % 16 == 0) printf("  at %4g s the mean is %g\n", seconds, sum / (N * N));
     }
     ozarr_array_free(t);
     ozarr_array_free(time);

@@ -3,17 +3,17 @@
 
 #include <cstdio>
 
-static constexpr int n = 64, every = 5;
+static constexpr int side = 64, every = 5;
 
 struct state {
-    std::vector<double> u = std::vector<double>(n * n), v = u;
+    std::vector<double> u = std::vector<double>(side * side), v = u;
     int step = 0;
 };
 
 static void save(const state &s) {
     auto g = ozarr::checkpoint::begin("checkpoints.zarr", "step-" + std::to_string(s.step));
-    g.put("u", {n, n}, s.u);
-    g.put("v", {n, n}, s.v);
+    g.put("u", {side, side}, s.u);
+    g.put("v", {side, side}, s.v);
     g.set_attr("step", s.step);
     g.commit();
     ozarr::checkpoint::prune("checkpoints.zarr", 2);
@@ -24,8 +24,8 @@ static state restart() {
     state s;
     try {
         auto g = ozarr::checkpoint::latest("checkpoints.zarr");
-        g.get("u", s.u);
-        g.get("v", s.v);
+        g.get("u", s.u.data(), s.u.size());
+        g.get("v", s.v.data(), s.v.size());
         s.step = g.attr<int>("step");
     } catch (const ozarr::error &e) {
         if (e.status() != OZARR_ERR_NOT_FOUND) throw;

@@ -222,7 +222,8 @@ protected:
         bool inside = true;
         if (!r.whole && r.shape.size() == shape.size())
             for (std::size_t d = 0; d < shape.size(); d++) {
-                inside = inside && r.shape[d] >= 0 && r.shape[d] <= shape[d];
+                const bool is_periodic = d < r.periodic_rank && d < index::max_rank && r.is_periodic[d];
+                inside = inside && r.shape[d] >= 0 && (is_periodic || r.shape[d] <= shape[d]);
                 shape[d] = r.shape[d];
             }
         // What leaves the array gets no memory; the call below says what is wrong with it.
