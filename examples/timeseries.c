@@ -34,11 +34,11 @@ static int write_run(const char *location, int until) {
     ozarr_series *steps = NULL;
     int64_t step;
     if (open_or_create(location, &run)) return 1;
-    TRY(ozarr_series_open(run, "time", 32, 0, &steps)); /* readers see 32 steps at a time */
+    TRY(ozarr_series_open(run, "time", -1, 32, 0, &steps)); /* readers see 32 steps at a time */
     TRY(ozarr_series_position(steps, &step, NULL));
     for (; step < until; step++) {
         for (int j = 0; j < N; j++)
-            for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.001 * (i - j);
+            for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.25 * (i - j);
         TRY(ozarr_series_put(steps, "t", OZARR_FLOAT64, field, sizeof field));
         TRY(ozarr_series_step(steps, 30.0 * (double)step));
     }
