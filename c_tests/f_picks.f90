@@ -1,6 +1,6 @@
 ! Elements at points and at combinations of indices; copies.
 program f_picks
-  use, intrinsic :: iso_fortran_env, only: int16, int64, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int64, real64
   use ozarr
   use f_check
   implicit none
@@ -12,6 +12,8 @@ program f_picks
   call a%write(whole)
   call points()
   call lists()
+  call masks()
+  call raw_chunks()
   call copies()
   call refusals()
   call finish()
@@ -49,6 +51,50 @@ contains
     call a%read(whole)
     call check(whole(1, 2) == 7 .and. whole(6, 2) == 8 .and. whole(1, 4) == 9 .and. whole(6, 4) == 10, "written")
   end subroutine lists
+
+  subroutine masks()
+    integer :: stat
+    integer, allocatable :: found(:)
+    integer :: kept(6, 5)
+    real(real64) :: pair(2)
+    character(300) :: message
+    call a%read(kept)
+    allocate (found(count(kept > 30)))
+    call a%read_mask(found, kept > 30)
+    call check(all(found == pack(kept, kept > 30)), "a mask of the whole array")
+    call a%read_mask(pair, reshape([.true., .false., .false., .true.], [2, 2]), start=[3, 4])
+    call check(nint(pair(1)) == kept(3, 4) .and. nint(pair(2)) == kept(4, 5), "a mask of a region, converted")
+    call a%write_mask([-7, -8], reshape([.true., .true.], [2, 1]), start=[5, 1])
+    call a%read(kept)
+    call check(kept(5, 1) == -7 .and. kept(6, 1) == -8, "written")
+    whole = kept
+    call a%read_mask(found(1:3), [.true., .true.], start=[1, 1], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_RANK .and. index(message, "what the mask picks, [2]") > 0, message)
+    call a%read_mask(found(1:2), [.true., .true.], start=[6, 1], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_BOUNDS .and. index(message, "dimension 1: start 6, count 2") > 0, message)
+    call a%read_mask(found(1:2), [.true., .true.], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_RANK, "a mask of another shape")
+  end subroutine masks
+
+  subroutine raw_chunks()
+    type(ozarr_array) :: other
+    integer(int8), allocatable :: bytes(:)
+    integer :: from(6, 5), to(6, 5), stat
+    character(300) :: message
+    call other%create("run.zarr/other", OZARR_INT32, [6, 5], chunks=[4, 2])
+    call a%read_chunk([2, 3], bytes)
+    call check(size(bytes) > 0, "the encoded bytes")
+    call other%write_chunk([2, 3], bytes)
+    call a%read(from)
+    call other%read(to)
+    call check(all(to(5:6, 5) == from(5:6, 5)) .and. all(to(1:4, :) == 0) .and. all(to(:, 1:4) == 0), "one chunk is the same")
+    call other%read_chunk([1, 1], bytes, stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_MISSING .and. size(bytes) == 0, message)
+    call other%read_chunk([3, 1], bytes, stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_BOUNDS .and. index(message, "dimension 1") > 0, message)
+    call other%write_chunk([1], [1_int8], stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_RANK .and. index(message, "index has 1 numbers, expected 2") > 0, message)
+  end subroutine raw_chunks
 
   subroutine copies()
     type(ozarr_store) :: from, to

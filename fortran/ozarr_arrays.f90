@@ -81,6 +81,20 @@ module ozarr_arrays
     generic :: write_lists => write_lists_int8, write_lists_int16, write_lists_int32, write_lists_int64, &
       write_lists_real32, write_lists_real64, write_lists_complex32, write_lists_complex64, &
       write_lists_logical8, write_lists_logical16, write_lists_logical32, write_lists_logical64
+    procedure, private :: read_mask_int8, read_mask_int16, read_mask_int32, read_mask_int64, &
+      read_mask_real32, read_mask_real64, read_mask_complex32, read_mask_complex64, &
+      read_mask_logical8, read_mask_logical16, read_mask_logical32, read_mask_logical64
+    generic :: read_mask => read_mask_int8, read_mask_int16, read_mask_int32, read_mask_int64, &
+      read_mask_real32, read_mask_real64, read_mask_complex32, read_mask_complex64, &
+      read_mask_logical8, read_mask_logical16, read_mask_logical32, read_mask_logical64
+    procedure, private :: write_mask_int8, write_mask_int16, write_mask_int32, write_mask_int64, &
+      write_mask_real32, write_mask_real64, write_mask_complex32, write_mask_complex64, &
+      write_mask_logical8, write_mask_logical16, write_mask_logical32, write_mask_logical64
+    generic :: write_mask => write_mask_int8, write_mask_int16, write_mask_int32, write_mask_int64, &
+      write_mask_real32, write_mask_real64, write_mask_complex32, write_mask_complex64, &
+      write_mask_logical8, write_mask_logical16, write_mask_logical32, write_mask_logical64
+    procedure :: read_chunk => array_read_chunk
+    procedure :: write_chunk => array_write_chunk
     procedure :: read_text => array_read_text
     procedure :: write_text => array_write_text
     procedure :: read_struct => array_read_struct
@@ -152,6 +166,15 @@ module ozarr_arrays
       integer(c_int64_t), intent(in) :: points(*)
       integer(c_int32_t) :: r
     end function ozf_points
+    function ozf_mask(array, rank, write, u, mask, given, lists) bind(c, name="ozf_mask") result(r)
+      import :: c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: rank, write, given
+      type(*), dimension(..) :: u
+      type(*), dimension(..), intent(in) :: mask
+      integer(c_int64_t), intent(in) :: lists(*)
+      integer(c_int32_t) :: r
+    end function ozf_mask
     function ozf_lists(array, rank, write, u, counts, lists) bind(c, name="ozf_lists") result(r)
       import :: c_ptr, c_int32_t, c_int64_t
       type(c_ptr), value :: array
@@ -321,6 +344,8 @@ contains
   include "array_moves.inc"
 
   include "array_picks.inc"
+
+  include "array_raw.inc"
 
   ! ==================================================================================================================
   ! Growing, and parts for parallel programs

@@ -14,7 +14,7 @@
 #define IS_ASSUMED_SIZE(u) ((u)->rank > 0 && (u)->dim[(u)->rank - 1].extent < 0)
 
 /* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
-enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS };
+enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS, READ_MASK, WRITE_MASK };
 
 /* What a call may have besides its region. As in ozarr_arrays.f90. */
 typedef struct options {
@@ -27,11 +27,13 @@ typedef struct options {
 
 static int is_periodic(const options *more, int f) { return (int)(more->periodic >> f & 1); }
 
-/* The elements of a call without a region: the coordinates of `count` points, or a list for each dimension, in C's order. */
+/* The elements of a call that picks some: the coordinates of `count` points, or a list for each dimension, or a mask of a region, in C's order. */
 typedef struct picked {
     int64_t count;
     const int64_t *points, *counts;
     const int64_t *const *lists;
+    const uint8_t *mask;
+    const ozarr_region *region;
 } picked;
 
 typedef struct operation {
@@ -238,6 +240,8 @@ static ozarr_status run(const operation *o, const ozarr_region *region, const oz
     case READ_POINTS: return ozarr_array_read_points(o->array, o->picked->points, o->picked->count, memory);
     case WRITE_POINTS: return ozarr_array_write_points(o->array, o->picked->points, o->picked->count, memory);
     case READ_LISTS: return ozarr_array_read_orthogonal(o->array, o->picked->counts, o->picked->lists, memory);
+    case READ_MASK: return ozarr_array_read_mask(o->array, o->picked->region, o->picked->mask, memory);
+    case WRITE_MASK: return ozarr_array_write_mask(o->array, o->picked->region, o->picked->mask, memory);
     case WRITE_LISTS: return ozarr_array_write_orthogonal(o->array, o->picked->counts, o->picked->lists, memory);
     default: return begin(o, region, memory);
     }
@@ -448,18 +452,49 @@ static ozarr_status move_picked(operation o, CFI_cdesc_t *u, int rank, const int
 
 /* The elements at `count` points, whose coordinates follow each other. */
 ozarr_status ozf_points(const ozarr_array *array, int32_t write, CFI_cdesc_t *u, int64_t count, const int64_t *points) {
-    const picked chosen = {count, points, NULL, NULL};
+    const picked chosen = {count, points, NULL, NULL, NULL, NULL};
     const operation o = {array, write ? WRITE_POINTS : READ_POINTS, NULL, NULL, &chosen};
     return move_picked(o, u, 1, &count, "the points");
 }
 
 /* The elements at all combinations of the indices in the lists; `counts` are their lengths. */
 ozarr_status ozf_lists(const ozarr_array *array, int32_t rank, int32_t write, CFI_cdesc_t *u, const int64_t *counts, const int64_t *const *lists) {
-    const picked chosen = {0, NULL, counts, lists};
+    const picked chosen = {0, NULL, counts, lists, NULL, NULL};
     const operation o = {array, write ? WRITE_LISTS : READ_LISTS, NULL, NULL, &chosen};
     int64_t shape[MAX_RANK];
     for (int f = 0; f < rank; f++) shape[f] = counts[rank - 1 - f];
     return move_picked(o, u, rank, shape, "the lists");
+}
+
+/* The elements of a region where the mask, of the region's shape, is true. `given` and `lists`: see region_of of the module. */
+ozarr_status ozf_mask(const ozarr_array *array, int32_t rank, int32_t write, CFI_cdesc_t *u, const CFI_cdesc_t *mask, int32_t given, const int64_t *lists) {
+    const options none = {0};
+    const region_lists l = lists_of(given, lists);
+    int64_t start[MAX_RANK], shape[MAX_RANK], distance[MAX_RANK], count = 0;
+    char *bytes = NULL;
+    region r;
+    if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
+    ozarr_status status = check_memory(mask);
+    if (status == OZARR_OK) status = region_of(array, rank, mask, &l, &none, &r);
+    if (status != OZARR_OK) return status;
+    const int64_t total = count_elements(&r, distance, 1);
+    status = contiguous(total, 1, &bytes);
+    if (status != OZARR_OK) return status;
+    copy_logicals(1, &r, (char *)mask->base_addr, mask->elem_len, bytes, total);
+    for (int64_t i = 0; i < total; i++) count += bytes[i] != 0;
+    for (int f = 0; f < rank; f++) {
+        start[rank - 1 - f] = r.start[f] - 1;
+        shape[rank - 1 - f] = r.count[f];
+    }
+    ozarr_region part = OZARR_REGION_INIT;
+    part.start = start;
+    part.shape = shape;
+    const picked chosen = {0, NULL, NULL, NULL, (const uint8_t *)bytes, &part};
+    const operation o = {array, write ? WRITE_MASK : READ_MASK, NULL, NULL, &chosen};
+    status = move_picked(o, u, 1, &count, "what the mask picks");
+    if (status == OZARR_ERR_BOUNDS) status = out_of_bounds(array, &r, &none);
+    free(bytes);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------

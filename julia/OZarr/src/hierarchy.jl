@@ -58,6 +58,18 @@ function info(z::ZArray)
     return _members(i[])
 end
 
+"""
+    OZarr.stats([x])
+
+The counters of an array, a store or a context, or of all stores of the process: `reads`, `bytes_read`, `decoded_chunks` and others. They only grow:
+what a part of a program did is the difference of two looks.
+"""
+stats(z::ZArray) = _stats(out -> ozarr_array_stats(z, out))
+stats(s::Store) = _stats(out -> ozarr_store_stats(s, out))
+stats(c::Context) = _alive(c) && _stats(out -> ozarr_context_stats(c, out))
+stats() = _stats(out -> ozarr_context_stats(C_NULL, out))
+_stats(fill) = (s = Ref(ozarr_stats()); _check(fill(s)); _members(s[]))
+
 # A struct of the library as a NamedTuple, without what is no answer.
 function _members(s)
     names = Tuple(n for n in fieldnames(typeof(s)) if !(n in (:struct_size, :reserved)))

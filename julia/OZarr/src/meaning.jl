@@ -39,6 +39,32 @@ write_packed!(z::ZArray, x, I...) = _write_as(ozarr_array_write_packed, Float64,
 _nan(x::AbstractArray) = Missing <: eltype(x) ? Float64[ismissing(e) ? NaN : e for e in x] : x
 _nan(x) = ismissing(x) ? NaN : x
 
+"""
+    OZarr.read_field([T,] z, name, indices...)
+
+One field of an array of structs, `"x"` or `"a.b"`, as an array of numbers; `T` may be left out where `OZarr.typed` knows the struct.
+"""
+read_field(::Type{E}, z::ZArray, name, I...) where {E} = _read_as(_of_field(ozarr_array_read_ex, name), E, z, I)
+read_field(z::ZArray, name, I...) = read_field(_field_type(eltype(z), name), z, name, I...)
+
+"""
+    OZarr.write_field!(z, x, name, indices...)
+
+Writes one field of an array of structs; the others stay as they are.
+"""
+write_field!(z::ZArray, x, name, I...) = _write_as(_of_field(ozarr_array_write_ex, name), x isa AbstractArray ? eltype(x) : typeof(x), z, x, I)
+
+# A call whose memory is of one field.
+function _of_field(call, name)
+    text = String(name)
+    return (z, region, memory) -> begin
+        members = NamedTuple{fieldnames(ozarr_memory)}(map(n -> getfield(memory[], n), fieldnames(ozarr_memory)))
+        GC.@preserve text call(z, region, Ref(ozarr_memory(; members..., field = Cstring(pointer(text)))))
+    end
+end
+
+_field_type(S, name) = foldl((T, part) -> fieldtype(T, Symbol(part)), split(String(name), "."); init = S)
+
 "The stored value that means \"missing\"; `nothing` if there is none."
 missing_value(z::ZArray) = _one_value(z, ozarr_array_missing_value)
 

@@ -158,3 +158,20 @@ end
     when = OZarr.create(OZarr.memory(), "t", "<M8[s]", 3)
     @test OZarr.item_size(when) == 8 && occursin("numpy.datetime64", OZarr.metadata(when))
 end
+
+struct Sample
+    x::Float64
+    v::NTuple{3,Float32}
+    id::Int32
+end
+
+@testset "fields of structs, and counters" begin
+    p = OZarr.create(OZarr.memory(), "p", [Sample(i, (0, 0, i), 10i) for i in 1:5]; zarr_format = 2)
+    before = OZarr.stats(p)
+    @test OZarr.read_field(p, "x") == 1:5 && OZarr.read_field(p, "id", 2:3) == Int32[20, 30] && OZarr.read_field(Float32, p, "x", 4) === 4.0f0
+    after = OZarr.stats(p)
+    @test after.reads > before.reads && OZarr.stats().reads >= after.reads && OZarr.stats(OZarr.Context()).reads == 0
+    OZarr.write_field!(p, [7.5, 8.5], "x", 1:2)
+    @test p[1].x == 7.5 && p[1].id == 10 && OZarr.read_field(p, "x") == [7.5, 8.5, 3, 4, 5]
+    @test_throws OZarrError OZarr.read_field(Float64, p, "y")
+end
