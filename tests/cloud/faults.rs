@@ -251,6 +251,31 @@ fn a_server_that_ignores_conditions_is_found_out() {
 
 #[test]
 #[ignore = "needs servers: tools/cloud"]
+fn what_is_no_listing_is_no_empty_one_and_one_that_repeats_itself_ends() {
+    const CIRCLE: &str = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>\
+        <Contents><Key>cloud/faults/circle/k</Key><Size>1</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>e</ETag></Contents>\
+        </ListBucketResult>";
+    let xml = "Content-Type: application/xml\r\n";
+    for (name, body, text) in
+        [("other", "<Maintenance>back soon</Maintenance>", "instead of a listing"), ("circle", CIRCLE, "again and again")]
+    {
+        let case = Case::new(
+            name,
+            &[],
+            move |_, seen| if seen.target.contains("list-type") { Fault::Answer(200, xml, body) } else { Fault::None },
+        );
+        let e = case.store.list("", &mut |_| Ok(())).unwrap_err();
+        assert!(e.kind() == ErrorKind::Network && e.message().contains(text), "{name}: {e}");
+        if name == "other" {
+            assert_eq!(case.store.list_dir("").unwrap_err().kind(), ErrorKind::Network);
+            assert_eq!(case.store.erase_prefix("").unwrap_err().kind(), ErrorKind::Network);
+            assert_eq!(case.get("k").unwrap().unwrap(), BODY, "nothing was erased");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
 fn a_large_value_goes_up_in_parts_and_leaves_nothing_when_it_fails() {
     let value: Vec<u8> = (0..23_000_001u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let case = Case::new("parts", &[("part_size", "5242880"), ("deadline", "60"), ("idle_timeout", "20")], |n, _| match n {

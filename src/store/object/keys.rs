@@ -71,10 +71,17 @@ impl Live {
                 None => store.list(root),
                 Some(last) => store.list_with_offset(root, &Path::parse(last).map_err(|e| err!(Name, "{e}"))?),
             };
+            let mut circle = Circle::default();
             let fault = loop {
                 tries.allow(1 << 16);
                 match tries.run(async { found.next().await.transpose() }).await {
-                    Ok(Some(meta)) => keys.push(meta.location.to_string()),
+                    Ok(Some(meta)) => {
+                        let key = meta.location.to_string();
+                        if circle.closes(&key) {
+                            bail!(Network, "the server lists the same keys again and again, {key:?} among them");
+                        }
+                        keys.push(key);
+                    }
                     Ok(None) => {
                         keys.sort_unstable();
                         keys.dedup();
@@ -127,5 +134,45 @@ impl Live {
             bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
         }
         Ok(())
+    }
+}
+
+/// Finds out that a list goes around in a circle: one key of every power of two is compared with those that follow.
+#[derive(Default)]
+struct Circle {
+    mark: String,
+    count: u64,
+}
+
+impl Circle {
+    /// Says whether this key came before.
+    fn closes(&mut self, key: &str) -> bool {
+        if self.count > 0 && self.mark == key {
+            return true;
+        }
+        self.count += 1;
+        if self.count.is_power_of_two() {
+            self.mark = key.to_string();
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Circle;
+
+    #[test]
+    fn a_circle_is_found_wherever_it_begins_and_a_list_has_none() {
+        for (before, around) in [(0, 1), (0, 7), (5, 3), (1000, 1000), (3, 64)] {
+            let mut circle = Circle::default();
+            let found = (0..10 * (before + around)).position(|n| {
+                let n = if n < before { n } else { before + (n - before) % around };
+                circle.closes(&format!("k{n}"))
+            });
+            assert!(found.is_some_and(|found| found >= before + around), "{before} {around}: {found:?}");
+        }
+        let mut circle = Circle::default();
+        assert!((0..10_000).all(|n| !circle.closes(&format!("k{n}"))));
     }
 }

@@ -167,6 +167,9 @@ fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
     if sight.html {
         return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
     }
+    if sight.no_list {
+        return verdict(ErrorKind::Network, "the server sent something else instead of a listing of keys".to_string(), false);
+    }
     if sight.no_ranges {
         return verdict(
             ErrorKind::Ranges,

@@ -16,6 +16,8 @@ use std::time::Duration;
 const MOST_OF_ERROR: usize = 16 << 10;
 /// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's.
 const MOST_TO_CUT: u64 = 16 << 20;
+/// The most bytes of one page of a listing, which has at most 5,000 keys.
+const MOST_OF_LIST: usize = 64 << 20;
 /// The most bytes of an object of unknown length.
 const MOST_UNKNOWN: usize = 1 << 30;
 
@@ -51,6 +53,8 @@ pub(super) struct Sight {
     pub html: bool,
     /// A large object came instead of a range of it.
     pub no_ranges: bool,
+    /// Something else came instead of a listing.
+    pub no_list: bool,
 }
 
 /// What went wrong on the way.
@@ -141,6 +145,8 @@ struct Asked {
     range: Option<String>,
     /// A page is what is asked for.
     page: bool,
+    /// A listing of keys is asked for.
+    list: bool,
     /// Host and port.
     host: String,
 }
@@ -151,7 +157,8 @@ impl Asked {
         let (uri, get) = (request.uri(), request.method().as_str() == "GET");
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
-        Asked { get, range, page: uri.path().ends_with(".html"), host }
+        let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
+        Asked { get, range, page: uri.path().ends_with(".html"), list, host }
     }
 }
 
@@ -178,12 +185,27 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         note(|seen| seen.html = true);
         return Err(odd("an HTML page"));
     }
+    if asked.list {
+        return listing(response).await;
+    }
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
         (_, _, None) => counted(response).await,
         _ => Ok(response),
     }
+}
+
+/// A page of a listing. Anything else would be taken for one without keys.
+async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = response.into_parts();
+    let (bytes, all) = read(body, MOST_OF_LIST).await?;
+    let has = |element: &str| bytes.windows(element.len()).take(MOST_OF_ERROR).any(|window| window == element.as_bytes());
+    if !all || !(has("<ListBucketResult") || has("<EnumerationResults")) {
+        note(|seen| seen.no_list = true);
+        return Err(odd("no listing"));
+    }
+    Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
 fn odd(what: &'static str) -> HttpError {
