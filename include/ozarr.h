@@ -1067,6 +1067,18 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
  *   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
  *
+ * - `"history"`: says where the data come from, in the attributes that netCDF users expect. The first line
+ *   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,
+ *   as NCO and CDO do; `source` becomes what is in front of `": "`, else the first word, and `Conventions`
+ *   `"CF-1.11"`, unless they are there; `ozarr_version` is this library's. Further lines (a namelist, say)
+ *   are kept in the attribute `run_parameters`. Each call adds a line; this is stored at once.
+ *
+ * Of groups:
+ *
+ * - `"link_unchanged"`: for a group of `ozarr_checkpoint_begin`, before arrays are written: `"1"` makes
+ *   chunks that are the same as in the newest checkpoint hard links to its files, which are compared
+ *   instead of written. No checkpoint changes another. In other stores than folders all is written.
+ *
  * Of arrays:
  *
  * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the

@@ -6,7 +6,7 @@
 
 use super::store::Unfinished;
 use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Map, Value, v2, v3};
 use crate::store::prefix::hidden;
@@ -70,6 +70,7 @@ impl Checkpoints {
         let mut about = Map::new();
         about.insert("name".into(), name.into());
         about.insert("number".into(), number.into());
+        about.insert("mark".into(), unfinished(&group)?.mark.as_str().into());
         group.attributes().set(ATTRIBUTE, Value::Object(about))?;
         Ok(group)
     }
@@ -220,10 +221,12 @@ impl Group {
     /// Commits the checkpoint that was begun with this group: from one moment on it is there for everybody, whole and durable. A checkpoint
     /// of the same name that was there before is removed then. After an error before that moment what was written is removed.
     pub fn commit(&self) -> Result<()> {
-        let Unfinished { store: above, path: place } = unfinished(self)?;
-        self.publish(above, place).inspect_err(|_| {
+        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
+        let ours =
+            self.is_ours(above, place, mark).and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
+        ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
-            if matches!(lookup::find_bare(above, place), Ok(None)) {
+            if e.kind() != ErrorKind::State && matches!(lookup::find_bare(above, place), Ok(None)) {
                 let _ = self.abandon();
             }
         })?;
@@ -237,6 +240,46 @@ impl Group {
         Ok(())
     }
 
+    /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.
+    fn is_ours(&self, above: &Store, place: &str, mark: &str) -> Result<Option<bool>> {
+        let mut found = None;
+        for (store, path) in [(self.store(), ""), (above, place)] {
+            let group = match Group::open(store, path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                group => group?,
+            };
+            let is_ours =
+                group.attributes().view()?.get(ATTRIBUTE).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
+            found = Some(is_ours || found == Some(true));
+        }
+        Ok(found)
+    }
+
+    /// The error of a checkpoint that another writer has taken the place of.
+    fn taken(above: &Store, place: &str) -> Error {
+        let all = above.shared().describe();
+        err!(
+            State,
+            "the checkpoint {} of {all} is not what was begun here: another writer began one of that name, or removed it",
+            path::display(place)
+        )
+    }
+
+    /// Says whether values that are the same as in the newest checkpoint become hard links to that one's, where both are files. Only what is
+    /// put from then on is compared. Files of checkpoints are replaced, never changed, so each keeps its own values.
+    pub fn set_link_unchanged(&self, wanted: bool) -> Result<()> {
+        let Unfinished { store: above, path: place, links, .. } = unfinished(self)?;
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let newest = if wanted { all.current()?.pop() } else { None };
+        links.set(newest.map(|newest| path::prefix(&path::join(&all.path, &newest.node))));
+        Ok(())
+    }
+
+    /// Whether values are compared with those of an earlier checkpoint.
+    pub fn links_unchanged(&self) -> bool {
+        unfinished(self).is_ok_and(|place| place.links.is_set())
+    }
+
     /// Makes all below durable, then the group's own document known, and durable.
     fn publish(&self, above: &Store, place: &str) -> Result<()> {
         if self.store().options().consolidate != Consolidate::Never {
@@ -246,7 +289,13 @@ impl Group {
         for name in MAKES_A_GROUP {
             let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));
             let Some(text) = get(&**above.shared(), &from, MAX_CONSOLIDATED)? else { continue };
-            document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::None)?;
+            // One that is there already is of another writer, which began at the same time.
+            match document::publish_text(above, &to, &text, MAX_CONSOLIDATED, Condition::Absent) {
+                // This is the second try of a commit whose end failed.
+                Err(e) if e.kind() == ErrorKind::Conflict && get(&**above.shared(), &to, MAX_CONSOLIDATED)?.as_ref() == Some(&text) => {}
+                Err(e) if e.kind() == ErrorKind::Conflict => return Err(Group::taken(above, place)),
+                put => put?,
+            }
             above.flush()?;
             if above.capabilities().erasable {
                 above.shared().erase(&from).map_err(|e| e.at_key(&from))?;
@@ -265,7 +314,10 @@ impl Group {
 
     /// Gives up the checkpoint that was begun with this group, and removes what was written of it.
     pub fn abandon(&self) -> Result<()> {
-        let Unfinished { store: above, path: place } = unfinished(self)?;
+        let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
+        if self.is_ours(above, place, mark)? == Some(false) {
+            return Err(Group::taken(above, place));
+        }
         Checkpoints::new(above, path::parent(place).unwrap_or_default())?.remove_leftovers(place)
     }
 }

@@ -31,6 +31,7 @@ mod info;
 mod kinds;
 mod lookup;
 mod migrate;
+mod origin;
 pub mod path;
 pub mod periodic;
 mod rechunk;

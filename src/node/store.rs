@@ -10,12 +10,12 @@ use crate::store::cache::CacheStore;
 use crate::store::local::{LockMode, SyncMode};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
-use crate::store::prefix::PrefixStore;
+use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,6 +64,10 @@ struct StoreInner {
 pub(super) struct Unfinished {
     pub store: Store,
     pub path: String,
+    /// Tells it from others that are begun at the same place.
+    pub mark: String,
+    /// Where values are linked from.
+    pub links: Links,
 }
 
 impl Store {
@@ -100,10 +104,11 @@ impl Store {
 
     /// Opens what is below `path` as a store in which a checkpoint is made: the documents that make its root a node are hidden from others.
     pub(super) fn unfinished(&self, path: &str, hides: &'static [&'static str]) -> Result<Store> {
-        let prefix = path::prefix(path);
-        let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides)?)))?;
+        let (prefix, links) = (path::prefix(path), Links::default());
+        let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides, links.clone())?)))?;
+        let mark = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         if let Some(inner) = Arc::get_mut(&mut store.0) {
-            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string() });
+            inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, links });
         }
         Ok(store)
     }

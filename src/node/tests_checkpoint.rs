@@ -136,3 +136,70 @@ fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
         assert!(came.contains(&3), "{call:?} {came:?}");
     }
 }
+
+/// The inode of each file of a checkpoint's chunks.
+fn chunks(root: &std::path::Path, name: &str) -> Vec<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let file = |key: &str| std::fs::metadata(root.join(name).join(key)).unwrap().ino();
+    ["u/c/0", "u/c/1", "more/v/c/0", "more/v/c/1"].map(file).to_vec()
+}
+
+#[test]
+fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
+    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-links-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let local = Arc::new(LocalStore::open(&root, true, SyncMode::Batch).unwrap());
+    let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+    let all = Checkpoints::new(&store, "").unwrap();
+    make(&all, "one", 1).unwrap();
+    make(&all, "plain", 1).unwrap();
+    assert!(chunks(&root, "one").iter().zip(chunks(&root, "plain")).all(|(a, b)| *a != b), "nothing is linked unless asked for");
+    // One that was killed has links, which go with it.
+    let killed = all.begin("two").unwrap();
+    killed.set_link_unchanged(true).unwrap();
+    fill(&killed, 1).unwrap();
+    drop(killed);
+    let group = all.begin("two").unwrap();
+    group.set_link_unchanged(true).unwrap();
+    assert!(group.links_unchanged());
+    fill(&group, 1).unwrap();
+    assert_eq!(chunks(&root, "two"), chunks(&root, "plain"));
+    // What is written again is replaced here, and stays there.
+    let u = group.open_array("u").unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { u.write(&Selection::new(&[4], &[0], &[1], None).unwrap(), &view(&mut [7], &[1])) }.unwrap();
+    group.commit().unwrap();
+    let (two, plain) = (chunks(&root, "two"), chunks(&root, "plain"));
+    assert!(two[0] != plain[0] && two[1..] == plain[1..]);
+    let values = |name: &str| {
+        let mut found = [0; 4];
+        // SAFETY: as above.
+        unsafe { Array::open(&store, &format!("{name}/u")).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
+        found
+    };
+    assert_eq!((values("plain"), values("two")), ([1; 4], [7, 1, 1, 1]));
+    all.prune(1).unwrap();
+    assert_eq!((names(&all), values("two")), (vec!["two".to_string()], [7, 1, 1, 1]));
+    assert_eq!(Group::open(&store, "").unwrap().set_link_unchanged(true).err().unwrap().kind(), ErrorKind::Argument);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
+    for path in ["", "run/restart"] {
+        let store = Store::memory(&Context::with_threads(1));
+        let (all, other) = (Checkpoints::new(&store, path).unwrap(), Checkpoints::new(&anew(&store), path).unwrap());
+        let first = all.begin("a").unwrap();
+        fill(&first, 1).unwrap();
+        let second = other.begin("a").unwrap();
+        for end in [Group::commit, Group::abandon] {
+            let e = end(&first).err().unwrap();
+            assert!(e.kind() == ErrorKind::State && e.message().contains("another writer"), "{e}");
+        }
+        fill(&second, 2).unwrap();
+        second.commit().unwrap();
+        assert_eq!(newest(&store, path), 2);
+        assert_eq!(first.commit().err().unwrap().kind(), ErrorKind::State);
+        assert_eq!(newest(&store, path), 2);
+    }
+}

@@ -7,8 +7,10 @@ use super::{
     SharedStore, Staged, Stamp, Storage, Version,
 };
 use crate::error::{Result, bail};
+use crate::fork::ForkPreserved;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Another store under other keys.
 pub struct PrefixStore {
@@ -18,6 +20,24 @@ pub struct PrefixStore {
     adds: bool,
     /// Keys that are kept under other names ([`hidden`]): other stores do not find them.
     hides: &'static [&'static str],
+    /// Where values are looked for that are linked to where the same bytes are put.
+    links: Links,
+}
+
+/// The prefix in the store inside of what a part of it was before, which may be set later. Clones share it.
+#[derive(Clone, Default)]
+pub struct Links(Arc<ForkPreserved<Option<String>>>);
+
+impl Links {
+    /// Sets the prefix (empty, or ending in a slash), or none.
+    pub fn set(&self, prefix: Option<String>) {
+        drop(self.0.replace(prefix));
+    }
+
+    /// Whether there is one.
+    pub fn is_set(&self) -> bool {
+        self.0.read(Option::is_some)
+    }
 }
 
 /// The key under which a part of a store keeps one that it hides.
@@ -29,18 +49,18 @@ impl PrefixStore {
     /// Makes a store of the keys of `inner` below `prefix` (empty, or ending in a slash).
     pub fn below(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true, hides: &[] })
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true, hides: &[], links: Links::default() })
     }
 
     /// Makes a store of the keys of `inner` below `prefix`, of which those in `hides` are not found there by their names.
-    pub fn hiding(inner: SharedStore, prefix: &str, hides: &'static [&'static str]) -> Result<PrefixStore> {
-        Ok(PrefixStore { hides, ..PrefixStore::below(inner, prefix)? })
+    pub fn hiding(inner: SharedStore, prefix: &str, hides: &'static [&'static str], links: Links) -> Result<PrefixStore> {
+        Ok(PrefixStore { hides, links, ..PrefixStore::below(inner, prefix)? })
     }
 
     /// All of `inner`, seen as if it lay below `prefix`; other keys are errors.
     pub fn above(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
-        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false, hides: &[] })
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false, hides: &[], links: Links::default() })
     }
 
     fn inside<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
@@ -59,6 +79,26 @@ impl PrefixStore {
         match self.hides.contains(&key) {
             true => Ok(Cow::Owned(format!("{}{}", self.prefix, hidden(key)))),
             false => self.inside(key),
+        }
+    }
+
+    /// Makes `to`, a key of the store inside, a link to the value that `key` had before, if that is a file of the same bytes; else `false`.
+    fn link_same(&self, key: &str, to: &str, parts: &[&[u8]]) -> Result<bool> {
+        let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
+        let len = parts.iter().map(|part| part.len()).sum::<usize>();
+        let (Some(_), Some(object)) = (self.inner.files(), self.inner.open(&before)?) else { return Ok(false) };
+        if object.len()? != len as u64 {
+            return Ok(false);
+        }
+        let (mut bytes, mut at) = (Vec::new(), 0);
+        object.read_whole(&mut bytes, len)?;
+        let is_same = |part: &&[u8]| {
+            at += part.len();
+            bytes.get(at - part.len()..at) == Some(*part)
+        };
+        match self.inner.file(&before) {
+            Some(file) if bytes.len() == len && parts.iter().all(is_same) => self.inner.link(to, &file),
+            _ => Ok(false),
         }
     }
 
@@ -82,7 +122,9 @@ impl Storage for PrefixStore {
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.inner.put(&self.key(key)?, parts, condition)
+        let to = self.key(key)?;
+        let linked = condition == Condition::None && self.link_same(key, &to, parts)?;
+        if linked { Ok(()) } else { self.inner.put(&to, parts, condition) }
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {
@@ -181,7 +223,6 @@ impl LocalFiles for PrefixStore {
 mod tests {
     use super::*;
     use crate::store::memory::MemoryStore;
-    use std::sync::Arc;
 
     #[test]
     fn a_part_of_a_store_behaves_as_a_store_and_leaves_the_rest_alone() {
@@ -202,7 +243,7 @@ mod tests {
     #[test]
     fn a_key_that_is_hidden_is_found_in_the_part_only() {
         let all: SharedStore = Arc::new(MemoryStore::new());
-        let part = PrefixStore::hiding(all.clone(), "a/", &["k"]).unwrap();
+        let part = PrefixStore::hiding(all.clone(), "a/", &["k"], Links::default()).unwrap();
         part.put("k", &[b"1"], Condition::Absent).unwrap();
         part.put("b/k", &[b"2"], Condition::Absent).unwrap();
         assert!(part.open("k").unwrap().is_some() && all.open("a/k").unwrap().is_none());

@@ -12,6 +12,7 @@ use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::{Array, Create, Group, Spec, Store, path, spec, upkeep};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The attribute that names coordinates, of a variable or of the group (XR-09).
 const COORDINATES: &str = "coordinates";
@@ -320,6 +321,17 @@ impl Dataset {
         }
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
+    }
+
+    /// Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have then, which is that of these
+    /// handles from then on. Errors: those of [`Array::wait_growth`].
+    pub fn wait_growth(&self, name: &str, beyond: u64, timeout: Duration) -> Result<u64> {
+        self.dimension(name)?;
+        let began = Instant::now();
+        for (_, array, d) in self.along(name) {
+            array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))?;
+        }
+        Ok(self.dimension(name)?.length)
     }
 
     /// The variables that have a dimension: their names and arrays, and which of their dimensions it is.
