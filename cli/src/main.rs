@@ -26,6 +26,7 @@ mod region;
 mod resize;
 mod rm;
 mod slabs;
+mod tail;
 mod tree;
 mod write;
 mod zip_repair;
@@ -52,6 +53,7 @@ enum Command {
     Ls(ls::Ls),
     Info(info::Info),
     Read(read::Read),
+    Tail(tail::Tail),
     Explain(explain::Explain),
     Create(create::CreateNode),
     Write(write::Write),
@@ -73,6 +75,7 @@ fn run(command: Command) -> Outcome {
         Command::Ls(c) => c.run(),
         Command::Info(c) => c.run(),
         Command::Read(c) => c.run(),
+        Command::Tail(c) => c.run(),
         Command::Explain(c) => c.run(),
         Command::Create(c) => c.run(),
         Command::Write(c) => c.run(),

@@ -22,7 +22,9 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read explain create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ') {
+    for name in
+        "tree ls info read tail explain create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ')
+    {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -438,4 +440,25 @@ fn a_cut_archive_is_repaired() {
     assert!(folder.ok("zip-repair run.zip").contains("keys, without 0 entries that are not whole"));
     assert_eq!(std::fs::read(&path).unwrap(), whole, "the directory is the same again");
     assert_eq!(folder.run_with("zip-repair none.zip", b"").status, Some(1));
+}
+
+#[test]
+fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
+    let folder = Folder::new("tail");
+    folder.ok("create run.zarr u --type float32 --shape 3,2 --chunks 1,2 --dims time,x --fill NaN");
+    folder.ok("create run.zarr time --type int32 --shape 3 --chunks 3 --dims time");
+    folder.bytes("write run.zarr time --raw --type float64", &doubles([0, 60, 120]));
+    folder.bytes("write run.zarr u --raw --type float64", &doubles([1, 2, 3, 5, -4, 4]));
+    let cases: &[(&str, &str)] = &[
+        ("tail run.zarr --until 2", "time 0  0  u: 1 .. 2, mean 1.5\ntime 1  60  u: 3 .. 5, mean 4\n"),
+        ("tail run.zarr -n 1 --timeout 0", "time 2  120  u: -4 .. 4, mean 0\n"),
+        ("tail run.zarr --dim x -n 1 --until 2", "x 1  u: 2 .. 5, mean 3.6666667\n"),
+    ];
+    for (call, want) in cases {
+        assert_eq!(folder.ok(call), *want, "{call}");
+    }
+    let json = folder.ok("tail run.zarr --json -n 1 --until 3");
+    assert_eq!(json, "{ \"step\": 2, \"time\": 120.0, \"variables\": { \"u\": { \"min\": -4.0, \"max\": 4.0, \"mean\": 0.0 } } }\n");
+    let late = folder.run_with("tail run.zarr --until 4 --timeout 0", &[]);
+    assert!(late.status == Some(1) && late.err.contains("3 long") && late.err.contains("more than 3"), "{}", late.err);
 }

@@ -1,0 +1,174 @@
+//! `ozarr tail`: the steps of a run, while it goes on.
+
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::line;
+use crate::place::Place;
+use crate::slabs::Slabs;
+use clap::Args;
+use ozarr::dtype::{DataType, Kind};
+use ozarr::engine::Selection;
+use ozarr::error::ErrorKind;
+use ozarr::node::{Array, Dataset, Map, Mode, Value, json};
+use std::time::Duration;
+
+/// Follow a run: a line for each step that all variables of a dataset have
+///
+/// A line has the step's number, the value of the coordinate, and of each variable of numbers the least, the greatest and the mean stored
+/// value, NaN apart. It ends by Ctrl-C, --until or --timeout.
+#[derive(Args)]
+pub struct Tail {
+    #[command(flatten)]
+    place: Place,
+    /// The dimension that grows (default: time, else the first one of the variable with the most dimensions)
+    #[arg(long, value_name = "NAME")]
+    dim: Option<String>,
+    /// How many of the steps that are there already are shown first
+    #[arg(short = 'n', long = "steps", value_name = "N", default_value_t = 10)]
+    steps: u64,
+    /// End when so many steps are there
+    #[arg(long, value_name = "N")]
+    until: Option<u64>,
+    /// End when no step came for so many seconds; before --until is reached this is an error
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    /// A JSON object for each step
+    #[arg(long)]
+    json: bool,
+}
+
+/// A variable along the dimension, and which of its dimensions that is.
+struct Followed {
+    name: String,
+    array: Array,
+    dim: usize,
+}
+
+/// What one step of a variable holds.
+struct Summary {
+    least: f64,
+    greatest: f64,
+    sum: f64,
+    count: u64,
+}
+
+impl Tail {
+    pub fn run(&self) -> Outcome {
+        let dataset = Dataset::open(self.place.group(Mode::Read)?)?;
+        let dim = self.dimension(&dataset)?;
+        let followed = followed(&dataset, &dim)?;
+        let wait = match self.timeout {
+            None => Duration::MAX,
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .map_err(|_| Failure::Usage(format!("--timeout: found {seconds}, expected at least 0 seconds")))?,
+        };
+        let mut there = dataset.dimension(&dim)?.length;
+        let mut step = there.min(self.until.unwrap_or(u64::MAX)).saturating_sub(self.steps);
+        loop {
+            while step < there {
+                if self.until.is_some_and(|until| step >= until) {
+                    return Ok(());
+                }
+                self.tell(&dim, &followed, step)?;
+                step += 1;
+            }
+            if self.until.is_some_and(|until| there >= until) {
+                return Ok(());
+            }
+            there = match dataset.wait_growth(&dim, there, wait) {
+                Ok(length) => length,
+                Err(e) if e.kind() == ErrorKind::Timeout && self.until.is_none() => return Ok(()),
+                Err(e) => return Err(e.into()),
+            };
+        }
+    }
+
+    fn dimension(&self, dataset: &Dataset) -> Outcome<String> {
+        if let Some(name) = &self.dim {
+            dataset.dimension(name)?;
+            return Ok(name.clone());
+        }
+        if dataset.dimension("time").is_ok() {
+            return Ok("time".into());
+        }
+        let mut most: Option<Vec<String>> = None;
+        for name in dataset.variables() {
+            let dims: Vec<String> = dataset.variable(&name)?.dimension_names().into_iter().flatten().collect();
+            if dims.len() > most.as_ref().map_or(0, Vec::len) {
+                most = Some(dims);
+            }
+        }
+        let first = most.and_then(|dims| dims.into_iter().next());
+        first.ok_or_else(|| Failure::Error(format!("{}: no variable has a dimension to follow", self.place.name())))
+    }
+
+    /// Prints one step.
+    fn tell(&self, dim: &str, followed: &[Followed], step: u64) -> Outcome {
+        let (mut text, mut all, mut variables) = (format!("{dim} {step}"), Map::new(), Map::new());
+        all.insert("step".into(), step.into());
+        for Followed { name, array, dim: d } in followed {
+            let found = summary(array, *d, step)?;
+            if name == dim && array.rank() == 1 {
+                text.push_str(&format!("  {}", found.least));
+                all.insert(dim.into(), number(found.least));
+                continue;
+            }
+            let (least, greatest, mean) = (found.least, found.greatest, found.sum / found.count as f64);
+            text.push_str(&format!("  {}: {} .. {}, mean {}", one_line(name), least as f32, greatest as f32, mean as f32));
+            let mut object = Map::new();
+            object.insert("min".into(), number(least));
+            object.insert("max".into(), number(greatest));
+            object.insert("mean".into(), number(mean));
+            variables.insert(name.as_str().into(), Value::Object(object));
+        }
+        if !self.json {
+            return line(&text);
+        }
+        all.insert("variables".into(), Value::Object(variables));
+        let text = json::to_text(&Value::Object(all));
+        line(&text.lines().map(str::trim_start).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// A number as JSON has it; one that it has no form for is null.
+fn number(value: f64) -> Value {
+    if value.is_finite() { Value::from(value) } else { Value::Null }
+}
+
+/// The variables of real numbers along a dimension, the coordinate first.
+fn followed(dataset: &Dataset, dim: &str) -> Outcome<Vec<Followed>> {
+    let mut all = Vec::new();
+    for name in dataset.variables() {
+        let array = dataset.variable(&name)?;
+        let place = array.dimension_names().iter().position(|there| there.as_deref() == Some(dim));
+        let is_number = matches!(array.data_type().kind(), Kind::Int | Kind::UInt | Kind::Float);
+        if let Some(d) = place.filter(|_| is_number) {
+            all.push(Followed { name, array, dim: d });
+        }
+    }
+    all.sort_by_key(|v| v.name != dim);
+    Ok(all)
+}
+
+/// Reads one step of an array.
+fn summary(array: &Array, dim: usize, step: u64) -> Outcome<Summary> {
+    let shape = array.shape();
+    let mut start = vec![0i64; shape.len()];
+    let mut count: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
+    (start[dim], count[dim]) = (step as i64, 1);
+    let selection = Selection::new(&shape, &start, &count, None)?;
+    let mut found = Summary { least: f64::NAN, greatest: f64::NAN, sum: 0.0, count: 0 };
+    let mut buffer = Vec::new();
+    for slab in Slabs::new(&shape, &array.grid(), &selection, size_of::<f64>(), false) {
+        slab?.read(array, DataType::Float64, &mut buffer)?;
+        for bytes in buffer.chunks_exact(size_of::<f64>()) {
+            let value = f64::from_ne_bytes(bytes.try_into().unwrap_or_default());
+            if !value.is_nan() {
+                found.least = found.least.min(value);
+                found.greatest = found.greatest.max(value);
+                found.sum += value;
+                found.count += 1;
+            }
+        }
+    }
+    Ok(found)
+}
