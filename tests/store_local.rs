@@ -298,7 +298,8 @@ fn a_folder_in_the_place_of_a_value_is_an_error_and_so_is_a_value_in_the_place_o
     let e = get(&store, "a", 10).unwrap_err();
     assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Io, libc::EISDIR, Some("a")));
     let e = get(&store, "a/b/c", 10).unwrap_err();
-    assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Io, libc::ENOTDIR, Some("a/b/c")));
+    assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Location, libc::ENOTDIR, Some("a/b/c")));
+    assert!(e.message().contains("/a/b is a file, expected a directory"), "{e}");
     assert!(get(&store, "a/c", 10).unwrap().is_none());
 }
 

@@ -42,7 +42,7 @@ pub struct Capabilities {
     pub retries: u64,
     /// The system's error number with which a lock between processes was refused that the store went on without (`"file.lock"` is `try`), or 0.
     pub lock_refused: i32,
-    /// There are no locks between processes, and puts have conditions: what is read, changed and put goes by them ([`crate::store::swap`]).
+    /// There are no locks between processes, and puts have conditions: what is read, changed and put goes by them (`store/swap.rs`).
     pub swaps: bool,
     /// A put was made without its condition, which the server does not keep.
     pub unconditional: bool,
