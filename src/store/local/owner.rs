@@ -47,13 +47,31 @@ impl Owner {
     }
 }
 
-/// Gives this process, which is looked at once after each fork.
-pub(super) fn here() -> Owner {
-    static HERE: Lazy<ForkReset<OnceLock<Owner>>> = Lazy::new(|| ForkReset::new(OnceLock::new));
+/// Calls `use_it` with this process and its name, which are looked at once after each fork.
+fn with_here<T>(use_it: impl FnOnce(Owner, &str) -> T) -> T {
+    static HERE: Lazy<ForkReset<OnceLock<(Owner, String)>>> = Lazy::new(|| ForkReset::new(OnceLock::new));
+    let look = |process| {
+        let owner = Owner::new(process);
+        (owner, owner.to_string())
+    };
     let process = std::process::id();
-    let known = *HERE.get().get().get_or_init(|| Owner::new(process));
+    let (known, name) = HERE.get().get().get_or_init(|| look(process));
+    if known.process == process {
+        return use_it(*known, name);
+    }
     // A child that was made without `fork`'s handlers has another number.
-    if known.process == process { known } else { Owner::new(process) }
+    let (owner, name) = look(process);
+    use_it(owner, &name)
+}
+
+/// Gives this process.
+pub(super) fn here() -> Owner {
+    with_here(|owner, _| owner)
+}
+
+/// Calls `use_it` with the name of this process, as [`Owner::parse`] reads it.
+pub(super) fn with_name_here<T>(use_it: impl FnOnce(&str) -> T) -> T {
+    with_here(|_, name| use_it(name))
 }
 
 /// A number for the run of the machine and the name spaces in which this process sees others; 0 where one of them cannot be told.

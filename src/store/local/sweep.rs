@@ -7,7 +7,7 @@ use super::owner::{Owner, here};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX};
 use crate::fork::ForkReset;
 use crate::store::os::{self, EntryKind};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,8 @@ const MOST_NAMES: usize = 65_536;
 pub(super) struct Sweeper {
     /// A child of `fork` leaves those of its parent alone.
     folders: ForkReset<Mutex<Folders>>,
+    /// The number of the folder that the last value was put into; the next value's is mostly the same.
+    last: AtomicU64,
     removed: AtomicU64,
 }
 
@@ -27,12 +29,12 @@ struct Folders {
     /// To be looked into.
     due: BTreeSet<String>,
     /// Numbers of those that need no look any more.
-    done: HashSet<u64>,
+    done: BTreeSet<u64>,
 }
 
 impl Sweeper {
     pub(super) fn new() -> Sweeper {
-        Sweeper { folders: ForkReset::new(Mutex::default), removed: AtomicU64::new(0) }
+        Sweeper { folders: ForkReset::new(Mutex::default), last: AtomicU64::new(0), removed: AtomicU64::new(0) }
     }
 
     /// Gives the number of files that were removed so far.
@@ -46,8 +48,12 @@ impl Sweeper {
 
     /// Keeps in mind that a value was put into a folder; `is_new` says that the folder was made for it.
     pub(super) fn note(&self, folder: &str, is_new: bool) {
+        let number = os::hash(folder.as_bytes());
+        if self.last.swap(number, Ordering::Relaxed) == number {
+            return;
+        }
         let mut folders = self.lock();
-        if folders.done.insert(os::hash(folder.as_bytes())) && !is_new {
+        if folders.done.insert(number) && !is_new {
             folders.due.insert(folder.to_string());
         }
     }

@@ -1,6 +1,6 @@
 //! Temporary files beside the keys that they become the values of.
 
-use super::owner::here;
+use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Result, bail};
 use crate::store::os::{self, Errno};
@@ -23,14 +23,14 @@ impl TempNames {
         TempNames { next: AtomicU64::new(0) }
     }
 
-    /// Gives a name that no other file has: process (so that others can tell when it is gone), count and 64 random bits (for processes that
-    /// cannot be told apart).
+    /// Gives a name that no other file has: process (so that others can tell when it is gone) and 64 random bits (for the files of one
+    /// process, and for processes that cannot be told apart).
     fn next(&self, folder: &str) -> KeyPath {
         let mut path = KeyPath::join(folder, TEMP_PREFIX);
-        let count = self.next.fetch_add(1, Ordering::Relaxed);
-        let random = RandomState::new().hash_one(count);
+        let random = RandomState::new().hash_one(self.next.fetch_add(1, Ordering::Relaxed));
         // Writing to a KeyPath does not fail.
-        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", here());
+        let _ = with_name_here(|owner| path.write_str(owner));
+        let _ = write!(path, "-{random:x}{TEMP_SUFFIX}");
         path
     }
 
