@@ -4,6 +4,8 @@
 
 #[path = "cloud/arrays.rs"]
 mod arrays;
+#[path = "cloud/checkpoints.rs"]
+mod checkpoints;
 #[path = "cloud/faults.rs"]
 mod faults;
 #[path = "cloud/forward.rs"]
