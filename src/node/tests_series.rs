@@ -207,6 +207,24 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
 }
 
 #[test]
+fn a_dataset_in_a_folder_is_consolidated_from_its_first_moment() {
+    for format in [Format::V2, Format::V3] {
+        let root: PathBuf = std::env::temp_dir().join(format!("ozarr-dataset-{format:?}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+        let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+        let told = || Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
+        let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+        assert_eq!(told(), Some(vec![]), "{format:?}, without variables");
+        ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
+        assert_eq!(told(), Some(vec![]), "{format:?}, with a time axis");
+        ds.define_variable("mean", &Variable::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        assert_eq!(told(), Some(vec![]), "{format:?}, with a variable");
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}
+
+#[test]
 fn more_steps_to_keep_than_there_are_are_refused() {
     let store = Store::memory(&Context::with_threads(1));
     define(&store, Format::V3);

@@ -127,7 +127,13 @@ impl Variable {
 impl Dataset {
     /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
-        Dataset::open(Group::create(store, path, format, how)?)
+        let dataset = Dataset::open(Group::create(store, path, format, how)?)?;
+        // Readers that go by consolidated metadata may come before the first step. Archives are read when they are closed, and object stores
+        // would take two more requests for each variable.
+        if store.shared().files().is_some() {
+            dataset.consolidate_for_growth()?;
+        }
+        Ok(dataset)
     }
 
     /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name; the message names
