@@ -8,7 +8,7 @@ Whatever happens to it, ozarr, zarr-python, xarray (every warning is an error) a
 and never fewer than before. Begun again it ends with the bytes of an undisturbed run. A run that fails says so: none that succeeds lacks a step.
 On folders (version 2, version 3, shards), and in zip archives. The last line is `N passed, N failed`.
 """
-import argparse, collections, shutil, sys, warnings
+import argparse, collections, json, shutil, sys, warnings
 from pathlib import Path
 
 import numpy as np
@@ -51,9 +51,14 @@ def right_steps(values, name, who):
     return n
 
 
+def content(file):
+    """The bytes of a file; of a document what it says, as consolidated metadata list nodes in the order in which they came."""
+    return json.dumps(json.loads(file.read_bytes()), sort_keys=True).encode() if file.name in ("zarr.json", ".zmetadata") else file.read_bytes()
+
+
 def files(folder):
     """The bytes of each file, but for the library's own ones."""
-    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
+    return {str(f.relative_to(folder)): content(f) for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
 
 
 def opened(path):
