@@ -3,7 +3,7 @@
 A row's ratio is the median over the rounds of ozarr's CPU time by the bare loop's of the same round. The control is the bare loop measured a
 second time in each round; its spread is the median distance of its ratio from 1. A target is met where the ratio is not above it plus this.
 """
-import math, os, platform, statistics, subprocess
+import csv, math, os, platform, statistics, subprocess
 from pathlib import Path
 
 COLOURS = {"limit": "#222222", "ozarr": "#d62728", "zarrs": "#1f77b4", "zarrs_ffi": "#17becf", "tensorstore": "#2ca02c", "zarr-zarrs": "#9467bd", "zarr": "#8c564b", "h5py": "#ff7f0e", "netcdf4": "#bcbd22"}
@@ -43,11 +43,6 @@ def spread(row):
     """Of the control."""
     r = ratios(row, "limit again")
     return statistics.median(abs(x - 1) for x in r) if r else 0
-
-
-def least(row):
-    a, b = measured(row, "ozarr"), measured(row, "limit")
-    return min(a["cpu"]) / max(min(b["cpu"]), 1e-9) if a and b else None
 
 
 def met(row):
@@ -106,62 +101,61 @@ def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] + ["| " + " | ".join(map(str, r)) + " |" for r in rows] + [""]
 
 
-def targets(results):
-    rows = []
+def worse(row):
+    """How far ozarr is from where it should be: from its target, or where none is set from the bare loop."""
+    return (ratio(row, "ozarr") or 0) / (row["target"] or 1)
+
+
+def over_memory(row):
+    """Whether more memory was taken than is allowed."""
+    return row["got"]["ozarr"]["peak_kib"] / 1024 > allowed_memory(row)
+
+
+def row_cells(r):
+    """One row beside the bare loop."""
+    if measured(r, "limit") is None or measured(r, "ozarr") is None:
+        return [r["title"], "failed: " + " / ".join(g["error"] for g in r["got"].values() if "error" in g)[:120], "", "", "", "", ""]
+    behind, peer = best_peer(r)
+    mark = {True: "", False: " **not met**", None: ""}[met(r)] + (" **memory**" if over_memory(r) else "")
+    return [r["title"], seconds(median(r, "limit")), f(ratio(r, "ozarr")), f(spread(r)), (f"{r['target']:.2f}" if r["target"] else "") + mark, f(ratio(r, "ozarr", "wall")), f"{f(behind)} {name_of(peer)}".strip()]
+
+
+HEAD = ["workload", "bare loop, CPU", "ozarr", "A/A ±", "target", "by the wall", "best peer"]
+
+
+def worst(results):
+    """The rows that are furthest from their targets, and those in which a peer is quicker."""
+    known = [r for r in results if measured(r, "limit") and measured(r, "ozarr")]
+    far = sorted(known, key=worse, reverse=True)[:12]
+    behind = [r for r in known if best_peer(r)[0] is not None and best_peer(r)[0] < 0.97 * ratio(r, "ozarr") and r not in far]
+    behind.sort(key=lambda r: best_peer(r)[0] / ratio(r, "ozarr"))
+    return table(HEAD, [row_cells(r) for r in far + behind[:8]])
+
+
+COLUMNS = ["workload", "adapter", "threads", "memory", "rounds", "cpu_median_s", "cpu_least_s", "cpu_ratio", "wall_median_s", "wall_least_s", "wall_most_s", "peak_mib", "system_calls", "instructions", "unit", "target",
+           "own_memory", "error"]
+
+
+def csv_rows(results):
+    """Everything that was measured: one line for each workload and adapter."""
     for r in results:
-        if measured(r, "limit") is None or measured(r, "ozarr") is None:
-            rows.append([r["title"], "failed: " + " / ".join(g["error"] for g in r["got"].values() if "error" in g)[:120]] + [""] * 9)
-            continue
-        peak = {n: r["got"][n]["peak_kib"] / 1024 for n in ("limit", "ozarr")}
-        rows.append([r["title"], seconds(median(r, "limit")), seconds(median(r, "ozarr")), f(ratio(r, "ozarr")), f(least(r)), "± " + f(spread(r)), f"{r['target']:.2f}" if r["target"] else "",
-                     {True: "met", False: "**not met**", None: ""}[met(r)], f(ratio(r, "ozarr", "wall")), " ".join(x for x in (f(best_peer(r)[0]), name_of(best_peer(r)[1])) if x),
-                     f"{peak['limit']:.1f} / {peak['ozarr']:.1f}" + (" **over**" if peak["ozarr"] > allowed_memory(r) else "")])
-    return table(["workload", "bare loop, CPU", "ozarr, CPU", "ratio, median", "of minima", "A/A", "target", "", "wall, ratio", "best peer, CPU ratio", "MiB beyond the data: bare / ozarr"], rows)
+        for n, got in r["got"].items():
+            line = {"workload": r["title"], "adapter": name_of(n), "threads": r["threads"], "memory": r["memory"], "unit": r["unit"], "target": r["target"] or "", "error": got.get("error", "")}
+            if measured(r, n):
+                cpu, wall = got["cpu"], got["wall"]
+                line |= {"rounds": len(cpu), "cpu_median_s": f(statistics.median(cpu), 6), "cpu_least_s": f(min(cpu), 6), "cpu_ratio": f(ratio(r, n), 3), "wall_median_s": f(statistics.median(wall), 6),
+                         "wall_least_s": f(min(wall), 6), "wall_most_s": f(max(wall), 6), "own_memory": int(got.get("own", False))}
+                line |= {"peak_mib": f(got["peak_kib"] / 1024, 1)} if "peak_kib" in got else {}
+                line |= {"system_calls": sum(got["calls"].values())} if got.get("calls") else {}
+                line |= {"instructions": f(got["instructions"], 2)} if got.get("instructions") else {}
+            yield line
 
 
-def matrix(results, cell):
-    """A row for each workload, a column for each adapter."""
-    names = [n for n in ("limit", "ozarr", *[k for k in NAMES.keys() | {"zarrs", "zarrs_ffi", "tensorstore", "z5py"} if k != "limit"]) if any(measured(r, n) for r in results)]
-    order = ["limit", "ozarr", "zarrs", "zarrs_ffi", "tensorstore", "zarr-zarrs", "zarr", "h5py", "netcdf4", "nczarr", "z5py"]
-    names.sort(key=order.index)
-    rows = [[r["title"], *[cell(r, n) for n in names]] for r in results]
-    return table(["workload", *map(name_of, names)], [r for r in rows if any(r[1:])])
-
-
-def cell_cpu(r, n):
-    if n == "limit":
-        return seconds(median(r, n))
-    x = ratio(r, n)
-    if x is None:
-        error = r["got"].get(n, {}).get("error", "")
-        return "" if not error or error.startswith("unsupported") or error in ("not built", "no Python with the peers") else "failed"
-    return (f(x) if x < 100 else f"{x:.0f}") + ("°" if r["got"][n].get("own") and r["memory"] == "touched" else "")
-
-
-def cell_wall(r, n):
-    got = measured(r, n)
-    if not got:
-        return ""
-    middle = statistics.median(got["wall"])
-    return f"{seconds(middle)} ({seconds(min(got['wall']))}–{seconds(max(got['wall']))})"
-
-
-def cell_memory(r, n):
-    got = measured(r, n)
-    return f"{got['peak_kib'] / 1024:.1f}" if got and "peak_kib" in got else ""
-
-
-def cell_calls(r, n):
-    got = measured(r, n)
-    return sum(got["calls"].values()) if got and got.get("calls") else ""
-
-
-def cell_instructions(r, n):
-    got = measured(r, n)
-    if not got or not got.get("instructions"):
-        return ""
-    x = got["instructions"]
-    return f"{x:,.0f}" if x >= 100 else f"{x:.2f}"
+def write_csv(results, path):
+    with open(path, "w", newline="") as out:
+        lines = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(csv_rows(results))
 
 
 def threads_table(results):
@@ -252,14 +246,10 @@ def write(run, out):
     missed = [f"{r['title']} ({f(ratio(r, 'ozarr'))}, target {r['target']:.2f})" for r in results if met(r) is False]
     out.parent.mkdir(exist_ok=True, parents=True)
     plots = plot_chunks(results, out.parent) + plot_threads(results, out.parent)
-    head = f"""# Performance
-
-Written by `make bench{' QUICK=1' if quick else ''}` in {run['minutes']:.0f} minutes.
+    head = f"""## How it is measured
 
 Machine: {machine()}. Files are in {'memory (tmpfs)' if run['memory'] == '/dev/shm' else run['memory']}, but for the rows that say otherwise.
 Measured: {', '.join(run['versions'])}.
-
-How it is measured:
 
 - Every adapter is a process that does what it is asked for on its standard input (`benches/bench.h`): its start is not counted, opening or
   creating the array is. The bare loop (`benches/limit.c`) is C for just these arrays: open, pread, the codec's library, rows copied into place;
@@ -272,22 +262,19 @@ How it is measured:
   its median. A/A is the bare loop beside itself in the same rounds: the median distance of that ratio from 1. A target is met where the ratio
   is not above it plus this. Writes replace files atomically and do not sync, but where the row says so. zstd has level 3, blosc and gzip level 5.
 - Memory is the peak beyond the elements and the program itself. More than one encoded and one decoded chunk a thread and 2 MiB, and more than
-  2 MiB above the bare loop's (which has what the codec's library takes): **over**.
+  2 MiB above the bare loop's (which has what the codec's library takes): **memory**.
 
 """
     verdict = f"{sum(judged)} of {len(judged)} targets met." + (" Not met: " + "; ".join(missed) + "." if missed else "")
-    lines = [head + verdict + "\n"] + [f"![{p.stem}]({p.name})\n" for p in plots]
-    lines += ["## ozarr beside the bare loop\n", *targets(results)]
-    lines += ["## Everybody: CPU time as a multiple of the bare loop's\n", *matrix(results, cell_cpu)]
+    data = out.with_suffix(".csv")
+    write_csv(results, data)
+    lines = ["# Performance\n", f"Written by `make bench{' QUICK=1' if quick else ''}` in {run['minutes']:.0f} minutes. {verdict}\n"]
+    lines += ["The rows that are furthest from their targets, and those in which a peer is quicker; CPU time, a ratio is to the bare loop's:\n", *worst(results)]
     scaling = threads_table(results)
     lines += (["## Threads: how many times quicker than one, by the wall\n", *scaling] if scaling else [])
-    lines += ["## Wall time: median (least–most)\n", *matrix(results, cell_wall)]
-    lines += ["## Memory: MiB at most beyond the elements\n", *matrix(results, cell_memory)]
-    lines += ["## System calls of one operation (strace)\n", *matrix(results, cell_calls)]
-    counted = [r for r in results if any(measured(r, n) and measured(r, n).get("instructions") for n in r["got"])]
-    if counted:
-        lines += ["## Instructions (valgrind's callgrind) of one chunk, element or step\n", *matrix([dict(r, title=f"{r['title']}: {r['unit']}") for r in counted], cell_instructions)]
+    lines += [f"![{p.stem}]({p.name})\n" for p in plots] + [head]
+    lines += [f"## Every row\n\nWith every peer, wall times, memory, system calls and instructions: [{data.name}]({data.name}).\n", *table(HEAD, [row_cells(r) for r in results])]
     if failed := unavailable(run):
         lines += ["## What failed\n", *failed, ""]
     out.write_text("\n".join(lines).rstrip("\n") + "\n")
-    print(f"{verdict}\nwritten: {out}" + "".join(f", {p}" for p in plots))
+    print(f"{verdict}\nwritten: {out}, {data}" + "".join(f", {p}" for p in plots))

@@ -324,7 +324,7 @@ def main():
     work, disk = Path(tempfile.mkdtemp(prefix="ozarr-bench-", dir=memory if memory.is_dir() else build)), Path(tempfile.mkdtemp(prefix="bench-", dir=build))
     cores = len(os.sched_getaffinity(0))
     todo = [w for w in workloads(a.quick, cores) if a.only in w.title]
-    seconds = a.seconds or (95 if a.quick else 900)
+    seconds = a.seconds or (95 if a.quick else 700)
     bench, results, began, left = Bench(a, work, disk), [], time.monotonic(), time.monotonic() + seconds
     traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "tensorstore"}
     try:

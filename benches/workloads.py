@@ -196,6 +196,10 @@ def workloads(quick, cores):
     add("time steps appended, lz4-shuffle, chunks 32 steps deep", "append", (32 if quick else 192, *frame), (32, 64, 64), "lz4-shuffle", 1.2, peers=["zarrs", "tensorstore", "h5py", "netcdf4"], unit="step", quick=True)
     add("nothing stored: read whole", "read", big, codec="zstd", target=1.05, fill=1.5, quick=True)
     add("nothing but the fill value: write whole", "write", big, codec="zstd", target=1.2, fill=1.5, quick=True)
+    for title, target, more in (("4 planes across axis 0, none", 1.2, dict(regions="plane 0")), ("4 planes across axis 2, none", 1.2, dict(regions="plane 2")), (f"{many} boxes of 20³, zstd", 1.1, dict(regions="boxes 20", codec="zstd")),
+                                ("into Fortran order, none", 1.15, dict(flags=("fortran",))), ("float32 to float64, none", 1.1, dict(flags=("f64",))), ("float32 to float64, zstd", 1.1, dict(flags=("f64",), codec="zstd")),
+                                ("big-endian, none", 1.1, dict(flags=("big",))), ("sharded: read whole", 1.1, shard), ("nothing stored: read whole", 1.05, dict(codec="zstd", fill=1.5))):
+        add(f"{title}, fresh memory", "read", big, target=target, memory="fresh", peers=no_ffi, unit="element" if "regions" in more else "chunk", quick=title.startswith("float32") and "none" in title, **more)
     nodes = dict(shape=(100, 200, 300), chunk=(10, 20, 30), codec="lz4-shuffle")
     add("open an array 1,000 times", "open", target=1.2, repeat=1000, quick=True, peers=no_ffi + OWN, **nodes)
     add("open the 1,000 arrays of a group", "opens", target=1.5, quick=True, peers=no_ffi, **nodes)
@@ -204,7 +208,7 @@ def workloads(quick, cores):
     for codec in ("none", "zstd", "lz4-shuffle"):
         add(f"format 2: read whole, {codec}", "read", big, codec=codec, target=1.05, format=2, peers=V2, quick=codec == "zstd")
     for threads in sorted({2, cores} | {t for t in (4, 8, 16) if t <= cores} - {1}):
-        for op, codec, size, memory in (("read", "none", "1 MiB", "huge"), ("read", "none", "1 MiB", "touched"), ("read", "zstd", "1 MiB", "touched"), ("read", "zstd", "64 KiB", "touched"),
+        for op, codec, size, memory in (("read", "none", "1 MiB", "fresh"), ("read", "none", "1 MiB", "huge"), ("read", "none", "1 MiB", "touched"), ("read", "zstd", "1 MiB", "touched"), ("read", "zstd", "64 KiB", "touched"),
                                         ("read", "lz4-shuffle", "1 MiB", "touched"), ("write", "none", "1 MiB", "touched"), ("write", "zstd", "1 MiB", "touched")):
             where = "" if memory == "touched" else f" into {memory} memory"
             add(f"{op} whole{where}, {codec}, chunks of {size}, {threads} threads", op, lean if op == "write" and codec == "zstd" else big, CHUNKS[size], codec, 1.10, memory=memory, threads=threads,
