@@ -33,9 +33,9 @@ class Plot:
     def __init__(self, file, name):
         if file:
             matplotlib.use("Agg")
-        import matplotlib.pyplot
+        from matplotlib import pyplot
 
-        self.plt, self.file, self.name = matplotlib.pyplot, file, name
+        self.plt, self.file, self.name = pyplot, file, name
         self.figure, self.axes = self.plt.subplots()
 
     def show(self, at, means):
