@@ -262,6 +262,7 @@ impl Machine<'_> {
             dst: a.memory,
         });
         let _inside = buffer_guard::enter(&self.target.revocable)?;
+        self.target.expect_box(&part.axes, part.memory);
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
         let placed =
             unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), axes, transfer) };
@@ -347,6 +348,7 @@ impl Machine<'_> {
         if whole {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             let dst = unsafe { std::slice::from_raw_parts_mut(self.target.base.offset(part.memory as isize), total) };
+            self.target.expect_bytes(dst.as_ptr(), total);
             return decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, &mut scratch.stages);
         }
         let way = match (&leaf.fused, &self.target.fused) {

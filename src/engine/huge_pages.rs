@@ -5,25 +5,6 @@ use crate::error::{Result, err};
 /// The size of a huge page; blocks of at least this many bytes begin at a multiple of it.
 pub const HUGE: usize = 2 << 20;
 
-/// Returns whether nobody has touched the page at that address yet, so that the system has still to fill it with zeros: as far as it tells,
-/// without looking at the memory itself.
-pub fn is_untouched(at: *const u8) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: sysconf has no preconditions.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        let (start, mut resident) = (at.wrapping_sub(at.addr() % page), 1u8);
-        // SAFETY: the call looks at the table of pages only, and writes one byte for the one page.
-        let known = unsafe { libc::mincore(start.cast_mut().cast(), page, &mut resident) } == 0;
-        known && resident & 1 == 0
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = at;
-        false
-    }
-}
-
 /// A block of memory, all 0 at first. It is given back when it is dropped.
 pub struct Pages {
     first: *mut u8,
@@ -84,23 +65,5 @@ impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: a mapping of that length that was made above, and given back only here.
         unsafe { libc::munmap(self.first.cast(), self.len) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_page_is_untouched_until_it_is_written() {
-        let pages = Pages::new(64 << 10, true).unwrap();
-        let middle = pages.first().wrapping_add(32 << 10);
-        assert!(is_untouched(middle) && is_untouched(middle.wrapping_add(100)));
-        // SAFETY: within the block.
-        unsafe { middle.write_volatile(1) };
-        assert!(!is_untouched(middle.wrapping_add(100)));
-        drop(pages);
-        assert!(!is_untouched(std::ptr::null()), "of what is no memory nothing is known");
     }
 }

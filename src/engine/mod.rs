@@ -24,6 +24,7 @@ pub mod explain;
 mod flight;
 mod flush;
 mod footprint;
+mod fresh_pages;
 pub mod huge_pages;
 mod inside_request;
 mod item;

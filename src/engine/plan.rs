@@ -158,6 +158,15 @@ impl Plan {
         self.bytes
     }
 
+    /// Returns the count of elements in memory and their distance for each dimension.
+    pub fn memory_axes(&self) -> impl Iterator<Item = (u64, i64)> + '_ {
+        let listed = self.list.as_ref().map(|list| list.result());
+        let axes = if listed.is_some() { 0 } else { self.memory.len() };
+        let count = |d: usize| self.dimension(d).iter().map(|s| s.count).sum();
+        let listed = listed.into_iter().flat_map(|(shape, strides)| shape.iter().copied().zip(strides.iter().copied()));
+        listed.chain((0..axes).map(move |d| (count(d), self.memory[d])))
+    }
+
     /// Returns the list, if the selection is one.
     pub fn list(&self) -> Option<&Arc<PickList>> {
         self.list.as_ref()

@@ -89,7 +89,7 @@ fn job_of(
         None => target,
     };
     Ok(ReadJob {
-        target: target.behind(revocable).for_bytes(plan.bytes()),
+        target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes()),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.

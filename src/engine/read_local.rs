@@ -205,6 +205,7 @@ impl LocalDriver<'_> {
     fn read_part(&self, part: &Part, buffers: &mut ReadBuffers<'_>) -> Result<()> {
         let range = self.machine.want(part).map_err(|e| part.annotate(e))?;
         if let Some((data, len)) = self.machine.direct(part) {
+            self.machine.target.expect_bytes(data, len);
             // SAFETY: the machine gives memory of the caller that no other part touches.
             let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
             stats::read(len as u64);

@@ -2,7 +2,7 @@
 
 use super::buffer_guard::{self, RevocableBuffer};
 use super::chunk_picks::ChunkPicks;
-use super::huge_pages::is_untouched;
+use super::fresh_pages::{Extent, FreshPages};
 use super::item::Axis;
 use super::leaf::{by_stride, contiguous_run, leaf_of};
 use super::place::{self, PlaceAxis};
@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// From how many bytes on memory is written past the caches where elements are converted: about a core's share of them.
 const STREAM_BYTES: u64 = 16 << 20;
+
+/// From how many bytes on it is asked whether memory is fresh: two system calls.
+const FRESH_BYTES: u64 = 1 << 20;
 
 /// The place of decoded elements, and the way there.
 #[derive(Clone)]
@@ -42,6 +45,8 @@ pub(super) struct Target {
     pub revocable: Option<Arc<RevocableBuffer>>,
     /// Which elements of a chunk's boxes go there, and where, or `None` for all, as the axes say.
     pub picks: Option<ChunkPicks>,
+    /// What asks for the pages of the memory before they are written, where it is fresh.
+    fresh: Option<Arc<FreshPages>>,
 }
 
 // SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
@@ -79,6 +84,7 @@ impl Target {
             order: by_stride(leaf),
             revocable: None,
             picks: None,
+            fresh: None,
         })
     }
 
@@ -95,17 +101,37 @@ impl Target {
 
     /// Returns the target of one chunk of which a list picks elements.
     pub fn picking(&self, picks: ChunkPicks) -> Target {
-        Target { picks: Some(picks), ..self.clone() }
+        Target { picks: Some(picks), fresh: None, ..self.clone() }
     }
 
-    /// Chooses stores past the caches where the region has many bytes.
-    pub fn for_bytes(self, bytes: u64) -> Target {
-        // The system has just brought the pages of fresh memory into the cache when they are written to. Looked at in the middle, if there are
-        // no gaps.
-        if bytes < STREAM_BYTES || is_untouched(self.base.wrapping_add(bytes as usize / 2)) {
+    /// Chooses how a large region is written. Fresh memory: its pages are made in blocks, and its lines are in the caches when they are
+    /// written, since the system has just put zeros there. Any other: past the caches, if they do not hold it.
+    pub fn for_region(self, bytes: u64, axes: impl Iterator<Item = (u64, i64)>) -> Target {
+        if bytes < FRESH_BYTES {
+            return self;
+        }
+        let extent = Extent::new(self.base, self.transfer.to().size(), axes);
+        if extent.is_untouched() {
+            return Target { fresh: FreshPages::of(&extent).map(Arc::new), ..self };
+        }
+        if bytes < STREAM_BYTES {
             return self;
         }
         Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
+    }
+
+    /// Is told that a box of elements is written next.
+    pub fn expect_box(&self, axes: &[Axis], memory: i64) {
+        if let Some(fresh) = &self.fresh {
+            fresh.expect_box(self.base.wrapping_offset(memory as isize), self.transfer.to().size(), axes);
+        }
+    }
+
+    /// Is told that so many bytes are written next.
+    pub fn expect_bytes(&self, at: *const u8, bytes: usize) {
+        if let Some(fresh) = &self.fresh {
+            fresh.expect(at, bytes);
+        }
     }
 
     /// Makes the memory hold what the elements mean by `coding`, not what is stored.
@@ -133,6 +159,7 @@ impl Target {
         stats::count(Field::FillChunks, 1);
         let Some(fill) = &self.fill else { return Err(self.fill_misfit(axes, memory)) };
         let _inside = buffer_guard::enter(&self.revocable)?;
+        self.expect_box(axes, memory);
         let Some(picks) = &self.picks else {
             return self.fill_box(fill, axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }), memory);
         };
