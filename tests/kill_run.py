@@ -6,9 +6,9 @@
 A run that has checkpoints goes on for some steps: it publishes, flushes, commits checkpoints over older ones of the same name and removes others.
 Whatever happens to it, ozarr, zarr-python, xarray (every warning is an error) and tensorstore open what is there: whole steps, whole checkpoints,
 and never fewer than before. Begun again it ends with the bytes of an undisturbed run. A run that fails says so: none that succeeds lacks a step.
-On folders (version 2, version 3, shards), and in zip archives. The last line is `N passed, N failed`.
+On folders (version 2, version 3, shards, checkpoints whose unchanged chunks are links), and in zip archives. The last line is `N passed, N failed`.
 """
-import argparse, collections, json, shutil, sys, warnings
+import argparse, collections, shutil, sys, warnings
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from kill import calls, run, sample, strace, why
 
 BEFORE, END, EVERY, WIDTH = 7, 16, 3, 6
 KEPT, WHOLE = BEFORE - BEFORE % EVERY, END - END % EVERY
-FORMS = {"2": "version 2", "3": "version 3", "s": "shards", "z": "archives"}
+FORMS = {"2": "version 2", "3": "version 3", "s": "shards", "l": "linked checkpoints", "z": "archives"}
+CONSTANT = np.arange(WIDTH)[::-1]
 CHANGES = {"openat", "write", "pwrite64", "writev", "pwritev", "rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "rmdir", "mkdirat",
            "ftruncate", "fallocate"}
 OTHERS = {"read", "pread64", "preadv", "newfstatat", "fstat", "statx", "getdents64", "fsync", "fdatasync", "close", "fcntl"}
@@ -51,14 +52,9 @@ def right_steps(values, name, who):
     return n
 
 
-def content(file):
-    """The bytes of a file; of a document what it says, as consolidated metadata list nodes in the order in which they came."""
-    return json.dumps(json.loads(file.read_bytes()), sort_keys=True).encode() if file.name in ("zarr.json", ".zmetadata") else file.read_bytes()
-
-
 def files(folder):
     """The bytes of each file, but for the library's own ones."""
-    return {str(f.relative_to(folder)): content(f) for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
 
 
 def opened(path):
@@ -89,6 +85,7 @@ def check_points(path):
     for name, group in zarr.open_group(opened(path), mode="r").groups():
         step = group.attrs["step"]
         expect(np.array_equal(group["state"][...], STATES[step]), f"zarr-python: the checkpoint {name} of step {step} holds {group['state'][...]}")
+        expect(np.array_equal(group["constant"][...], CONSTANT), f"zarr-python: the constant of checkpoint {name} is {group['constant'][...]}")
         newest = max(newest, step)
         if path.suffix == ".zarr":
             driver = "zarr3" if (path / "zarr.json").exists() else "zarr"
@@ -119,6 +116,8 @@ class Sweep:
         p = strace(self.target, end, form, END, log=log)
         expect(p.returncode == 0, why(p))
         expect(self.look(end, form) == (END, WHOLE), "the undisturbed run is not whole")
+        links = [line for line in log.read_text().splitlines() if " linkat(" in line and "constant/" in line]
+        expect((form == "l") == bool(links), f"{len(links)} chunks were linked")
         return ready, end, log
 
     def look(self, folder, form):

@@ -4,6 +4,7 @@
 use super::scan::string_end;
 use super::{BYTE_ORDER_MARK, indent, unescaped};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -100,9 +101,15 @@ impl<'a> Object<'a> {
     }
 
     /// Returns the whole text with this object, which is `depth` levels deep, changed: a member named in `changes` gets that value (text
-    /// whose lines are indented for their place), or goes if it is `None`; members for whose names `gone` is true go, too; new ones follow
-    /// the last.
-    pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool, depth: usize) -> Vec<u8> {
+    /// whose lines are indented for their place), or goes if it is `None`; members for whose names `gone` is true go, too; a new one comes
+    /// before the first whose name is behind its own in `order`.
+    pub fn changed(
+        &self,
+        changes: &HashMap<String, Option<String>>,
+        gone: impl Fn(&str) -> bool,
+        order: impl Fn(&str, &str) -> Ordering,
+        depth: usize,
+    ) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.text.len() + changes.values().flatten().map(|v| v.len() + 64).sum::<usize>());
         out.extend_from_slice(&self.text[..=self.place.start]);
         let (mut first, mut margin) = (true, String::from("\n"));
@@ -111,7 +118,19 @@ impl<'a> Object<'a> {
             out.extend_from_slice(if std::mem::take(&mut first) { b"" } else { b"," });
             out.extend_from_slice(margin.as_bytes());
         };
+        let mut added: Vec<(&str, &str)> = changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect();
+        added.retain(|(name, _)| self.member(name).is_none());
+        added.sort_unstable_by(|(a, _), (b, _)| order(b, a));
+        let mut add = |out: &mut Vec<u8>, begin: &mut dyn FnMut(&mut Vec<u8>), until: Option<&str>| {
+            while let Some((name, value)) = added.pop_if(|(name, _)| until.is_none_or(|until| order(name, until).is_lt())) {
+                begin(out);
+                out.extend_from_slice(super::quoted(name).as_bytes());
+                out.extend_from_slice(b": ");
+                out.extend_from_slice(value.as_bytes());
+            }
+        };
         for member in &self.members {
+            add(&mut out, &mut begin, Some(&member.name));
             match changes.get(&*member.name) {
                 // Of a name that occurs twice only the last one is left.
                 Some(Some(value)) if self.member(&member.name).is_some_and(|last| last.place == member.place) => {
@@ -127,14 +146,7 @@ impl<'a> Object<'a> {
                 }
             }
         }
-        let mut added: Vec<_> = changes.iter().filter(|(name, _)| self.member(name).is_none()).collect();
-        added.sort_unstable();
-        for (name, value) in added.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-            begin(&mut out);
-            out.extend_from_slice(super::quoted(name).as_bytes());
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(value.as_bytes());
-        }
+        add(&mut out, &mut begin, None);
         if !first {
             out.extend_from_slice(&margin.as_bytes()[..margin.len() - 2]);
         }
@@ -146,7 +158,7 @@ impl<'a> Object<'a> {
     pub fn without(&self, name: &str) -> Cow<'a, [u8]> {
         match self.member(name) {
             None => Cow::Borrowed(self.text),
-            Some(_) => Cow::Owned(self.changed(&HashMap::from([(name.to_string(), None)]), |_| false, 0)),
+            Some(_) => Cow::Owned(self.changed(&HashMap::from([(name.to_string(), None)]), |_| false, str::cmp, 0)),
         }
     }
 }
@@ -219,7 +231,12 @@ mod tests {
     #[test]
     fn changes_leave_everything_else_as_it_is() {
         let object = Object::document(TEXT.as_bytes(), &["a"]).unwrap();
-        let out = object.changed(&changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]), |name| name == "d", 0);
+        let out = object.changed(
+            &changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]),
+            |name| name == "d",
+            str::cmp,
+            0,
+        );
         assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"b\\u0031\":-1.5e3,\n  \"a\":[],\n  \"new\\\"\": 7\n} ");
     }
 
@@ -229,7 +246,7 @@ mod tests {
         let text = to_text(&value);
         let inner = |text: &str, list: &[(&str, Option<&str>)]| {
             let document = Object::document(text.as_bytes(), &["m"]).unwrap();
-            String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, 1)).unwrap()
+            String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, str::cmp, 1)).unwrap()
         };
         let more = inner(&text, &[("c", Some("{}")), ("a", None)]);
         assert_eq!(more, to_text(&parse(more.as_bytes(), 999).unwrap()));
@@ -239,6 +256,22 @@ mod tests {
         let some = inner(&none, &[("z", Some("1"))]);
         assert_eq!(some, to_text(&parse(some.as_bytes(), 999).unwrap()));
         assert_eq!(Object::document(text.as_bytes(), &[]).unwrap().without("m"), to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes());
+    }
+
+    #[test]
+    fn new_members_come_before_the_first_that_is_behind_them() {
+        let cases = [
+            ("{}", "a c", "a c"),
+            (r#"{"b": 1, "d": 2}"#, "e a c", "a b c d e"),
+            (r#"{"d": 1, "b": 2}"#, "c", "c d b"),
+            (r#"{"b": 1, "d": 2}"#, "b a", "a b d"),
+        ];
+        for (text, new, want) in cases {
+            let list: Vec<_> = new.split(' ').map(|name| (name, Some("0"))).collect();
+            let out = Object::document(text.as_bytes(), &[]).unwrap().changed(&changes(&list), |_| false, str::cmp, 0);
+            let names: Vec<String> = parse(&out, 99).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
+            assert_eq!(names.join(" "), want, "{text} with {new}");
+        }
     }
 
     #[test]

@@ -3,10 +3,11 @@
 
 use super::json::{self, member};
 use super::v3::CONSOLIDATED;
-use super::{Format, Map, Value};
+use super::{Format, Map, Value, v2};
 use crate::error::{Result, err};
 use crate::json::splice::Object;
 use crate::limits;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Returns the entries of a v3 group's document: node documents by path relative to the group. `None` if they are missing, null or of an
@@ -59,10 +60,22 @@ impl<'a> Listed<'a> {
         self.entries().into_iter().flat_map(Object::names)
     }
 
-    /// The document with other entries: see [`Object::changed`].
+    /// The document with other entries, in the order of ones that are written anew: see [`Object::changed`].
     pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Vec<u8> {
-        self.entries().map(|entries| entries.changed(changes, gone, self.depth())).unwrap_or_default()
+        let order = if self.format == Format::V3 { order_v3 } else { order_v2 };
+        self.entries().map(|entries| entries.changed(changes, gone, order, self.depth())).unwrap_or_default()
     }
+}
+
+/// Compares the paths of two nodes: each is followed by those below it.
+fn order_v3(a: &str, b: &str) -> Ordering {
+    a.split('/').cmp(b.split('/'))
+}
+
+/// Compares the keys of two documents: those of one node after the other, its attributes last.
+fn order_v2(a: &str, b: &str) -> Ordering {
+    let ((a_node, a_name), (b_node, b_name)) = (a.rsplit_once('/').unwrap_or(("", a)), b.rsplit_once('/').unwrap_or(("", b)));
+    order_v3(a_node, b_node).then((a_name == v2::ATTRIBUTES).cmp(&(b_name == v2::ATTRIBUTES)))
 }
 
 /// The member `consolidated_metadata` of those entries.
@@ -145,6 +158,17 @@ mod tests {
             assert!(parse_v2(text.as_bytes()).is_err(), "{text}");
             assert!(Listed::find(text.as_bytes(), Format::V2).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn entries_are_ordered_by_node() {
+        let sorted = |order: fn(&str, &str) -> Ordering, mut names: Vec<&str>| {
+            names.sort_by(|a, b| order(a, b));
+            names.join(" ")
+        };
+        assert_eq!(sorted(order_v3, vec!["b", "a.b", "a/c", "a", "a/b/d", "a/b"]), "a a/b a/b/d a/c a.b b");
+        let keys = vec!["b/.zarray", "a/.zattrs", ".zattrs", "a/b/.zarray", ".zgroup", "a/.zgroup"];
+        assert_eq!(sorted(order_v2, keys), ".zgroup .zattrs a/.zgroup a/.zattrs a/b/.zarray b/.zarray");
     }
 
     #[test]

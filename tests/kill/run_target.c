@@ -3,8 +3,8 @@
  *   run_target FOLDER FORM UNTIL   goes on from the newest checkpoint, or from the beginning, until step UNTIL
  *   run_target FOLDER FORM check   prints the steps that are published and the step of the newest checkpoint; all of both is right
  *
- * FORM: 2, 3, s (version 3, shards), z (version 3, zip archives, which are repaired first where a kill was). Checkpoints take two names in turn,
- * so each commit takes the place of an older one. The system calls between two calls of getppid() are those of the run. */
+ * FORM: 2, 3, s (version 3, shards), l (version 3, a checkpoint's unchanged chunks are links to the one before), z (version 3, zip archives, which
+ * are repaired first where a kill was). Checkpoints take two names in turn, so each commit takes the place of an older one. The system calls between two calls of getppid() are those of the run. */
 #define _POSIX_C_SOURCE 200809L
 #include <ozarr_formats.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@ enum { WIDTH = 6, EVERY = 3, KEEP = 1, MOST = 64 };
 static char run[1024], points[1024];
 static const char *form;
 static double state[WIDTH];
+static const double constant[WIDTH] = {5, 4, 3, 2, 1, 0};
 static const char *const dims[] = {"time", "x"};
 
 static void check(ozarr_status s, const char *what) {
@@ -57,7 +58,9 @@ static void save(int64_t step) {
     const int64_t shape[] = {WIDTH};
     ozarr_group *g = NULL;
     check(ozarr_checkpoint_begin(points, step / EVERY % 2 ? "odd" : "even", &g), "beginning a checkpoint");
+    if (*form == 'l') check(ozarr_node_set(ozarr_group_node(g), "link_unchanged", "1"), "linking what is unchanged");
     check(ozarr_group_put(g, "state", OZARR_FLOAT64, 1, shape, state, sizeof state), "state");
+    check(ozarr_group_put(g, "constant", OZARR_FLOAT64, 1, shape, constant, sizeof constant), "constant");
     check(ozarr_attr_set_int64(ozarr_group_node(g), "step", step), "step");
     check(ozarr_checkpoint_commit(g), "committing a checkpoint");
     if (*form != 'z') check(ozarr_checkpoint_prune(points, KEEP), "pruning checkpoints");
@@ -71,7 +74,10 @@ static int64_t restore(void) {
     if (status == OZARR_ERR_NOT_FOUND) return 0;
     check(status, "opening the newest checkpoint");
     check(ozarr_group_get(g, "state", OZARR_FLOAT64, state, sizeof state), "reading the state");
+    double same[WIDTH];
+    check(ozarr_group_get(g, "constant", OZARR_FLOAT64, same, sizeof same), "reading the constant");
     check(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step), "reading the step");
+    expect(memcmp(same, constant, sizeof same) == 0, "the constant", step);
     ozarr_group_free(g);
     return step;
 }
