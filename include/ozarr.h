@@ -1310,7 +1310,11 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, cons
 /** Gets, as JSON, the metadata document that an array created now would have. */
 OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
-/** Sets chunks of a suggested shape, and explains the choice in a short text. */
+/**
+ * Sets chunks of a suggested shape, and explains the choice in a short text. An array that grows (with
+ * a length of 0) and would make more than 4,096 objects in 10,000 steps gets them as inner chunks of
+ * shards, unless version 2 of the format was set.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
 /** Frees the specification; NULL is allowed. */
@@ -1756,9 +1760,11 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
  * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
- * `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
- * at a time may have a series of a dimension: another one that writes is found before anything of it
- * is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+ * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
+ * series of the dimension is open, in this process or another one, where the store has locks: nothing
+ * is changed, and it can be opened when that one is closed or its process has ended. What a program
+ * writes without a series is found before it is written over (`OZARR_ERR_STATE`); close the series
+ * then, what is published stays.
  */
 OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_series **out);

@@ -14,7 +14,7 @@ CURES = {
     "OZARR_ERR_READ_ONLY": ("The node was opened with mode `\"r\"`, or the store cannot be written.", "Open it with `\"r+\"`."),
     "OZARR_ERR_EXISTS": ("A node is there already, for example from the run before.", "`OZARR_CREATE_OVERWRITE` erases it; `OZARR_CREATE_OPEN_IF_SAME` opens it."),
     "OZARR_ERR_STATE": ("A second series or appender, a value that was given already, a request that is not done.", "The message says which call comes first."),
-    "OZARR_ERR_AGAIN": ("With `\"when_full\"` as `\"again\"`: the requests in flight have all the bytes that they may have.", "Wait for one of them, then try again."),
+    "OZARR_ERR_AGAIN": ("Another series of the dimension or writer of the archive is open. With `\"when_full\"` as `\"again\"`: the requests in flight have all the bytes that they may have.", "Wait until that one is closed, or its process has ended; or for one of the requests."),
     "OZARR_ERR_CANCELLED": ("The program cancelled the request, or freed it.", "Some chunks of a write may be stored; write again if they matter."),
     "OZARR_ERR_FORKED": ("A child of `fork` used a request, appender or remote store of its parent.", "Open it anew in the child."),
     "OZARR_ERR_NOT_FOUND": ("There is nothing at the location; the message lists what is near.", "Check the spelling and the folder that the program runs in."),

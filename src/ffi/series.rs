@@ -45,9 +45,11 @@ use std::ffi::{c_char, c_void};
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
 /// `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
-/// `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
-/// at a time may have a series of a dimension: another one that writes is found before anything of it
-/// is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+/// `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
+/// series of the dimension is open, in this process or another one, where the store has locks: nothing
+/// is changed, and it can be opened when that one is closed or its process has ended. What a program
+/// writes without a series is found before it is written over (`OZARR_ERR_STATE`); close the series
+/// then, what is published stays.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_open(

@@ -376,7 +376,9 @@ pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c
     })
 }
 
-/// Sets chunks of a suggested shape, and explains the choice in a short text.
+/// Sets chunks of a suggested shape, and explains the choice in a short text. An array that grows (with
+/// a length of 0) and would make more than 4,096 objects in 10,000 steps gets them as inner chunks of
+/// shards, unless version 2 of the format was set.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

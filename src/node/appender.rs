@@ -254,9 +254,10 @@ impl Appender {
         if self.published > before { self.array.refresh_above() } else { Ok(()) }
     }
 
-    /// Stores the chunks of the steps before `end`, whole or in part. The length is not published, and nothing made durable.
+    /// Stores the chunks of the steps before `end`, whole or in part. The length is not published, and nothing made durable. Chunks that are
+    /// whole were stored when their last step came: where no other waits, the document is not looked at.
     pub(super) fn store(&mut self, end: u64) -> Result<()> {
-        if end <= self.published { Ok(()) } else { self.alone(|this, _| this.store_chunks(end)) }
+        if end <= self.published || self.kept.bytes() == 0 { Ok(()) } else { self.alone(|this, _| this.store_chunks(end)) }
     }
 
     /// Publishes the length `end`, whose steps are stored and durable, in the array's own document.
@@ -281,7 +282,10 @@ impl Appender {
         if !expected(self.published) && !self.doubtful.is_some_and(expected) {
             let known = self.shape_of(self.published);
             let (found, known) = (counting::shape(&found), counting::shape(&known));
-            return Err(err!(State, "the array has shape {found} by now, this appender expected {known}: another one is at work"));
+            return Err(err!(
+                State,
+                "the array has shape {found} by now, this appender expected {known}: another one is at work; close this one, which has written over nothing that is published"
+            ));
         }
         Ok(fresh)
     }

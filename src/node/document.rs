@@ -34,6 +34,13 @@ pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
     store.context().document_locks.lock(&key)
 }
 
+/// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;
+/// `None` where the store has no locks.
+pub(super) fn lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
+    let key = path::join(path, &format!("series of {name}"));
+    store.shared().lock_key(&prefix(path), &key, LockUse::Alone)
+}
+
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.
 pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &str) -> Result<DocumentLock> {
     Ok(DocumentLock { _process: lock_others(store, folder, key)?, _thread: thread })

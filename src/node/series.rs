@@ -6,11 +6,12 @@
 use super::appender::Appender;
 use super::conventions::Dataset;
 use super::resize::slab;
-use super::{Array, upkeep};
+use super::{Array, document, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::engine::{Memory, Overflow};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::c_strides;
+use crate::store::ProcessLock;
 
 /// A dataset that grows step by step along one dimension. Used by one thread at a time, and the only one that changes this length.
 pub struct Series {
@@ -27,6 +28,8 @@ pub struct Series {
     published: u64,
     /// The last values of the coordinate, as far as they are known; the newest is the last.
     values: [Option<f64>; 2],
+    /// Keeps other series of the dimension out, where the store has locks. Dropped after all is published.
+    _alone: Option<ProcessLock>,
 }
 
 struct Part {
@@ -49,7 +52,8 @@ impl Series {
     /// is beyond is cut off. The steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
     /// dimensions, the largest one. At most `memory` bytes are used for steps that wait (0: as many as are needed).
     ///
-    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Bounds` for fewer than `keep` steps.
+    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Bounds` for fewer than `keep` steps; `Again` while
+    /// another series of the dimension is open, in any process.
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
         dataset.dimension(dimension)?;
@@ -57,6 +61,7 @@ impl Series {
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
+        let alone = lock_alone(dataset, dimension)?;
         along.sort_by_key(|(name, array, _)| name == dimension && array.rank() == 1);
         along.iter().try_for_each(|(_, array, _)| array.refresh())?;
         let there = dataset.dimension(dimension)?.length;
@@ -77,7 +82,8 @@ impl Series {
         let has_coordinate = parts.last().is_some_and(|part| part.name == dimension && part.appender.array().rank() == 1);
         let every = if every == 0 { depth_of(&parts) } else { every };
         let (dataset, dimension) = (dataset.clone(), dimension.to_string());
-        let mut series = Series { dataset, dimension, parts, has_coordinate, every, position, published: position, values: [None; 2] };
+        let (published, values) = (position, [None; 2]);
+        let mut series = Series { dataset, dimension, parts, has_coordinate, every, position, published, values, _alone: alone };
         series.dataset.consolidate_for_growth()?;
         series.read_values();
         Ok(series)
@@ -173,6 +179,20 @@ impl Drop for Series {
         // Errors are ignored in `drop`; close the series to see them.
         let _ = self.publish();
     }
+}
+
+/// Errors: `Again` if another series of the dimension is open, whose steps would be written over.
+fn lock_alone(dataset: &Dataset, dimension: &str) -> Result<Option<ProcessLock>> {
+    let group = dataset.group();
+    document::lock_alone(group.store(), group.path(), dimension).map_err(|e| match e.kind() {
+        ErrorKind::Again => err!(
+            Again,
+            "another series of {dimension:?} in {} is open, here or in another process; open this one when that one is closed or its process \
+             has ended: nothing was changed",
+            path::display(group.path())
+        ),
+        _ => e,
+    })
 }
 
 /// The depth of the chunks: the largest of variables that have further dimensions, else of all.

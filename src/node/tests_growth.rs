@@ -363,12 +363,12 @@ fn dataset(store: &Store) -> Dataset {
 fn a_dataset_of_a_killed_run_opens_and_is_mended() {
     for format in [Format::V2, Format::V3] {
         let first = Store::memory(&Context::with_threads(1));
-        let ds = Dataset::create(&first, "", Some(format), Create::New).unwrap();
+        let ds = Dataset::open(Group::create(&first, "", Some(format), Create::New).unwrap()).unwrap();
         ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
         ds.define_dimension("x", 3).unwrap();
         ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time", "x"]), Create::New).unwrap();
         let documents = |store: &Store| ["t", "time"].map(|name| (name, Array::open(store, name).unwrap().shape()[0]));
-        // Killed before the first close: nothing is consolidated, and is after the next close.
+        // A group that was made a dataset, killed before the first close: nothing is consolidated, and is after the next close.
         let second = anew(&first);
         assert_eq!(Group::open(&second, "").unwrap().consolidated_differences().unwrap(), None);
         dataset(&second).close().unwrap();

@@ -206,21 +206,83 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
     }
 }
 
+/// A new store in a folder of its own, an archive, or memory.
+fn new_store(kind: &str) -> (PathBuf, Store) {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{}.{kind}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let _ = std::fs::remove_file(&root);
+    let context = Context::with_threads(1);
+    let store = match kind {
+        "memory" => Store::memory(&context),
+        _ => Store::open(&context, root.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap(),
+    };
+    (root, store)
+}
+
 #[test]
-fn a_dataset_in_a_folder_is_consolidated_from_its_first_moment() {
-    for format in [Format::V2, Format::V3] {
-        let root: PathBuf = std::env::temp_dir().join(format!("ozarr-dataset-{format:?}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&root);
-        let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-        let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+fn a_dataset_is_consolidated_from_its_first_moment() {
+    for (kind, format) in ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]) {
+        let (root, store) = new_store(kind);
         let told = || Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
         let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
-        assert_eq!(told(), Some(vec![]), "{format:?}, without variables");
+        assert_eq!(told(), Some(vec![]), "{kind} {format:?}, without variables");
         ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
-        assert_eq!(told(), Some(vec![]), "{format:?}, with a time axis");
+        assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a time axis");
         ds.define_variable("mean", &Variable::new(DataType::Int32, &["time"]), Create::New).unwrap();
-        assert_eq!(told(), Some(vec![]), "{format:?}, with a variable");
-        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a variable");
+        let _ = std::fs::remove_dir_all(&root).or_else(|_| std::fs::remove_file(&root));
+    }
+}
+
+#[test]
+fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let added = store.key_get(key).unwrap();
+        Group::open(&anew(&store), "").unwrap().consolidate().unwrap();
+        assert_eq!(added, store.key_get(key).unwrap(), "{format:?}");
+    }
+}
+
+#[test]
+fn a_second_series_is_refused_before_it_changes_anything() {
+    let (root, store) = new_store("zarr");
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    let e = Series::open(&dataset(&anew(&store)), "time", Some(1), 1, 0).err().unwrap();
+    assert!(e.kind() == ErrorKind::Again && ["\"time\"", "closed", "nothing was changed"].iter().all(|w| e.message().contains(w)), "{e}");
+    run(&mut series, 5).unwrap();
+    drop(series);
+    assert_eq!((Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap().position(), check(&store)), ((5, 5), 5));
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Many objects for each step are put into shards; a run of few has chunks only, and version 2 has no shards.
+#[test]
+fn variables_that_would_make_very_many_objects_have_shards() {
+    let large = [("time", 0), ("y", 1024), ("x", 1024)];
+    let small = [("time", 0), ("y", 64), ("x", 64)];
+    for (format, dimensions, chunk, inner) in [
+        (Format::V3, large, [4, 1024, 1024], [1, 512, 512]),
+        (Format::V2, large, [1, 512, 512], [1, 512, 512]),
+        (Format::V3, small, [64, 64, 64], [64, 64, 64]),
+    ] {
+        let store = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+        dimensions.iter().for_each(|(name, length)| ds.define_dimension(name, *length).unwrap());
+        let array = ds.define_variable("t", &Variable::new(DataType::Float32, &["time", "y", "x"]), Create::New).unwrap();
+        assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&chunk[..], &inner[..]), "{format:?}");
+        let mut spec = Spec::new(DataType::Float32, &dimensions.map(|(_, length)| length)).unwrap();
+        spec.set_format(format).unwrap();
+        let why = spec.suggest().unwrap();
+        assert_eq!(
+            why.contains("in shards of [4 x 1024 x 1024]: 10000 steps make 2500 objects, and 40000 without"),
+            chunk != inner,
+            "{why}"
+        );
     }
 }
 

@@ -163,6 +163,8 @@ pub enum LockUse {
     Rare,
     /// Again and again, as chunks are: what makes locks may stay there until the store is closed.
     Often,
+    /// For as long as a writer is the only one: an error of kind `Again` if another one has the lock, in this process, too.
+    Alone,
 }
 
 /// Held while a key is read, changed and put; dropped to let the next writer in. Other processes are kept out too

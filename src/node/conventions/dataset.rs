@@ -6,6 +6,7 @@ use super::time::{Calendar, TimeUnits};
 use crate::dtype::{DataType, Element, Kind};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
+use crate::limits::Dims;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
@@ -128,11 +129,8 @@ impl Dataset {
     /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
         let dataset = Dataset::open(Group::create(store, path, format, how)?)?;
-        // Readers that go by consolidated metadata may come before the first step. Archives are read when they are closed, and object stores
-        // would take two more requests for each variable.
-        if store.shared().files().is_some() {
-            dataset.consolidate_for_growth()?;
-        }
+        // Readers that go by consolidated metadata may come before the first step.
+        dataset.consolidate_for_growth()?;
         Ok(dataset)
     }
 
@@ -445,7 +443,9 @@ impl Variable {
             spec.set_chunks(chunks)?;
         }
         if spec.leaves_chunks() && shape.contains(&0) {
-            spec.set_chunks(&growing_chunks(shape, spec.data_type().size()))?;
+            let chunks = growing_chunks(shape, spec.data_type().size());
+            let shards = spec.shards_of(&chunks);
+            spec.set_shards(chunks, shards);
         }
         let mut attributes = self.attributes.clone();
         packing_attributes(&mut attributes, self.scale, self.offset)?;
@@ -470,7 +470,7 @@ impl Variable {
 
 /// Suggested chunks of a variable that grows. Most are written in small steps and published often, so a chunk is not as deep as that of an
 /// array that nothing is known of: a time axis of 100,000 steps has 98 chunks.
-fn growing_chunks(shape: &[u64], item: usize) -> Vec<u64> {
+fn growing_chunks(shape: &[u64], item: usize) -> Dims {
     const DEEPEST: u64 = 1024;
     let chunks = spec::suggested(shape, item);
     chunks.iter().zip(shape).map(|(&chunk, &length)| if length == 0 { chunk.min(DEEPEST) } else { chunk }).collect()

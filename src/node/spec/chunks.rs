@@ -6,10 +6,15 @@ use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::Dims;
-use crate::metadata::{json, v3_grid};
+use crate::metadata::{Format, json, v3_grid};
 
 /// The approximate number of bytes in a suggested chunk.
 const SUGGESTED_BYTES: u128 = 1 << 20;
+/// How many steps a run is taken to have of which nothing is known, and how many objects one array may make of them before shards are suggested.
+const STEPS: u128 = 10_000;
+const MOST_OBJECTS: u128 = 4096;
+/// The largest suggested shard: a series has one across the array in memory.
+const SHARD_BYTES: u128 = 1 << 26;
 
 impl Spec {
     /// The shape of a chunk (of a shard, with inner chunks).
@@ -45,7 +50,7 @@ impl Spec {
         };
     }
 
-    /// Sets suggested chunks, and says why these.
+    /// Sets suggested chunks, in shards where an array that grows would make too many objects, and says why these.
     pub fn suggest(&mut self) -> Result<String> {
         self.need_shape()?;
         let item = self.data_type.size();
@@ -53,16 +58,33 @@ impl Spec {
         let text = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
         let bytes = product(&chunks).saturating_mul(item as u128);
         let count = self.shape.iter().zip(&chunks).map(|(&n, &c)| u128::from(n.div_ceil(c))).fold(1, u128::saturating_mul);
-        let why = format!(
+        let mut why = format!(
             "chunks of [{}] {}: {bytes} bytes each, {count} of them; the longest dimensions of [{}] were halved until a chunk has at most {SUGGESTED_BYTES} bytes",
             text(&chunks),
             self.data_type.name(),
             text(&self.shape),
         );
-        self.chunks = Some(chunks);
-        self.extents.clear();
-        self.inner_chunks = None;
+        let shards = self.shards_of(&chunks);
+        if let Some(shards) = &shards {
+            let (before, after) = (objects(&self.shape, &chunks), objects(&self.shape, shards));
+            why += &format!("; in shards of [{}]: {STEPS} steps make {after} objects, and {before} without shards", text(shards));
+        }
+        self.set_shards(chunks, shards);
         Ok(why)
+    }
+
+    /// Sets chunks, and the shards that they are in.
+    pub(in crate::node) fn set_shards(&mut self, chunks: Dims, shards: Option<Dims>) {
+        self.extents.clear();
+        self.inner_chunks = shards.is_some().then(|| chunks.clone());
+        self.chunks = Some(shards.unwrap_or(chunks));
+    }
+
+    /// The shards for suggested chunks of an array that grows, where these would make too many objects and the format has shards.
+    pub(in crate::node) fn shards_of(&self, chunks: &[u64]) -> Option<Dims> {
+        let has_shards = self.format != Some(Format::V2) && self.codecs.is_none();
+        let shards = has_shards.then(|| suggested_shards(&self.shape, chunks, self.data_type.size()))?;
+        (shards.as_slice() != chunks).then_some(shards)
     }
 
     /// Whether the chunks are to be suggested.
@@ -167,6 +189,30 @@ pub(in crate::node) fn suggested(shape: &[u64], item: usize) -> Dims {
     chunk
 }
 
+/// How many objects an array makes in a run of [`STEPS`] steps; of one that does not grow, none that could be fewer.
+fn objects(shape: &[u64], chunk: &[u64]) -> u128 {
+    let Some(grows) = shape.iter().position(|&n| n == 0) else { return 0 };
+    let along = |d: usize| if d == grows { STEPS.div_ceil(u128::from(chunk[d])) } else { u128::from(shape[d].div_ceil(chunk[d]).max(1)) };
+    (0..shape.len()).map(along).fold(1, u128::saturating_mul)
+}
+
+/// Whole numbers of chunks, first across the array and then along the dimension that grows, until a run makes few enough objects or a shard is
+/// as large as it may be.
+fn suggested_shards(shape: &[u64], chunk: &[u64], item: usize) -> Dims {
+    let mut shard = Dims::from_slice(chunk);
+    while objects(shape, &shard) > MOST_OBJECTS {
+        let across = (0..shape.len()).rev().find(|&d| shard[d] < shape[d]);
+        let Some(d) = across.or_else(|| shape.iter().position(|&n| n == 0)) else { break };
+        let mut next = shard.clone();
+        next[d] = next[d].saturating_mul(2);
+        if product(&next).saturating_mul(item as u128) > SHARD_BYTES {
+            break;
+        }
+        shard = next;
+    }
+    shard
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +233,18 @@ mod tests {
         ];
         for (shape, item, want) in cases {
             assert_eq!(suggested(shape, *item).as_slice(), *want, "{shape:?}");
+        }
+        let shards: &[(&[u64], usize, &[u64])] = &[
+            (&[0, 64, 64], 8, &[32, 64, 64]),
+            (&[0, 1 << 10, 1 << 10], 8, &[4, 1 << 10, 1 << 10]),
+            (&[1 << 10, 0, 1 << 9], 4, &[1 << 10, 4, 1 << 9]),
+            (&[0, 1 << 9, 1 << 9, 1 << 9], 8, &[1, 32, 512, 512]),
+            (&[1 << 20, 1 << 10, 1 << 10], 8, &[32, 64, 64]),
+        ];
+        for (shape, item, want) in shards {
+            let chunks = suggested(shape, *item);
+            let found = suggested_shards(shape, &chunks, *item);
+            assert_eq!(found.as_slice(), *want, "{shape:?} in chunks of {chunks:?}");
         }
         let huge = suggested(&[i64::MAX as u64; 64], 16);
         assert!(product(&huge) * 16 <= SUGGESTED_BYTES && huge.iter().all(|&c| c >= 1));

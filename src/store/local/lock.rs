@@ -65,10 +65,10 @@ impl Locks {
             let Some(fd) = open_lock_file(root, folder, &path, durability)? else { continue };
             let removal = match often {
                 LockUse::Often => None,
-                LockUse::Rare => root.try_clone_to_owned().ok().map(|root| Removal { root, path: path.clone() }),
+                LockUse::Rare | LockUse::Alone => root.try_clone_to_owned().ok().map(|root| Removal { root, path: path.clone() }),
             };
             let held = ByteLock { fd, removal, forks: forks() };
-            match held.take(root, &path, byte) {
+            match held.take(root, &path, byte, often != LockUse::Alone) {
                 Ok(false) => {}
                 Ok(true) => {
                     if held.removal.is_none() {
@@ -76,6 +76,7 @@ impl Locks {
                     }
                     return Ok(Some(held));
                 }
+                Err(Errno(libc::EAGAIN | libc::EACCES)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
                 Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {
                     self.refuse(root, &path, refusal)?;
                     return Ok(None);
@@ -182,15 +183,16 @@ struct Removal {
 }
 
 impl ByteLock {
-    /// Waits for the lock on a byte; `false` if the file was removed meanwhile.
-    fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Os<bool> {
+    /// Takes the lock on a byte, and `waits` for it or not; `false` if the file was removed meanwhile.
+    fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64, waits: bool) -> Os<bool> {
         if self.removal.is_some() {
             os::share_byte(self.fd.as_fd(), PRESENCE as i64)?;
             if !is_current(root, path, self.fd.as_fd())? {
                 return Ok(false);
             }
         }
-        os::lock_byte(self.fd.as_fd(), byte as i64)?;
+        let lock = if waits { os::lock_byte } else { os::try_lock_byte };
+        lock(self.fd.as_fd(), byte as i64)?;
         Ok(!is_removed(self.fd.as_fd())?)
     }
 }
