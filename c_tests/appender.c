@@ -61,7 +61,7 @@ static char current = '?';
 
 static void steps_are_there(ozarr_array *a, int64_t want) {
     int64_t shape[3] = {0}, start[] = {0, 0, 0};
-    OK(ozarr_node_refresh(ozarr_array_node(a)));
+    OK(ozarr_node_refresh(ozarr_array_node(a), NULL, 0));
     OK(ozarr_array_shape(a, shape));
     if (!EQUAL(shape[0], want) || want == 0) return;
     memset(back, 0, sizeof back);
@@ -321,7 +321,7 @@ static void parts_wait(void) {
         OK(ozarr_array_write_region(a, at, one, OZARR_INT16, &v, 2));
         model[63 * SIDE + 39] = 77;
         OK(ozarr_array_close(a));
-        OK(ozarr_node_refresh(ozarr_array_node(other)));
+        OK(ozarr_node_refresh(ozarr_array_node(other), NULL, 0));
         OK(ozarr_array_read(other, OZARR_INT16, found, sizeof found));
         int wrong = 0;
         for (int i = 0; i < SIDE; i++)

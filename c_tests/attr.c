@@ -152,10 +152,10 @@ static void batches(ozarr_node *x, ozarr_node *other) {
     EQUAL(i, 2);
     OK(ozarr_attrs_commit(x));
     /* What another handle has set is seen after a refresh; what it collects is not. */
-    OK(ozarr_node_refresh(other));
+    OK(ozarr_node_refresh(other, NULL, 0));
     OK(ozarr_attr_set_int64(other, "c", 5));
     ERR(OZARR_ERR_NOT_FOUND, ozarr_attr_get_int64(x, "c", &i));
-    OK(ozarr_node_refresh(x));
+    OK(ozarr_node_refresh(x, NULL, 0));
     OK(ozarr_attr_get_int64(x, "c", &i));
     EQUAL(i, 5);
     OK(ozarr_attrs_begin(other));
@@ -219,7 +219,7 @@ int main(void) {
         ozarr_array_free(a2);
         ozarr_group_free(g2);
         int64_t i = 0;
-        OK(ozarr_node_refresh(ozarr_array_node(a)));
+        OK(ozarr_node_refresh(ozarr_array_node(a), NULL, 0));
         OK(ozarr_attr_get_int64(ozarr_array_node(a), "a", &i));
         EQUAL(i, 2);
         ERR(OZARR_ERR_TYPE, ozarr_attr_get_numbers(ozarr_group_node(g), "a", OZARR_BY_DTYPE, &i, 1, &i));

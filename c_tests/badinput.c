@@ -62,11 +62,11 @@ static void wrong_chunks(void) {
     ozarr_spec_free(s);
     OK(ozarr_shard_writer_new(a, first, &w));
     int64_t third[] = {3, 0}, second[] = {1, 0};
-    ERR_SAYS(OZARR_ERR_BOUNDS, "[3, 0]", "shard", ozarr_shard_writer_put(w, third, OZARR_INT8, v, 4));
-    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "3", "4", ozarr_shard_writer_put(w, second, OZARR_INT8, v, 3));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "[3, 0]", "shard", ozarr_shard_writer_put(w, third, false, OZARR_INT8, v, 4));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "3", "4", ozarr_shard_writer_put(w, second, false, OZARR_INT8, v, 3));
     v[0] = 1;
-    OK(ozarr_shard_writer_put(w, second, OZARR_INT8, v, 4));
-    ERR_SAYS(OZARR_ERR_STATE, "already", "", ozarr_shard_writer_put(w, second, OZARR_INT8, v, 4));
+    OK(ozarr_shard_writer_put(w, second, false, OZARR_INT8, v, 4));
+    ERR_SAYS(OZARR_ERR_STATE, "already", "", ozarr_shard_writer_put(w, second, false, OZARR_INT8, v, 4));
     OK(ozarr_array_chunk_count(a, true, &count));
     EQUAL(count, 0);
     OK(ozarr_shard_writer_finish(w));

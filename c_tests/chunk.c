@@ -78,12 +78,12 @@ int main(void) {
                     int64_t inner[] = {i, j};
                     int32_t piece[24];
                     if (i >= 5 || j >= 5) {
-                        ERR(OZARR_ERR_BOUNDS, ozarr_shard_writer_put(w, inner, OZARR_INT32, piece, sizeof piece));
+                        ERR(OZARR_ERR_BOUNDS, ozarr_shard_writer_put(w, inner, false, OZARR_INT32, piece, sizeof piece));
                         continue;
                     }
                     for (int64_t y = 0; y < 4; y++)
                         for (int64_t x = 0; x < 6; x++) piece[y * 6 + x] = v[(i * 4 + y) * 30 + j * 6 + x];
-                    OK(ozarr_shard_writer_put(w, inner, OZARR_INT32, piece, sizeof piece));
+                    OK(ozarr_shard_writer_put(w, inner, false, OZARR_INT32, piece, sizeof piece));
                 }
             OK(ozarr_shard_writer_finish(w));
             ozarr_shard_writer_free(w);
@@ -96,7 +96,22 @@ int main(void) {
     ozarr_shard_writer *w = NULL;
     int64_t first[] = {0, 0};
     OK(ozarr_shard_writer_new(d, first, &w));
-    OK(ozarr_shard_writer_put(w, first, OZARR_INT32, in + 1, 24 * sizeof *in));
+    OK(ozarr_shard_writer_put(w, first, false, OZARR_INT32, in + 1, 24 * sizeof *in));
+    ozarr_shard_writer_free(w);
+    same(d);
+
+    /* A shard of the bytes of its inner chunks, as other processes may have encoded them. */
+    OK(ozarr_shard_writer_new(d, first, &w));
+    for (int64_t k = 0; k < 4; k++) {
+        const int64_t inner[] = {k / 2, k % 2};
+        char bytes[4096];
+        size_t used = 0;
+        OK(ozarr_array_chunk_read(d, inner, true, bytes, sizeof bytes, &used));
+        OK(ozarr_shard_writer_put(w, inner, true, OZARR_AS_STORED, bytes, used));
+        ERR(OZARR_ERR_STATE, ozarr_shard_writer_put(w, inner, true, OZARR_AS_STORED, bytes, used));
+    }
+    OK(ozarr_shard_writer_finish(w));
+    ERR(OZARR_ERR_STATE, ozarr_shard_writer_put(w, first, true, OZARR_AS_STORED, "", 0));
     ozarr_shard_writer_free(w);
     same(d);
 

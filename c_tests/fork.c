@@ -127,16 +127,16 @@ static void shard_writer(void) {
     OK(ozarr_array_list_chunks(a, true, &chunks));
     pid_t pid = fork();
     if (pid == 0) {
-        ERR(OZARR_ERR_FORKED, ozarr_shard_writer_put(w, first, OZARR_INT32, v, sizeof v / 2));
+        ERR(OZARR_ERR_FORKED, ozarr_shard_writer_put(w, first, false, OZARR_INT32, v, sizeof v / 2));
         ERR(OZARR_ERR_FORKED, ozarr_chunk_iter_next(chunks, &more));
         ozarr_shard_writer_free(w);
         ozarr_chunk_iter_free(chunks);
         _exit(failures != 0);
     }
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-    OK(ozarr_shard_writer_put(w, first, OZARR_INT32, v, sizeof v / 2));
+    OK(ozarr_shard_writer_put(w, first, false, OZARR_INT32, v, sizeof v / 2));
     first[0] = 1;
-    OK(ozarr_shard_writer_put(w, first, OZARR_INT32, v + 4, sizeof v / 2));
+    OK(ozarr_shard_writer_put(w, first, false, OZARR_INT32, v + 4, sizeof v / 2));
     OK(ozarr_shard_writer_finish(w));
     ozarr_shard_writer_free(w);
     ozarr_chunk_iter_free(chunks);

@@ -173,7 +173,7 @@ static void every_node_call(ozarr_node *n, ozarr_status want) {
     ERR(want, ozarr_node_zarr_format(n, &i32));
     ERR(want, ozarr_node_set(n, "raw_attributes", "true"));
     ERR(want, ozarr_node_get(n, "mode", buf, sizeof buf, &len));
-    ERR(want, ozarr_node_refresh(n));
+    ERR(want, ozarr_node_refresh(n, NULL, 0));
     ERR(want, ozarr_node_flush(n));
     ERR(want, ozarr_node_export(n, buf, sizeof buf, &len));
     ERR(want, ozarr_attr_nc_type(n, "x", buf, sizeof buf, &len));
@@ -310,7 +310,7 @@ static void every_chunk_iter_call(ozarr_chunk_iter *it, ozarr_status want) {
 
 static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
     double data[4] = {0};
-    ERR(want, ozarr_shard_writer_put(w, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_shard_writer_put(w, extents, false, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_shard_writer_finish(w));
 }
 

@@ -157,6 +157,8 @@ static void conventions(void) {
     NULL_IS("buf", ozarr_node_export(ozarr_array_node(a), NULL, sizeof exported, &len));
     NULL_OK("len", ozarr_node_export(ozarr_array_node(a), exported, sizeof exported, NULL));
     OK(ozarr_node_export(ozarr_array_node(a), exported, sizeof exported, &len));
+    NULL_IS("data", ozarr_node_refresh(ozarr_array_node(a), NULL, len));
+    NULL_OK("data", ozarr_node_refresh(ozarr_array_node(a), NULL, 0));
     NULL_IS("location", ozarr_node_import(NULL, "r", exported, len, &oa, &og));
     NULL_IS("mode", ozarr_node_import("nulls.zarr", NULL, exported, len, &oa, &og));
     NULL_IS("data", ozarr_node_import("nulls.zarr", "r", NULL, len, &oa, &og));
@@ -519,8 +521,8 @@ int main(void) {
     NULL_IS("aligned", ozarr_array_region_is_aligned(a, NULL, false, NULL));
     NULL_IS("index", ozarr_shard_writer_new(a, NULL, &ow));
     NULL_IS("out", ozarr_shard_writer_new(a, START, NULL));
-    NULL_IS("index", ozarr_shard_writer_put(w, NULL, OZARR_INT8, data, sizeof data));
-    NULL_IS("data", ozarr_shard_writer_put(w, START, OZARR_INT8, NULL, sizeof data));
+    NULL_IS("index", ozarr_shard_writer_put(w, NULL, false, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_shard_writer_put(w, START, false, OZARR_INT8, NULL, sizeof data));
     OK(ozarr_shard_writer_finish(w));
     OK(ozarr_array_chunk_erase(a, START, false, &flag));
     CHECK(flag && ok == NULL && ow == NULL);

@@ -107,6 +107,9 @@ static void hierarchy(int32_t format) {
     CHECK(a2 != NULL && g2 == NULL);
     OK(ozarr_array_read_region(a2, start, single, OZARR_INT16, &got, sizeof got));
     EQUAL(got, 1);
+    OK(ozarr_node_refresh(ozarr_array_node(a2), one, one_size));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_node_refresh(ozarr_array_node(a2), tree, tree_size));
+    ERR(OZARR_ERR_METADATA, ozarr_node_refresh(ozarr_array_node(a2), "{}", 2));
     ozarr_array_free(a2);
     ERR(OZARR_ERR_METADATA, ozarr_node_import_at(st, "{}", 2, &a2, &g2));
     CHECK(a2 == NULL && g2 == NULL);

@@ -76,7 +76,7 @@ contains
     class(ozarr_node), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_node_refresh(self%handle), stat, errmsg)
+    call done(ozarr_node_refresh(self%handle, c_null_ptr, 0_c_size_t), stat, errmsg)
   end subroutine node_refresh
 
   ! Flushes and frees; the handle is gone, whatever the status says.

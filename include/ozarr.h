@@ -1109,10 +1109,11 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
     size_t *len);
 
 /**
- * Reads the node's metadata documents again, because other handles and processes may have changed its
- * shape or attributes.
+ * Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
+ * processes may have changed its shape or attributes. Or takes what another process found out: the
+ * `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
  */
-OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node);
+OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node, const void *data, size_t size);
 
 /**
  * Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the

@@ -731,11 +731,13 @@ OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, cons
 
 /**
  * Encodes an inner chunk of the shard; `index` counts all inner chunks of the array. `data` has those
- * elements of it that are inside of the array, contiguous, the last index fastest. Putting one twice is
- * `OZARR_ERR_STATE`; elements of inner chunks that are not put have the fill value.
+ * elements of it that are inside of the array, contiguous, the last index fastest. With `encoded` it has
+ * the bytes of the chunk as they are stored (as of `ozarr_array_chunk_read`), and `type` is ignored: what
+ * other threads or processes encoded is only stored. Putting one twice is `OZARR_ERR_STATE`; elements of
+ * inner chunks that are not put have the fill value.
  */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
-    ozarr_type type, const void *data, size_t size);
+    bool encoded, ozarr_type type, const void *data, size_t size);
 
 /** Writes the shard's index and replaces the stored shard. After this the writer can only be freed. */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);

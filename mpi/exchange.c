@@ -192,6 +192,11 @@ ozarr_status om_move_new(const om_job *job, om_move **out) {
     *out = NULL;
     if (w == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a collective call");
     w->job = *job;
+    if (job->lone_only) {
+        w->next_in = job->p->in_count, w->next_out = job->p->out_count;
+        *out = w;
+        return OZARR_OK;
+    }
     if (!prepare_mails(w) || !prepare_rounds(w)) {
         om_move_free(w);
         return om_error(OZARR_ERR_NO_MEMORY, "the buffers of a collective call (the setting \"round_bytes\" bounds them)");

@@ -135,30 +135,12 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
     return status;
 }
 
-ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_array **array, ozarr_group **group) {
-    const om_handle *known = om_find(m, handle_of(array, group));
+ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) {
     char *bytes = NULL;
     size_t size = 0;
-    if (m->rank == 0 && status == OZARR_OK)
-        status = pack(node_of(array, group), known->root, strlen(known->root), &bytes, &size);
+    if (m->rank == 0 && status == OZARR_OK) status = pack(node, "", 0, &bytes, &size);
     status = om_broadcast(m, status, &bytes, &size);
-    if (status == OZARR_OK) {
-        ozarr_array *a = NULL;
-        ozarr_group *g = NULL;
-        const ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, known->mode, array ? &a : NULL, group ? &g : NULL);
-        status = om_agree(m, here, NULL);
-        if (m->rank != 0 && status == OZARR_OK) {
-            const void *old = handle_of(array, group);
-            discard(array, group);
-            if (array != NULL) *array = a;
-            else *group = g;
-            for (size_t i = 0; i < m->handle_count; i++)
-                if (m->handles[i].handle == old) m->handles[i].handle = handle_of(array, group);
-        } else if (m->rank != 0) {
-            ozarr_array_free(a);
-            ozarr_group_free(g);
-        }
-    }
+    if (status == OZARR_OK) status = om_agree(m, m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + 1, size - 1), NULL);
     free(bytes);
     return status;
 }

@@ -25,6 +25,7 @@ typedef struct om_cached {
     uint64_t key;
     plan *p;
     bool alone; /* on no rank is there anything to send */
+    ozarr_array *encoder; /* where all of the shared shards is written: encodes their inner chunks, in memory */
     int users;
 } om_cached;
 
@@ -91,7 +92,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
                       ozarr_group **group);
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
-ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_array **array, ozarr_group **group);
+ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
 /* --- layout.c: elements in memory --- */
 
@@ -142,6 +143,7 @@ typedef struct om_job {
     ozarr_memory type;    /* type, overflow, dtype of the elements in memory */
     om_view *views;       /* of my boxes */
     int64_t first_box;    /* the number of the first of them */
+    bool lone_only;       /* chunks that several ranks have are not moved */
     int tag;
 } om_job;
 
@@ -154,7 +156,18 @@ void om_move_pause(om_move *move);
 ozarr_status om_move_end(om_move *move, int64_t *stored, int64_t *total);
 void om_move_free(om_move *move);
 
+/* --- shards.c: shards of which several ranks have elements --- */
+
+/* Makes the array in memory that encodes an array's inner chunks. */
+ozarr_status om_encoder_new(const ozarr_array *array, ozarr_array **encoder);
+/* Writes the shards of a move that several ranks have. The status is the same on all ranks; failures of storing are noted in the move. */
+ozarr_status om_shards(om_move *move, ozarr_array *encoder);
+
 /* --- regions.c --- */
+
+/* Writes boxes to an array in memory, with all ranks; `status` is what the caller found already. */
+ozarr_status om_encode_all(ozarr_mpi *m, const ozarr_array *encoder, int64_t count, const ozarr_region *regions, const ozarr_memory *memories,
+                           ozarr_status status);
 ozarr_status om_move_all(ozarr_mpi *m, const ozarr_array *array, bool write, int64_t count, const ozarr_region *regions,
                          const ozarr_memory *memories, ozarr_status status);
 

@@ -16,10 +16,10 @@ static void add_numbers(char *text, const int64_t *numbers, int32_t count) {
         snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64 "%s", i == 0 ? "[" : ", ", numbers[i], i == count - 1 ? "]" : "");
 }
 
-/* The handle that is given by its address was opened here. */
-static ozarr_status check_known(const ozarr_mpi *m, const void *const *handle, const char *name) {
-    if (handle == NULL || *handle == NULL) return om_error(OZARR_ERR_NULL, "%s is NULL", name);
-    if (om_valid(m, "ozarr_mpi") == OZARR_OK && om_find(m, *handle) == NULL)
+/* The handle was opened here. */
+static ozarr_status check_known(const ozarr_mpi *m, const void *handle, const char *name) {
+    if (handle == NULL) return om_error(OZARR_ERR_NULL, "%s is NULL", name);
+    if (om_valid(m, "ozarr_mpi") == OZARR_OK && om_find(m, handle) == NULL)
         return om_error(OZARR_ERR_ARGUMENT, "the %s was not opened by this ozarr_mpi", name);
     return OZARR_OK;
 }
@@ -103,8 +103,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
 /* Begins a call on a path below a group. */
 static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_group *group, const char *path, int mode, const void *out) {
     char call[OM_MESSAGE];
-    const void *handle = group;
-    ozarr_status status = check_known(m, &handle, "group");
+    ozarr_status status = check_known(m, group, "group");
     if (status == OZARR_OK) status = not_null(path, "path");
     if (status == OZARR_OK) status = not_null(out, "out");
     snprintf(call, sizeof call, "%s of %.500s below %.500s, mode %d", function, path ? path : "NULL",
@@ -131,77 +130,67 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
 }
 
 /* Begins to change an array or a group. */
-static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *const *handle, ozarr_status status) {
+static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *handle, ozarr_status status) {
     if (status == OZARR_OK) status = check_known(m, handle, "node");
     return om_enter(m, status, NULL, what);
 }
 
-/* The address of a handle, whatever its type, for checks. */
-static const void *value_of(const void *address) {
-    const void *handle = NULL;
-    if (address != NULL) memcpy(&handle, address, sizeof handle);
-    return handle;
-}
-
-ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array **array, const int64_t *shape, uint32_t flags) {
+ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int64_t *shape, uint32_t flags) {
     char call[OM_MESSAGE];
-    const void *handle = value_of(array);
     int32_t rank = 0;
-    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(*array, &rank);
+    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(array, &rank);
     if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
     snprintf(call, sizeof call, "ozarr_mpi_array_resize, flags %u, to ", (unsigned)flags);
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
-    status = enter_change(m, call, &handle, status);
+    status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_array_resize(*array, shape, flags);
-    return om_leave(m, om_share_again(m, status, array, NULL));
+    if (m->rank == 0) status = ozarr_array_resize(array, shape, flags);
+    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
 /* Begins to set an attribute. */
-static ozarr_status enter_attr(ozarr_mpi *m, const void *address, const char *name, const char *json) {
+static ozarr_status enter_attr(ozarr_mpi *m, const void *handle, const char *name, const char *json) {
     char call[OM_MESSAGE];
-    const void *handle = value_of(address);
     ozarr_status status = not_null(name, "name");
     if (status == OZARR_OK) status = not_null(json, "json");
     snprintf(call, sizeof call, "setting attribute %.200s to %.1000s", name ? name : "NULL", json ? json : "NULL");
-    return enter_change(m, call, &handle, status);
+    return enter_change(m, call, handle, status);
 }
 
-ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array **array, const char *name, const char *json) {
+ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array *array, const char *name, const char *json) {
     ozarr_status status = enter_attr(m, array, name, json);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_array_node(*array), name, json);
-    return om_leave(m, om_share_again(m, status, array, NULL));
+    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_array_node(array), name, json);
+    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
-ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group **group, const char *name, const char *json) {
+ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const char *name, const char *json) {
     ozarr_status status = enter_attr(m, group, name, json);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_group_node(*group), name, json);
-    return om_leave(m, om_share_again(m, status, NULL, group));
+    if (m->rank == 0) status = ozarr_attr_set_json(ozarr_group_node(group), name, json);
+    return om_leave(m, om_share_again(m, status, ozarr_group_node(group)));
 }
 
-ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array **array) {
-    const void *handle = value_of(array);
-    ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", &handle, OZARR_OK);
+ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
+    ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", array, OZARR_OK);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_node_refresh(ozarr_array_node(*array));
-    return om_leave(m, om_share_again(m, status, array, NULL));
+    if (m->rank == 0) status = ozarr_node_refresh(ozarr_array_node(array), NULL, 0);
+    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
 /* Rank 0 makes the array that long; all know it. Collective, outside of a call. */
-static ozarr_status set_shape(ozarr_mpi *m, ozarr_array **array, const int64_t *shape) {
+static ozarr_status set_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *shape) {
     ozarr_status status = OZARR_OK;
     m->busy = true;
-    if (m->rank == 0) status = ozarr_array_resize(*array, shape, 0);
-    return om_leave(m, om_share_again(m, status, array, NULL));
+    if (m->rank == 0) status = ozarr_array_resize(array, shape, 0);
+    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
 /* What the handle knows and the call wants, before anything is compared. */
-static ozarr_status check_append(ozarr_array **array, int32_t dim, int64_t length, int64_t *extents) {
+static ozarr_status check_append(ozarr_array *array, int32_t dim, int64_t length, int64_t *extents) {
     int32_t rank = 0;
-    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(*array, &rank);
-    if (status == OZARR_OK) status = ozarr_array_shape(*array, extents);
+    ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK) status = ozarr_array_shape(array, extents);
     if (status == OZARR_OK && (dim < 0 || dim >= rank))
         return om_error(OZARR_ERR_BOUNDS, "dim is %d, expected 0 to %d", (int)dim, (int)rank - 1);
     if (status == OZARR_OK && (length < 0 || length > INT64_MAX - extents[dim]))
@@ -209,14 +198,13 @@ static ozarr_status check_append(ozarr_array **array, int32_t dim, int64_t lengt
     return status;
 }
 
-ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array **array, int32_t dim, int64_t length, const int64_t *start,
+ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, const int64_t *start,
                                     const int64_t *shape, ozarr_type type, const void *data, size_t size) {
     char call[OM_MESSAGE];
-    const void *handle = value_of(array);
     int64_t extents[PLAN_MAX_RANK];
     ozarr_status status = check_append(array, dim, length, extents);
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
-    status = enter_change(m, call, &handle, status);
+    status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
     extents[dim] += length;
     status = set_shape(m, array, extents);
@@ -225,8 +213,8 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array **array, int32_t d
     ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start, region.shape = shape;
     memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
-    status = om_move_all(m, *array, true, 1, &region, &memory, OZARR_OK);
-    if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(*array)), NULL);
+    status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
+    if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
     if (status == OZARR_OK) return status;
     char text[OM_MESSAGE];
     snprintf(text, sizeof text, "%s", ozarr_last_error());

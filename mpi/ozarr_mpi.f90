@@ -109,8 +109,7 @@ module ozarr_mpi
     end function ozarr_mpi_array_open
     function ozarr_mpi_array_set_attr(m, array, name, json) bind(c, name="ozarr_mpi_array_set_attr") result(r)
       import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m
-      type(c_ptr), intent(inout) :: array
+      type(c_ptr), value :: m, array
       character(kind=c_char), intent(in) :: name(*), json(*)
       integer(c_int32_t) :: r
     end function ozarr_mpi_array_set_attr
@@ -255,7 +254,7 @@ contains
   ! Sets an attribute to a value that is given as JSON.
   subroutine ranks_set_attr(self, array, name, json, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
-    class(ozarr_array), intent(inout) :: array
+    class(ozarr_array), intent(in) :: array
     character(*), intent(in) :: name, json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg

@@ -19,8 +19,8 @@
  * Statuses.    All ranks get the same status and the same message, which begins with the rank that failed. A rank that fails keeps
  *              taking part, so that no other waits for it for ever.
  * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
- *              them as ever. Open and close them by the functions here. Functions that change a node take the address of the handle:
- *              rank 0 changes what is stored, the other ranks get new handles that know it, without touching the store.
+ *              them as ever. Open and close them by the functions here. What one of them changes rank 0 stores; the handles of the other
+ *              ranks know it, too, without touching the store.
  * Metadata.    Rank 0 alone reads and writes documents.
  * Threads.     All calls of MPI are made in the thread that calls, none in threads of ozarr: MPI_THREAD_SINGLE and FUNNELED are enough
  *              for calls by the main thread; those of another thread need MPI_THREAD_SERIALIZED. One call at a time for each `ozarr_mpi`.
@@ -100,21 +100,21 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *l
 OZARR_CHECKED ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_array **out);
 
 /** Changes the shape, as `ozarr_array_resize`. */
-OZARR_CHECKED ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array **array, const int64_t *shape, uint32_t flags);
+OZARR_CHECKED ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int64_t *shape, uint32_t flags);
 
 /**
  * Extends dimension `dim` by `length` elements and writes the new slab: each rank gives a region of it, `start` and `shape` counted in the
  * array with the slab. The new shape is stored first: a run that is killed meanwhile leaves a slab of which some chunks have the fill value
  * (a series cuts such steps off, a checkpoint has none). After an error the shape is the old one again.
  */
-OZARR_CHECKED ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array **array, int32_t dim, int64_t length,
+OZARR_CHECKED ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length,
     const int64_t *start, const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
 /** Sets an attribute to a value that is given as JSON. */
-OZARR_CHECKED ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array **array, const char *name, const char *json);
+OZARR_CHECKED ozarr_status ozarr_mpi_array_set_attr(ozarr_mpi *m, ozarr_array *array, const char *name, const char *json);
 
 /** Reads the metadata again, on rank 0; the other ranks get what it found. */
-OZARR_CHECKED ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array **array);
+OZARR_CHECKED ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array);
 
 /** Flushes what each rank wrote, then closes; the handle is gone on all ranks, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array);
@@ -133,7 +133,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_grou
 OZARR_CHECKED ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_array **out);
 
 /** Sets an attribute to a value that is given as JSON. */
-OZARR_CHECKED ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group **group, const char *name, const char *json);
+OZARR_CHECKED ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const char *name, const char *json);
 
 /** Closes a group; the handle is gone on all ranks, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_close(ozarr_mpi *m, ozarr_group *group);

@@ -91,15 +91,34 @@ static void interval(const plan *p, int64_t a, int64_t *begin, int64_t *end) {
     *end = *begin + each + (a < more);
 }
 
-/* The number of the aggregator that owns a chunk. */
-static int64_t aggregator_of(const plan *p, int64_t chunk) {
+int64_t plan_aggregator(const plan *p, int64_t chunk) {
     const int64_t each = p->chunk_count / p->aggregator_count, more = p->chunk_count % p->aggregator_count;
     return chunk < more * (each + 1) ? chunk / (each + 1) : more + (chunk - more * (each + 1)) / each;
 }
 
+int64_t plan_chunk_of(const plan *p, const int64_t *element) {
+    int64_t number = 0;
+    for (int d = 0; d < p->grid.rank; d++) number = number * p->extent[d] + chunk_at(&p->grid, d, element[d]) - p->first[d];
+    return number;
+}
+
+bool plan_covers(const plan *p) {
+    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
+    for (int64_t i = 0, elements = 0; i < p->in_count; i++) {
+        const int64_t chunk = p->in[p->by_chunk[i]].chunk;
+        elements += plan_piece_box(p, chunk, p->in[p->by_chunk[i]].box, start, shape);
+        if (i + 1 < p->in_count && p->in[p->by_chunk[i + 1]].chunk == chunk) continue;
+        plan_chunk_box(p, chunk, start, shape);
+        for (int d = 0; d < p->grid.rank && elements % shape[d] == 0; d++) elements /= shape[d];
+        if (elements != 1) return false;
+        elements = 0;
+    }
+    return true;
+}
+
 int64_t plan_round(const plan *p, int64_t chunk) {
     int64_t begin, end;
-    interval(p, aggregator_of(p, chunk), &begin, &end);
+    interval(p, plan_aggregator(p, chunk), &begin, &end);
     return (chunk - begin) / p->per_round;
 }
 
@@ -214,7 +233,7 @@ static enum plan_status split_box(plan *p, int64_t box, piece_list *lone, piece_
     } else {
         for (int64_t i = 0; i < chunks; i++) {
             const int64_t k = number_of(p, &mine, i);
-            if (shared[i]) push(out, k, box, p->aggregators[aggregator_of(p, k)]);
+            if (shared[i]) push(out, k, box, p->aggregators[plan_aggregator(p, k)]);
             else push(lone, k, box, p->me);
         }
     }

@@ -88,6 +88,13 @@ void plan_free(plan *p);
 /* The round in which a chunk is moved by its aggregator. */
 int64_t plan_round(const plan *p, int64_t chunk);
 
+/* The number in the block of the chunk that has an element; and of the aggregator that owns a chunk. */
+int64_t plan_chunk_of(const plan *p, const int64_t *element);
+int64_t plan_aggregator(const plan *p, int64_t chunk);
+
+/* Whether the boxes are all of every chunk that I own as aggregator; none of them overlap. */
+bool plan_covers(const plan *p);
+
 /* The box of a chunk within the array: start and shape, PLAN_MAX_RANK apart. */
 void plan_chunk_box(const plan *p, int64_t chunk, int64_t *start, int64_t *shape);
 

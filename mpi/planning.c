@@ -197,8 +197,25 @@ static ozarr_status make(const ozarr_mpi *m, const ozarr_array *array, size_t it
 
 static void discard(om_cached *c) {
     if (c == NULL) return;
+    ozarr_array_free(c->encoder);
     plan_free(c->p);
     free(c);
+}
+
+/* Whether inner chunks of shards can be encoded by the ranks that have their elements: the shards are written as a whole, and have more than
+ * one. Collective: yes on all ranks, or on none. */
+static ozarr_status make_encoder(ozarr_mpi *m, const ozarr_array *array, om_cached *c) {
+    const plan_grid *grid = &c->p->grid;
+    int64_t inner[PLAN_MAX_RANK], can = ozarr_array_inner_chunk_shape(array, inner) == OZARR_OK;
+    bool divided = false;
+    for (int32_t d = 0; d < grid->rank && can; d++) {
+        can = grid->edges[d] == NULL;
+        divided |= inner[d] != grid->chunk[d];
+    }
+    can = can && divided && plan_covers(c->p) && om_encoder_new(array, &c->encoder) == OZARR_OK;
+    const ozarr_status status = om_agree(m, OZARR_OK, &can);
+    if (!can) ozarr_array_free(c->encoder), c->encoder = NULL;
+    return status;
 }
 
 void om_plan_release(ozarr_mpi *m, om_cached *cached) {
@@ -233,6 +250,7 @@ ozarr_status om_plan(ozarr_mpi *m, const ozarr_array *array, size_t item, bool w
         if (status == OZARR_OK) alone = c->p->out_count == 0 && c->p->in_count == 0;
         status = om_agree(m, status, &alone);
         c->alone = alone != 0;
+        if (status == OZARR_OK && write && !m->last_wins && !c->alone) status = make_encoder(m, array, c);
     }
     free(all.rank);
     free(all.corner);

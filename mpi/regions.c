@@ -12,6 +12,8 @@ struct ozarr_mpi_request {
     om_view *views;
     om_move *move;
     bool write;
+    bool shards; /* inner chunks are encoded by the ranks that have them */
+    bool own;    /* the array is not the program's */
 };
 
 /* The arguments of a call. */
@@ -21,6 +23,8 @@ typedef struct arguments {
     int64_t count;
     const ozarr_region *regions;
     const ozarr_memory *memories;
+    bool waits; /* the call ends with all stored */
+    bool own;   /* the array is not the program's */
 } arguments;
 
 /* What a rank without a region has in memory. */
@@ -146,6 +150,7 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
     const plan *p = r->cached->p;
     om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .type = *type, .views = r->views};
     while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
+    r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
     job.tag = m->tag = (m->tag + 1) % 16384;
     status = om_move_new(&job, &r->move);
     return r->cached->alone ? status : om_agree(m, status, NULL);
@@ -159,7 +164,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     *out = NULL;
     ozarr_mpi_request *r = calloc(1, sizeof *r);
     if (r == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a request");
-    r->m = m, r->write = a->write;
+    r->m = m, r->write = a->write, r->own = a->own;
     if (status == OZARR_OK) status = check_arguments(a, &r->views, &item);
     ozarr_memory type = type_of(a);
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
@@ -192,9 +197,17 @@ static ozarr_status tell_stored(ozarr_mpi *m, ozarr_status status, int64_t store
 static ozarr_status end(ozarr_mpi_request *r) {
     int64_t stored = 0, total = 0;
     ozarr_mpi *m = r->m;
+    char text[OM_MESSAGE] = "";
+    ozarr_status shards = OZARR_OK;
+    if (r->shards) {
+        (void)om_move_on(r->move);
+        shards = om_shards(r->move, r->cached->encoder);
+        if (shards != OZARR_OK) snprintf(text, sizeof text, "%s", ozarr_last_error());
+    }
     while (om_move_on(r->move)) om_move_pause(r->move);
-    ozarr_status status = om_agree(m, om_move_end(r->move, &stored, &total), NULL);
-    if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write) status = tell_stored(m, status, stored, total);
+    ozarr_status status = om_move_end(r->move, &stored, &total);
+    status = shards != OZARR_OK ? om_error(shards, "%s", text) : om_agree(m, status, NULL);
+    if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write && !r->own) status = tell_stored(m, status, stored, total);
     request_free(r);
     return status;
 }
@@ -202,7 +215,15 @@ static ozarr_status end(ozarr_mpi_request *r) {
 ozarr_status om_move_all(ozarr_mpi *m, const ozarr_array *array, bool write, int64_t count, const ozarr_region *regions,
                          const ozarr_memory *memories, ozarr_status status) {
     ozarr_mpi_request *r = NULL;
-    const arguments a = {array, write, count, regions, memories};
+    const arguments a = {.array = array, .write = write, .count = count, .regions = regions, .memories = memories, .waits = true};
+    status = begin(m, &a, status, &r);
+    return status == OZARR_OK ? end(r) : status;
+}
+
+ozarr_status om_encode_all(ozarr_mpi *m, const ozarr_array *encoder, int64_t count, const ozarr_region *regions, const ozarr_memory *memories,
+                           ozarr_status status) {
+    ozarr_mpi_request *r = NULL;
+    const arguments a = {.array = encoder, .write = true, .count = count, .regions = regions, .memories = memories, .own = true};
     status = begin(m, &a, status, &r);
     return status == OZARR_OK ? end(r) : status;
 }
@@ -257,13 +278,13 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
 
 ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
                                         const ozarr_memory *memories, ozarr_mpi_request **out) {
-    const arguments a = {array, true, count, regions, memories};
+    const arguments a = {.array = array, .write = true, .count = count, .regions = regions, .memories = memories};
     return start(m, &a, out);
 }
 
 ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, int64_t count, const ozarr_region *regions,
                                        const ozarr_memory *memories, ozarr_mpi_request **out) {
-    const arguments a = {array, false, count, regions, memories};
+    const arguments a = {.array = array, .count = count, .regions = regions, .memories = memories};
     return start(m, &a, out);
 }
 

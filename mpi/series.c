@@ -116,7 +116,7 @@ static ozarr_status make_room(ozarr_mpi *m, const ozarr_mpi_series *s, variable 
     if (status != OZARR_OK || shape[v->dim] > s->position) return status;
     shape[v->dim] = s->position + 1;
     if (m->rank == 0) status = ozarr_array_resize(v->array, shape, 0);
-    return om_share_again(m, status, &v->array, NULL);
+    return om_share_again(m, status, ozarr_array_node(v->array));
 }
 
 static variable *find(const ozarr_mpi_series *s, const char *name) {

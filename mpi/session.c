@@ -135,7 +135,7 @@ static void destroy(ozarr_mpi *m) {
     if (m->comm != MPI_COMM_NULL) MPI_Comm_free(&m->comm);
     for (size_t i = 0; i < m->handle_count; i++) free(m->handles[i].root);
     for (int i = 0; i < OM_PLANS; i++)
-        if (m->plans[i] != NULL && m->plans[i]->users == 0) plan_free(m->plans[i]->p), free(m->plans[i]);
+        if (m->plans[i] != NULL && m->plans[i]->users == 0) ozarr_array_free(m->plans[i]->encoder), plan_free(m->plans[i]->p), free(m->plans[i]);
     free(m->handles);
     free(m->spread);
     free(m);

@@ -297,7 +297,18 @@ fn what_was_exported_opens_without_a_request() {
         let b = g.open_group("g").unwrap().open_array("a").unwrap();
         assert_eq!(slow.stats().requests, 0, "{format:?}");
         assert_eq!((read(&b), slow.stats().requests), (vec![1, 2, 3, 4], 1));
-        // Before it writes it looks at the document.
+        // An array that was exported itself is written to at once: a whole chunk is one request.
+        write(&a, &mut [5, 6, 7, 8]).unwrap();
+        assert_eq!((slow.stats().requests, read(&b)), (2, vec![5, 6, 7, 8]), "{format:?}");
+        // What others changed it is told without a request.
+        array.resize(&[6], false).unwrap();
+        array.attributes().set_json("units", "\"km\"").unwrap();
+        let (node, before) = (Node::Array(a), slow.stats().requests);
+        node.refresh_from(&array.export().unwrap()).unwrap();
+        let Node::Array(a) = node else { unreachable!() };
+        assert_eq!((&a.shape()[..], a.attributes().get_string("units").unwrap()), (&[6][..], "km".into()));
+        assert_eq!(slow.stats().requests, before, "{format:?}");
+        // One that is known from the group's metadata looks at the document before it writes.
         array.resize(&[2], false).unwrap();
         assert!(write(&b, &mut [0; 4]).is_err());
     }

@@ -380,7 +380,14 @@ typedef int32_t ozarr_create_mode;
 
 enum {
     OZARR_CREATE_NEW = 0,                /**< `OZARR_ERR_EXISTS`. */
-    OZARR_CREATE_OVERWRITE = 1,          /**< Erase it, with everything below it, and create anew. */
+    /**
+     * Replace it, with everything below it, by the new one. In a folder others find the old node or the new
+     * one, also after a kill: the new one is made beside it, and both change their names at once (on file
+     * systems that cannot do that, such as NFS, there is no node between two renames). Consolidated metadata
+     * of groups above name neither for that moment. In memory and in object stores the old node is erased
+     * first; archives cannot overwrite. Chunks of the old node are never taken for the new one's.
+     */
+    OZARR_CREATE_OVERWRITE = 1,
     OZARR_CREATE_OPEN_IF_SAME = 2        /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
 };
 
@@ -1060,6 +1067,18 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
  *   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
  *
+ * - `"history"`: says where the data come from, in the attributes that netCDF users expect. The first line
+ *   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,
+ *   as NCO and CDO do; `source` becomes what is in front of `": "`, else the first word, and `Conventions`
+ *   `"CF-1.11"`, unless they are there; `ozarr_version` is this library's. Further lines (a namelist, say)
+ *   are kept in the attribute `run_parameters`. Each call adds a line; this is stored at once.
+ *
+ * Of groups:
+ *
+ * - `"link_unchanged"`: for a group of `ozarr_checkpoint_begin`, before arrays are written: `"1"` makes
+ *   chunks that are the same as in the newest checkpoint hard links to its files, which are compared
+ *   instead of written. No checkpoint changes another. In other stores than folders all is written.
+ *
  * Of arrays:
  *
  * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
@@ -1090,10 +1109,11 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
     size_t *len);
 
 /**
- * Reads the node's metadata documents again, because other handles and processes may have changed its
- * shape or attributes.
+ * Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
+ * processes may have changed its shape or attributes. Or takes what another process found out: the
+ * `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
  */
-OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node);
+OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node, const void *data, size_t size);
 
 /**
  * Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
@@ -2212,9 +2232,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
  *   `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`); `"cloud.allow_http"`: `"true"` allows endpoints without TLS
  *   (on this machine they are); `"cloud.user_agent"`.
- * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
- *   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
- *   document at the same time may lose one of the changes.
+ * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, by which processes that change
+ *   one node's metadata or parts of one chunk at the same time lose nothing. `"auto"` (the default) finds
+ *   out; where it does not, changes are made all the same, and the log of the context is told once.
+ *   `"require"`: they fail with `OZARR_ERR_UNSUPPORTED` there. `"always"`: it does; `"never"`: it does not,
+ *   and conditions are not used.
  * - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one,
  *   because S3 reports missing keys as forbidden when the caller may not list the bucket; `"error"` is
  *   the default.

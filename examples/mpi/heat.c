@@ -46,7 +46,7 @@ static void save_state(int step) {
     snprintf(json, sizeof json, "%d", step);
     stop_on(ozarr_mpi_checkpoint_begin(m, "heat-states.zarr", name, &g));
     stop_on(ozarr_mpi_group_put(m, g, "u", OZARR_FLOAT64, 2, shape, start, count, u[1], bytes()));
-    stop_on(ozarr_mpi_group_set_attr(m, &g, "step", json));
+    stop_on(ozarr_mpi_group_set_attr(m, g, "step", json));
     stop_on(ozarr_mpi_checkpoint_commit(m, g));
 }
 

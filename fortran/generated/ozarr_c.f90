@@ -805,9 +805,11 @@ module ozarr_c
       integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_get
-    function ozarr_node_refresh(node) bind(c, name="ozarr_node_refresh") result(r)
-      import :: c_int32_t, c_ptr
+    function ozarr_node_refresh(node, data, bytes) bind(c, name="ozarr_node_refresh") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: node
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_node_refresh
     function ozarr_node_flush(node) bind(c, name="ozarr_node_flush") result(r)
@@ -2089,11 +2091,12 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_shard_writer_new
-    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
+    function ozarr_shard_writer_put(shard_writer, index, encoded, type_, data, bytes) bind(c, &
       name="ozarr_shard_writer_put") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: shard_writer
       integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: encoded
       integer(c_int32_t), value :: type_
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes

@@ -58,7 +58,7 @@ public:
     }
     /// Reads the documents again: shape, attributes and all else may have been changed by others.
     returned<void> refresh() {
-        return detail::checked(ozarr_node_refresh(as_node(h_)));
+        return detail::checked(ozarr_node_refresh(as_node(h_), nullptr, 0));
     }
     /// The path in the store; empty for the root.
     returned<std::string> path() const {

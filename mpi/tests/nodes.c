@@ -4,7 +4,9 @@
 #include "check.h"
 
 #include <inttypes.h>
+#include <ozarr_advanced.h>
 #include <ozarr_extend.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static ozarr_mpi *m;
@@ -27,19 +29,19 @@ static void changes(void) {
     ERR(OZARR_ERR_EXISTS, "rank 0: ", ozarr_mpi_group_create_array(m, g, "fields/u", spec, OZARR_CREATE_NEW, &a));
     CHECK(a == NULL);
     OK(ozarr_mpi_group_open_array(m, g, "fields/u", &a));
-    OK(ozarr_mpi_group_set_attr(m, &g, "title", "\"both\""));
+    OK(ozarr_mpi_group_set_attr(m, g, "title", "\"both\""));
     OK(ozarr_attr_get_string(ozarr_group_node(g), "title", text, sizeof text, NULL));
     CHECK(strcmp(text, "both") == 0);
-    OK(ozarr_mpi_array_set_attr(m, &a, "units", "\"K\""));
+    OK(ozarr_mpi_array_set_attr(m, a, "units", "\"K\""));
     OK(ozarr_attr_get_string(ozarr_array_node(a), "units", text, sizeof text, NULL));
     CHECK(strcmp(text, "K") == 0);
-    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_set_attr(m, &a, "units", "{"));
+    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_set_attr(m, a, "units", "{"));
     shape[0] = 25;
-    OK(ozarr_mpi_array_resize(m, &a, shape, 0));
+    OK(ozarr_mpi_array_resize(m, a, shape, 0));
     OK(ozarr_array_shape(a, found));
     CHECK(found[0] == 25);
     shape[0] = -1;
-    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_resize(m, &a, shape, 0));
+    ERR(OZARR_ERR_ARGUMENT, "rank 0: ", ozarr_mpi_array_resize(m, a, shape, 0));
     OK(ozarr_array_shape(a, found));
     CHECK(found[0] == 25);
     float u[25];
@@ -57,6 +59,70 @@ static void changes(void) {
     ozarr_spec_free(spec);
 }
 
+/* Rank 0 takes the document away: nobody reads it to write, for all know it, after a change, too. */
+static void documents(void) {
+    ozarr_array *a = NULL, *before;
+    int64_t shape[] = {10, 8}, chunks[] = {3, 8}, start[2] = {0, 0}, count[2] = {0, 8};
+    int32_t u[80];
+    OK(ozarr_mpi_array_create(m, "known.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &a));
+    before = a;
+    for (int k = 0; k < 3; k++) {
+        if (k == 1) OK(ozarr_mpi_array_set_attr(m, a, "k", "1"));
+        if (k == 2) shape[0] = 14, OK(ozarr_mpi_array_resize(m, a, shape, 0));
+        CHECK(a == before);
+        part(10, &start[0], &count[0]);
+        start[0] += shape[0] - 10;
+        for (int i = 0; i < 80; i++) u[i] = k * 1000 + (int)start[0] * 8 + i;
+        if (rank == 0) CHECK(rename("known.zarr/zarr.json", "hidden") == 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) CHECK(rename("hidden", "known.zarr/zarr.json") == 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    int32_t all[14 * 8];
+    OK(ozarr_array_open("known.zarr", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT32, all, sizeof all));
+    for (int i = 0; i < 14 * 8; i++) CHECK(all[i] == (i < 32 ? 1000 : 2000) + i);
+    ozarr_array_free(a);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* One shard that all ranks have a part of: nobody encodes its inner chunks but the ranks that have them, in memory, and the owner stores bytes. */
+static void shards(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    int64_t shape[] = {64, 8}, inner[] = {2, 4}, start[2] = {0, 0}, count[2] = {0, 8};
+    int32_t u[512], all[512];
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, shape));
+    OK(ozarr_spec_set_inner_chunks(spec, inner));
+    OK(ozarr_mpi_array_create_ex(m, "shards.zarr", spec, OZARR_CREATE_NEW, &a));
+    ozarr_spec_free(spec);
+    part(32, &start[0], &count[0]);
+    start[0] *= 2, count[0] *= 2;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 512; i++) u[i] = k == 0 ? 0 : 1 + (int)start[0] * 8 + i;
+        OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+        CHECK((access("shards.zarr/c/0/0", F_OK) == 0) == (k > 0));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    ozarr_stats stats = OZARR_STATS_INIT;
+    OK(ozarr_array_stats(a, &stats));
+    CHECK(stats.encoded_chunks == (ranks == 1 ? 64 : 0));
+    const int64_t zero[] = {0, 0};
+    OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+    for (int i = 0; i < 512; i++) CHECK(all[i] == 1 + i);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(remove("shards.zarr/c/0/0") == 0 && mkdir("shards.zarr/c/0/0", 0777) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u) != OZARR_OK);
+    CHECK(strstr(ozarr_last_error(), "c/0/0") != NULL && strstr(ozarr_last_error(), "at least 0 of 1 chunks are stored") != NULL);
+    CHECK(strncmp(ozarr_last_error(), "rank ", 5) == 0 && same_everywhere(ozarr_last_error()));
+    OK(ozarr_mpi_array_close(m, a));
+}
+
 static void appending(void) {
     ozarr_array *a = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -69,15 +135,15 @@ static void appending(void) {
         part(12, &start[1], &count[1]);
         for (int64_t i = 0; i < deep; i++)
             for (int64_t j = 0; j < count[1]; j++) u[i * count[1] + j] = (double)((found[0] + i) * 100 + start[1] + j);
-        OK(ozarr_mpi_array_append(m, &a, 0, deep, start, count, OZARR_FLOAT64, u, sizeof u));
+        OK(ozarr_mpi_array_append(m, a, 0, deep, start, count, OZARR_FLOAT64, u, sizeof u));
     }
     OK(ozarr_array_shape(a, found));
     CHECK(found[0] == 7);
     start[0] = 7, count[0] = rank == ranks - 1 ? 2 : 1;
-    ERR(OZARR_ERR_BOUNDS, "elements 7 to 9", ozarr_mpi_array_append(m, &a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    ERR(OZARR_ERR_BOUNDS, "elements 7 to 9", ozarr_mpi_array_append(m, a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u));
     OK(ozarr_array_shape(a, found));
     CHECK(found[0] == 7);
-    ERR(OZARR_ERR_BOUNDS, "dim is 2", ozarr_mpi_array_append(m, &a, 2, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    ERR(OZARR_ERR_BOUNDS, "dim is 2", ozarr_mpi_array_append(m, a, 2, 1, start, count, OZARR_FLOAT64, u, sizeof u));
     OK(ozarr_mpi_array_close(m, a));
     OK(ozarr_array_open("append.zarr/t", "r", &a));
     double all[7 * 12];
@@ -99,7 +165,7 @@ static void checkpoints(void) {
         for (int i = 0; i < 120; i++) u[i] = k * 1000 + start[0] * 4 + i;
         OK(ozarr_mpi_checkpoint_begin(m, "states.zarr", name, &g));
         OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT64, 2, shape, start, count, u, sizeof u));
-        OK(ozarr_mpi_group_set_attr(m, &g, "step", k == 1 ? "1" : k == 2 ? "2" : "3"));
+        OK(ozarr_mpi_group_set_attr(m, g, "step", k == 1 ? "1" : k == 2 ? "2" : "3"));
         if (k < 3) OK(ozarr_mpi_checkpoint_commit(m, g));
         else OK(ozarr_mpi_checkpoint_abandon(m, g));
     }
@@ -164,6 +230,8 @@ int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     changes();
+    documents();
+    shards();
     appending();
     checkpoints();
     steps();

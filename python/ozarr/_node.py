@@ -93,7 +93,7 @@ class Node:
 
     def refresh(self):
         """Reads the metadata again, which other handles and processes may have changed."""
-        lib.node_refresh(self._as_node())
+        lib.node_refresh(self._as_node(), None, 0)
 
     def flush(self):
         lib.node_flush(self._as_node())

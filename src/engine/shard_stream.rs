@@ -80,35 +80,49 @@ impl ShardWriter {
         memory.check(Selection::all(&inside).shape(), array.data_type, Use::Source)?;
         let chain = array.chain_of(&self.chunk)?;
         let shard = shard_of(&chain)?;
-        let number = number_of(shard, place)?;
-        if self.came[number] {
-            bail!(State, "the inner chunk {place:?} was put already");
-        }
+        let number = self.awaited(number_of(shard, place)?, place)?;
         let base = memory.data.wrapping_add(memory.offset).cast_const();
         let mut source = Source::new(&chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
         source.store_fill = array.store_fill_chunks;
         let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
-        let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
-        let written = scratch::with(|s| {
+        scratch::with(|s| {
             s.io.clear();
-            let stored = encode_into(&shard.inner, &source, &axes, 0, &mut s.work.chain, &mut s.io);
-            stored.map(|stored| stored.then(|| (s.io.len() as u64, staged.append(&s.io))))
-        });
-        match written {
-            // The values were refused; what is staged is as it was.
-            Err(e) => {
-                self.staged = Some(staged);
-                return Err(e.at_key(&self.key));
-            }
-            Ok(Some((_, Err(e)))) => return Err(e.at_key(&self.key)),
-            Ok(Some((len, Ok(())))) => {
-                self.entries[number] = Some((self.at, len));
-                self.at += len;
-            }
-            Ok(None) => {}
+            let stored = encode_into(&shard.inner, &source, &axes, 0, &mut s.work.chain, &mut s.io).map_err(|e| e.at_key(&self.key))?;
+            self.append(number, stored.then_some(&s.io))
+        })
+    }
+
+    /// Stores the encoded bytes of an inner chunk (its index in the shard), of which each may come once.
+    pub fn put_encoded(&mut self, place: &[u64], bytes: &[u8]) -> Result<()> {
+        self.inside(place)?;
+        let array = self.array.clone();
+        let chain = array.chain_of(&self.chunk)?;
+        let number = self.awaited(number_of(shard_of(&chain)?, place)?, place)?;
+        self.append(number, Some(bytes))
+    }
+
+    /// The number of an inner chunk that did not come yet.
+    fn awaited(&self, number: usize, place: &[u64]) -> Result<usize> {
+        if self.came[number] {
+            bail!(State, "the inner chunk {place:?} was put already");
+        }
+        if self.staged.is_none() {
+            bail!(State, "the shard is finished, or could not be written");
+        }
+        Ok(number)
+    }
+
+    /// Stores the bytes of an inner chunk behind those that came before; `None`: it has nothing but the fill value. After an error the
+    /// writer can only be dropped.
+    fn append(&mut self, number: usize, bytes: Option<&[u8]>) -> Result<()> {
+        if let Some(bytes) = bytes {
+            let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
+            staged.append(bytes).map_err(|e| e.at_key(&self.key))?;
+            self.entries[number] = Some((self.at, bytes.len() as u64));
+            self.at += bytes.len() as u64;
+            self.staged = Some(staged);
         }
         self.came[number] = true;
-        self.staged = Some(staged);
         Ok(())
     }
 

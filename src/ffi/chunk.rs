@@ -32,6 +32,7 @@ use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, put, put_numbers, put_text};
 use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
+use super::user_store::bytes_of;
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::node::{Array, ChunkPlace};
@@ -179,14 +180,10 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
 ) -> ozarr_status {
     entry!("ozarr_array_chunk_write", {
         let array = ozarr_array::get(array, "array")?;
-        if size > 0 {
-            not_null(data, "data")?;
-        }
-        // SAFETY: one number for each dimension, by the function's contract.
-        let index = unsafe { index_of(&array, index) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
-        let bytes = if size == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) } };
-        array.chunk_write(&index, inner, bytes)
+        let bytes = unsafe { bytes_of(data, size, "data") }?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        array.chunk_write(&unsafe { index_of(&array, index) }?, inner, bytes)
     })
 }
 
@@ -313,13 +310,16 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
 }
 
 /// Encodes an inner chunk of the shard; `index` counts all inner chunks of the array. `data` has those
-/// elements of it that are inside of the array, contiguous, the last index fastest. Putting one twice is
-/// `OZARR_ERR_STATE`; elements of inner chunks that are not put have the fill value.
+/// elements of it that are inside of the array, contiguous, the last index fastest. With `encoded` it has
+/// the bytes of the chunk as they are stored (as of `ozarr_array_chunk_read`), and `type` is ignored: what
+/// other threads or processes encoded is only stored. Putting one twice is `OZARR_ERR_STATE`; elements of
+/// inner chunks that are not put have the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_put(
     shard_writer: *mut ozarr_shard_writer,
     index: *const i64,
+    encoded: bool,
     r#type: ozarr_type,
     data: *const c_void,
     size: usize,
@@ -328,6 +328,10 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
         ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| {
             // SAFETY: one number for each dimension, by the function's contract.
             let index = unsafe { index_of(writer.array(), index) }?;
+            if encoded {
+                // SAFETY: `data` has `size` bytes, by the function's contract.
+                return writer.put_encoded(&index, unsafe { bytes_of(data, size, "data") }?);
+            }
             let memory = contiguous(writer.array(), &writer.inside(&index)?, r#type, data.cast_mut(), size)?;
             // SAFETY: `data` has `size` bytes, by the function's contract.
             unsafe { writer.put(&index, &memory) }

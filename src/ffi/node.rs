@@ -10,9 +10,10 @@ use super::settings;
 use super::status::ozarr_status;
 use super::strings::{put, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
+use super::user_store::bytes_of;
 use crate::error::Result;
 use crate::node::{Mode, Node, Store};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
 /// Gives the caller a handle of a node: one of two variables.
@@ -169,12 +170,20 @@ pub unsafe extern "C" fn ozarr_node_get(
     })
 }
 
-/// Reads the node's metadata documents again, because other handles and processes may have changed its
-/// shape or attributes.
+/// Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
+/// processes may have changed its shape or attributes. Or takes what another process found out: the
+/// `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node) -> ozarr_status {
-    entry!("ozarr_node_refresh", { node_of(node, "node")?.refresh() })
+pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const c_void, size: usize) -> ozarr_status {
+    entry!("ozarr_node_refresh", {
+        let node = node_of(node, "node")?;
+        match size {
+            0 if data.is_null() => node.refresh(),
+            // SAFETY: `size` bytes, by the function's contract.
+            _ => node.refresh_from(unsafe { bytes_of(data, size, "data") }?),
+        }
+    })
 }
 
 /// Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the

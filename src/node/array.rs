@@ -30,7 +30,8 @@ struct ArrayInner {
     state: ForkPreserved<Arc<ArrayState>>,
     attributes: Attributes,
     handling: ForkPreserved<Handling>,
-    /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
+    /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing. One that was exported
+    /// by another process is the document itself.
     listed: AtomicBool,
     stats: Arc<Counters>,
 }
@@ -68,6 +69,13 @@ impl Array {
         {
             store.context().report(&path::join(array.path(), v3::DOCUMENT), &[note])?;
         }
+        Ok(array)
+    }
+
+    /// Makes the array of a document that another process exported, which is as good as read.
+    pub(super) fn imported(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
+        let array = Array::from_stored(store, path, found)?;
+        array.0.listed.store(false, Ordering::Release);
         Ok(array)
     }
 
@@ -273,7 +281,7 @@ impl Array {
     /// What the engine needs to write to a selection.
     pub(super) fn bound_for_writing(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
         self.0.store.check_writable()?;
-        if self.0.listed.load(Ordering::Acquire) {
+        if self.is_listed() {
             self.set_state(self.read_fresh(self.format())?);
         }
         let state = self.state();
@@ -281,6 +289,11 @@ impl Array {
         let bound = state.bound(&self.0.path)?;
         check_inside(&bound.shape, selection)?;
         Ok(bound)
+    }
+
+    /// Whether the handle knows its document from consolidated metadata only.
+    pub(super) fn is_listed(&self) -> bool {
+        self.0.listed.load(Ordering::Acquire)
     }
 
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)

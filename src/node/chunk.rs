@@ -297,6 +297,12 @@ impl ArrayShardWriter {
         unsafe { self.writer.put(&place, memory) }
     }
 
+    /// Stores the encoded bytes of an inner chunk.
+    pub fn put_encoded(&mut self, index: &[u64], bytes: &[u8]) -> Result<()> {
+        let place = self.place(index)?;
+        self.writer.put_encoded(&place, bytes)
+    }
+
     /// Completes the shard and makes it visible.
     pub fn finish(&mut self) -> Result<()> {
         self.writer.finish()

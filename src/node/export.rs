@@ -1,10 +1,12 @@
 //! The metadata of an open node as bytes, and a node of such bytes: one process reads, all others open what it tells them.
 //!
 //! The bytes are JSON: what is needed to open the node, and of a group all below it, as its consolidated metadata would have it. They are
-//! believed as far as those: for reading; whatever changes something reads the documents themselves first.
+//! the documents themselves: an array that is imported is written to without reading its document again, as by the handle that was exported.
+//! Nodes below an imported group are believed as far as consolidated metadata: for reading.
 
+use super::catalog::Catalog;
 use super::stored::StoredDocument;
-use super::{Array, Group, Node, NodeKind, Store, catalog, consolidate, path};
+use super::{Array, Group, Node, NodeKind, Store, consolidate, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, member};
@@ -15,8 +17,12 @@ use std::sync::Arc;
 const VERSION: u64 = 1;
 
 impl Array {
-    /// The array's metadata as bytes for [`Node::import`], as this handle knows them.
+    /// The array's metadata as bytes for [`Node::import`], as this handle knows them. What it has from consolidated metadata, which may be
+    /// out of date, it reads itself before.
     pub fn export(&self) -> Result<Vec<u8>> {
+        if self.is_listed() {
+            self.refresh()?;
+        }
         let document = document_of(&self.metadata_json())?;
         export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().all()?, None)
     }
@@ -66,49 +72,77 @@ fn export(
     Ok(json::to_compact(&Value::Object(out)).into_bytes())
 }
 
+/// What was exported of a node.
+struct Exported {
+    path: String,
+    found: StoredDocument,
+    /// Of a group: all below it.
+    catalog: Option<Arc<Catalog>>,
+}
+
 impl Node {
     /// The node that was exported, in `store`, from which nothing is read for it.
     pub fn import(store: &Store, bytes: &[u8]) -> Result<Node> {
-        let mut all = json::parse_object(bytes, MAX_CONSOLIDATED)?;
-        if !json::get_u64(member(&all, "ozarr_export")?).is_ok_and(|n| n == VERSION) {
-            return Err(err!(Metadata, "found another version, expected {VERSION}").at_field("ozarr_export"));
-        }
-        let path = path::normalize(text(&all, "path")?)?;
-        let kind = match text(&all, "node_type")? {
-            "array" => NodeKind::Array,
-            "group" => NodeKind::Group,
-            other => return Err(err!(Metadata, "found {other:?}, expected \"array\" or \"group\"").at_field("node_type")),
-        };
-        let format = match json::get_u64(member(&all, "zarr_format")?) {
-            Ok(2) => Format::V2,
-            Ok(3) => Format::V3,
-            _ => return Err(err!(Metadata, "expected 2 or 3").at_field("zarr_format")),
-        };
-        let mut document = take(&mut all, "document")?;
-        let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
-        let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
-        let as_of = store.changes();
-        let catalog = below.map(|entries| {
-            let whole = match format {
-                Format::V2 => consolidated::write_v2(entries),
-                Format::V3 => Map::from_iter([(v3::CONSOLIDATED.to_string(), consolidated::write_v3(entries))]),
-            };
-            Arc::new(catalog::Catalog::of(&path, format, Arc::new(whole), as_of))
-        });
-        document.shift_remove(v3::CONSOLIDATED);
-        let name = match (format, kind) {
-            (Format::V3, _) => v3::DOCUMENT,
-            (Format::V2, NodeKind::Array) => v2::ARRAY,
-            (Format::V2, _) => v2::GROUP,
-        };
-        let key = path::join(&path, name);
-        let found =
-            StoredDocument { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
-        match kind {
-            NodeKind::Array => Array::from_stored(store, path, found).map(Node::Array),
+        let Exported { path, found, catalog } = read(store, bytes)?;
+        match found.kind {
+            NodeKind::Array => Array::imported(store, path, found).map(Node::Array),
             _ => Group::imported(store, path, found, catalog).map(Node::Group),
         }
     }
+
+    /// Makes this handle know what was exported of the same node, without reading anything: what [`Node::refresh`] would find.
+    pub fn refresh_from(&self, bytes: &[u8]) -> Result<()> {
+        let Exported { path, found, catalog } = read(self.store(), bytes)?;
+        let kind = if matches!(self, Node::Array(_)) { NodeKind::Array } else { NodeKind::Group };
+        if (path.as_str(), found.kind) != (self.path(), kind) {
+            let name = |kind, at| format!("the {} {}", if kind == NodeKind::Array { "array" } else { "group" }, path::display(at));
+            bail!(Argument, "found {}, expected {}", name(found.kind, &path), name(kind, self.path()));
+        }
+        match self {
+            Node::Array(array) => array.renew_from(found),
+            Node::Group(group) => group.renew_from(found, catalog),
+        }
+    }
+}
+
+/// Reads exported bytes.
+fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
+    let mut all = json::parse_object(bytes, MAX_CONSOLIDATED)?;
+    if !json::get_u64(member(&all, "ozarr_export")?).is_ok_and(|n| n == VERSION) {
+        return Err(err!(Metadata, "found another version, expected {VERSION}").at_field("ozarr_export"));
+    }
+    let path = path::normalize(text(&all, "path")?)?;
+    let kind = match text(&all, "node_type")? {
+        "array" => NodeKind::Array,
+        "group" => NodeKind::Group,
+        other => return Err(err!(Metadata, "found {other:?}, expected \"array\" or \"group\"").at_field("node_type")),
+    };
+    let format = match json::get_u64(member(&all, "zarr_format")?) {
+        Ok(2) => Format::V2,
+        Ok(3) => Format::V3,
+        _ => return Err(err!(Metadata, "expected 2 or 3").at_field("zarr_format")),
+    };
+    let mut document = take(&mut all, "document")?;
+    let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
+    let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
+    let as_of = store.changes();
+    let catalog = below.map(|entries| {
+        let whole = match format {
+            Format::V2 => consolidated::write_v2(entries),
+            Format::V3 => Map::from_iter([(v3::CONSOLIDATED.to_string(), consolidated::write_v3(entries))]),
+        };
+        Arc::new(Catalog::of(&path, format, Arc::new(whole), as_of))
+    });
+    document.shift_remove(v3::CONSOLIDATED);
+    let name = match (format, kind) {
+        (Format::V3, _) => v3::DOCUMENT,
+        (Format::V2, NodeKind::Array) => v2::ARRAY,
+        (Format::V2, _) => v2::GROUP,
+    };
+    let key = path::join(&path, name);
+    let found =
+        StoredDocument { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
+    Ok(Exported { path, found, catalog })
 }
 
 fn text<'a>(all: &'a Map, name: &str) -> Result<&'a str> {
@@ -148,5 +182,16 @@ mod tests {
             let bad = good.replacen(from, to, 1);
             assert!(bad != good && Node::import(&store, bad.as_bytes()).is_err(), "{from} {to}: {bad}");
         }
+    }
+
+    #[test]
+    fn only_what_was_exported_of_the_same_node_refreshes_a_handle() {
+        let store = Store::memory(&Context::default());
+        let group = Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let other = Group::create(&store, "b", Some(Format::V3), Create::New).unwrap();
+        let (bytes, node) = (other.export().unwrap(), Node::Group(group));
+        let told = node.refresh_from(&bytes).unwrap_err();
+        assert!(told.message().contains("found the group b, expected the group"), "{told}");
+        assert!(Node::Group(other).refresh_from(&bytes).is_ok() && node.refresh_from(b"{}").is_err());
     }
 }

@@ -226,7 +226,16 @@ impl Group {
 
     /// Reads the documents again: the attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        let fresh = Group::open(&self.0.store, &self.0.path)?;
+        self.renew(&Group::open(&self.0.store, &self.0.path)?)
+    }
+
+    /// What [`Group::refresh`] does, with documents that another process exported.
+    pub(super) fn renew_from(&self, found: StoredDocument, catalog: Option<Arc<Catalog>>) -> Result<()> {
+        self.renew(&Group::imported(&self.0.store, self.0.path.clone(), found, catalog)?)
+    }
+
+    /// Takes all that another handle of this group knows.
+    fn renew(&self, fresh: &Group) -> Result<()> {
         if fresh.0.format != self.0.format {
             bail!(State, "the group is of format {} by now, this handle knew {}", fresh.0.format.number(), self.0.format.number());
         }

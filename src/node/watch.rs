@@ -1,10 +1,13 @@
 //! Following an array that another handle, process or machine makes longer: looking at its document again, and waiting for more.
 
 use super::document::array_document;
+use super::state::ArrayState;
+use super::stored::StoredDocument;
 use super::{Array, path};
 use crate::counting;
 use crate::error::{Result, bail};
-use crate::metadata::{Format, v3};
+use crate::metadata::v3::Document;
+use crate::metadata::{Format, Map, v3};
 use crate::store::Stamp;
 use std::time::{Duration, Instant};
 
@@ -16,9 +19,22 @@ const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_mi
 impl Array {
     /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        let fresh = self.read_fresh(self.format())?;
-        let attributes = (fresh.meta.format == Format::V3).then(|| v3::attributes(&fresh.meta.document).cloned().unwrap_or_default());
-        self.attributes().renew(attributes)?;
+        self.renew(self.read_fresh(self.format())?, None)
+    }
+
+    /// What [`Array::refresh`] does, with a document that another process exported.
+    pub(super) fn renew_from(&self, found: StoredDocument) -> Result<()> {
+        let attributes = found.attributes.clone();
+        match found.parse(self.store())? {
+            Document::Array(meta) => self.renew(self.state_of(*meta)?, attributes),
+            Document::Group(_) => bail!(NodeKind, "found a group, expected the array {}", path::display(self.path())),
+        }
+    }
+
+    /// Uses that state and its attributes from now on; those of v2, which are not in it, are read where they are not known.
+    fn renew(&self, fresh: ArrayState, attributes: Option<Map>) -> Result<()> {
+        let own = (fresh.meta.format == Format::V3).then(|| v3::attributes(&fresh.meta.document).cloned().unwrap_or_default());
+        self.attributes().renew(own.or(attributes))?;
         self.set_state(fresh);
         Ok(())
     }

@@ -98,7 +98,7 @@ static void stream_new(void) {
     for (int i = 0; i < CHUNK; i++) v[i] = new_value(i);
     (void)getppid();
     check(ozarr_shard_writer_new(a, &shard, &w), "beginning a shard");
-    for (int64_t i = CHUNK / INNER - 1; i >= 0; i--) check(ozarr_shard_writer_put(w, &i, OZARR_INT32, v + i * INNER, INNER * sizeof *v), "putting");
+    for (int64_t i = CHUNK / INNER - 1; i >= 0; i--) check(ozarr_shard_writer_put(w, &i, false, OZARR_INT32, v + i * INNER, INNER * sizeof *v), "putting");
     check(ozarr_shard_writer_finish(w), "finishing");
     check(ozarr_node_flush(ozarr_array_node(a)), "flushing");
     (void)getppid();

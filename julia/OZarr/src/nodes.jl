@@ -129,7 +129,7 @@ path(node::Node) = _text((buf, cap, len) -> ozarr_node_path(node, buf, cap, len)
 "The format of Zarr of an array or a group, 2 or 3."
 zarr_format(node::Node) = Int(_number(out -> ozarr_node_zarr_format(node, out), Int32))
 "Reads the documents again: others may have changed the size, the attributes and all else."
-refresh!(node::Node) = (_check(ozarr_node_refresh(node)); node)
+refresh!(node::Node) = (_check(ozarr_node_refresh(node, C_NULL, 0)); node)
 
 "Collects the metadata of everything below the group into one document."
 consolidate(g::ZGroup) = _check(ozarr_group_consolidate(g))

@@ -509,7 +509,7 @@ end
 @c_function ozarr_node_zarr_format(node::Ptr{Cvoid}, format::Ptr{Int32})::Int32
 @c_function ozarr_node_set(node::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_node_get(node::Ptr{Cvoid}, key::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_node_refresh(node::Ptr{Cvoid})::Int32
+@c_function ozarr_node_refresh(node::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_node_flush(node::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_shape(spec::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
@@ -682,7 +682,7 @@ end
 @c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
 @c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, encoded::Bool, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
 @c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_copy_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
