@@ -1,7 +1,7 @@
 //! `ozarr consolidate`: the metadata of all nodes below a group in one document.
 
-use crate::failure::{Failure, Outcome, one_line};
-use crate::output::print;
+use crate::failure::{Failure, Outcome};
+use crate::output::notes;
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::Mode;
@@ -14,6 +14,9 @@ pub struct Consolidate {
     /// Only compare those that are there with the documents, a line for each difference
     #[arg(long)]
     check: bool,
+    /// With --check: the differences as a JSON list
+    #[arg(long, requires = "check")]
+    json: bool,
 }
 
 impl Consolidate {
@@ -30,9 +33,11 @@ impl Consolidate {
         let name = self.place.name();
         match self.place.group(Mode::Read)?.consolidated_differences()? {
             None => Err(Failure::Error(format!("{name} has no consolidated metadata"))),
-            Some(lines) if lines.is_empty() => Ok(()),
             Some(lines) => {
-                print(&lines.iter().map(|line| format!("{}\n", one_line(line))).collect::<String>())?;
+                notes(lines.iter(), self.json)?;
+                if lines.is_empty() {
+                    return Ok(());
+                }
                 Err(Failure::Error(format!("the consolidated metadata of {name} differ from the documents in {} places", lines.len())))
             }
         }

@@ -1,9 +1,10 @@
 //! `ozarr copy`: other chunks, shards, codecs, types and formats of the same elements.
 
 use crate::create::native_type;
-use crate::failure::{Failure, Outcome, one_line};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::layout::{Layout, format, json_or_string};
-use crate::output::{line, progress};
+use crate::output::{notes, progress};
 use crate::place::locate;
 use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
@@ -46,9 +47,12 @@ pub struct Copy {
     /// Link chunks whose bytes stay the same to those of the source, where that is possible; no program may change them in place then
     #[arg(long)]
     link: bool,
-    /// Erase what stands there, with all below it
+    /// Erase what is there, with all below it
     #[arg(long)]
     overwrite: bool,
+    /// What could not be kept as a JSON list
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, std::marker::Copy, ValueEnum)]
@@ -62,6 +66,7 @@ impl Copy {
     pub fn run(&self) -> Outcome {
         let (from, path) = locate(&self.source, "/", Mode::Read)?;
         let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
+        let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("objects"), true);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let overflow = match self.overflow {
@@ -84,18 +89,22 @@ impl Copy {
                     Error::new(ErrorKind::Argument, text)
                 }
                 Failure::Error(text) => Error::new(ErrorKind::Argument, text),
-                Failure::Quiet => Error::new(ErrorKind::Cancelled, String::new()),
+                Failure::Quiet | Failure::Different | Failure::Interrupted(_) => Error::new(ErrorKind::Cancelled, String::new()),
             })
         };
         let done = from.rechunk_node(&path, (&to, &to_path), options, &mut change, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
-            Ok(())
+            interrupt.check()
         });
         bar.finish_and_clear();
         match usage {
             Some(text) => Err(Failure::Usage(text)),
-            None => kept.iter().chain(&done?.notes).try_for_each(|note| line(&one_line(note))),
+            None => {
+                let next = "the copy is not complete, the source is untouched; the same command begins anew";
+                let done = done.map_err(|e| interrupt.failure(e, next))?;
+                notes(kept.iter().chain(&done.notes), self.json)
+            }
         }
     }
 

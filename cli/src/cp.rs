@@ -1,6 +1,7 @@
 //! `ozarr cp`: copying a node.
 
 use crate::failure::Outcome;
+use crate::interrupt::Interrupt;
 use crate::output::progress;
 use crate::place::locate;
 use clap::Args;
@@ -25,14 +26,18 @@ impl Cp {
     pub fn run(&self) -> Outcome {
         let (from, path) = locate(&self.source, "/", Mode::Read)?;
         let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
+        let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("objects"), false);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
-        from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {
+        let copied = from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
-            Ok(())
-        })?;
+            interrupt.check()
+        });
         bar.finish_and_clear();
+        copied.map_err(|e| {
+            interrupt.failure(e, "the copy is not complete, the source is untouched; the same command with --overwrite begins anew")
+        })?;
         Ok(to.close(None)?)
     }
 }

@@ -1,5 +1,6 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
+use crate::interrupt;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -13,6 +14,10 @@ pub enum Failure {
     Error(String),
     /// The arguments make no sense: exit status 2.
     Usage(String),
+    /// The user pressed Ctrl-C; how to go on. The program ends by that signal.
+    Interrupted(String),
+    /// What was compared differs, which is told already: exit status 1.
+    Different,
     /// Nothing to say: help was printed, or nobody reads the output any more. Exit status 0.
     Quiet,
 }
@@ -22,11 +27,16 @@ impl Failure {
     pub fn tell(self) -> ExitCode {
         let (message, status) = match self {
             Failure::Quiet => return ExitCode::SUCCESS,
+            Failure::Different => return ExitCode::from(1),
+            Failure::Interrupted(next) => (format!("interrupted; {next}"), 130),
             Failure::Error(message) => (message, 1),
             Failure::Usage(message) => (message, 2),
         };
         // Nothing can be done about a standard error that is closed.
         let _ = writeln!(io::stderr(), "ozarr: {}", one_line(&message));
+        if status == 130 {
+            interrupt::die();
+        }
         ExitCode::from(status)
     }
 

@@ -1,7 +1,7 @@
 //! `ozarr info`: what a node is.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{line, print};
+use crate::output::{line, object, print};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::{Array, Attributes, Axis, Dialect, Format, Group, Map, Mode, NcDimension, Node, Value, json};
@@ -54,11 +54,11 @@ fn images(group: &Group, members: &mut Map) -> Outcome {
         let mut levels = Vec::new();
         for level in &image.levels {
             let shape = group.open_array(&level.path).map(|array| Value::from(array.shape().to_vec())).unwrap_or_default();
-            levels.push(object(&[("path", level.path.as_str().into()), ("shape", shape), ("scale", level.scale.clone().into())]));
+            levels.push(object([("path", level.path.as_str().into()), ("shape", shape), ("scale", level.scale.clone().into())]));
         }
         let axes: Vec<Vec<Value>> = image.axes.iter().map(axis).collect();
         let (name, version) = (image.name.as_str().into(), image.version.as_str().into());
-        all.push(object(&[("name", name), ("version", version), ("axes", axes.into()), ("levels", levels.into())]));
+        all.push(object([("name", name), ("version", version), ("axes", axes.into()), ("levels", levels.into())]));
     }
     if !all.is_empty() {
         members.insert("images".into(), all.into());
@@ -71,18 +71,15 @@ fn netcdf(group: &Group, members: &mut Map) -> Outcome {
     if let Some(all) = group.nc_dimensions()? {
         let one = |d: &NcDimension| {
             let length = Value::from(d.length);
-            (d.name.clone(), if d.is_unlimited { object(&[("size", length), ("unlimited", true.into())]) } else { length })
+            (d.name.clone(), if d.is_unlimited { object([("size", length), ("unlimited", true.into())]) } else { length })
         };
         members.insert("netcdf_dimensions".into(), Value::Object(all.iter().map(one).collect()));
     }
     Ok(())
 }
 
-fn object(members: &[(&str, Value)]) -> Value {
-    Value::Object(members.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
-}
-
-fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
+/// The members of an array.
+pub fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
     let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
     let member = |name: &str| document.get(name).cloned().unwrap_or(Value::Null);
     let v3 = array.format() == Format::V3;

@@ -1,23 +1,29 @@
 //! The program `ozarr`: what its subcommands are, and how it ends.
 //!
-//! Exit statuses: 0 done, 1 an error, 2 wrong usage. An error is one line on standard error, `ozarr: …`. A reader of standard
+//! Exit statuses: 0 done, 1 an error (or a difference that was looked for), 2 wrong usage. An error is one line on standard error, `ozarr: …`. A reader of standard
 //! output that goes away (`ozarr read … | head`) ends the program quietly with 0.
 
 mod attrs;
+mod blocks;
 mod completions;
 mod consolidate;
 mod copy;
 mod cp;
 mod create;
+mod diff;
+mod digest;
+mod du;
 mod element;
 mod explain;
 mod failure;
 mod info;
+mod interrupt;
 mod layout;
 mod list;
 mod ls;
 mod man;
 mod migrate;
+mod moments;
 mod npy;
 mod output;
 mod place;
@@ -26,6 +32,7 @@ mod region;
 mod resize;
 mod rm;
 mod slabs;
+mod stats;
 mod tail;
 mod tree;
 mod write;
@@ -53,6 +60,10 @@ enum Command {
     Ls(ls::Ls),
     Info(info::Info),
     Read(read::Read),
+    Stats(stats::Stats),
+    Diff(diff::Diff),
+    Digest(digest::Digest),
+    Du(du::Du),
     Tail(tail::Tail),
     Explain(explain::Explain),
     Create(create::CreateNode),
@@ -75,6 +86,10 @@ fn run(command: Command) -> Outcome {
         Command::Ls(c) => c.run(),
         Command::Info(c) => c.run(),
         Command::Read(c) => c.run(),
+        Command::Stats(c) => c.run(),
+        Command::Diff(c) => c.run(),
+        Command::Digest(c) => c.run(),
+        Command::Du(c) => c.run(),
         Command::Tail(c) => c.run(),
         Command::Explain(c) => c.run(),
         Command::Create(c) => c.run(),
@@ -108,7 +123,13 @@ fn parsed() -> Result<Cli, Failure> {
     }
     // The first paragraph says what is wrong, the rest is the usage.
     let wrong: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
-    Err(Failure::Usage(wrong.join(" ").trim_start_matches("error: ").to_string()))
+    let mut message = wrong.join(" ").trim_start_matches("error: ").to_string();
+    // Names that are like the wrong one are in a paragraph of their own, the most alike last.
+    if let Some(tip) = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar ")) {
+        let name = tip.1.split('\'').skip(1).step_by(2).last().unwrap_or_default();
+        message.push_str(&format!("; did you mean `{name}`?"));
+    }
+    Err(Failure::Usage(message))
 }
 
 fn main() -> ExitCode {

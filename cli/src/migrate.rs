@@ -1,7 +1,8 @@
 //! `ozarr migrate`: Zarr v3 of what is v2, or a draft.
 
-use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{line, progress};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{notes, progress};
 use crate::place::locate;
 use clap::Args;
 use ozarr::node::{Mode, Store};
@@ -27,6 +28,9 @@ pub struct Migrate {
     /// The Zarr format to migrate to: 3
     #[arg(long, default_value = "3", value_parser = ["3"], hide_default_value = true)]
     to: String,
+    /// What changed besides as a JSON list
+    #[arg(long)]
+    json: bool,
 }
 
 impl Migrate {
@@ -38,14 +42,16 @@ impl Migrate {
             None if self.in_place => None,
             None => return Err(Failure::Usage("name a place to migrate to, or give --in-place".into())),
         };
+        let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("objects"), true);
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
         let done = from.migrate(&path, to, !self.link && !self.in_place, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
-            Ok(())
-        })?;
+            interrupt.check()
+        });
         bar.finish_and_clear();
-        done.notes.iter().try_for_each(|note| line(&one_line(note)))
+        let done = done.map_err(|e| interrupt.failure(e, "the same command completes it"))?;
+        notes(done.notes.iter(), self.json)
     }
 }

@@ -1,8 +1,14 @@
 //! Standard output, and what a terminal gets besides: progress. Never a colour.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ozarr::node::{Value, json};
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What takes less has no bar.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// Prints text that may be long.
 pub fn print(text: &str) -> Outcome {
@@ -15,17 +21,72 @@ pub fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
-/// A bar on standard error that counts bytes, or things if `what` names them. Only where standard error is a terminal and
+/// Prints what there is to tell: a line for each, or a JSON list.
+pub fn notes<'a>(all: impl Iterator<Item = &'a String>, as_json: bool) -> Outcome {
+    if as_json {
+        return line(&json::to_text(&all.map(|note| Value::from(note.as_str())).collect()));
+    }
+    print(&all.map(|note| format!("{}\n", one_line(note))).collect::<String>())
+}
+
+/// A JSON object of those members.
+pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+}
+
+/// What is done of a command's work, shown on standard error from the third second on: only where standard error is a terminal, and
 /// standard output, unless it is not used, is none.
-pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> ProgressBar {
+pub struct Progress {
+    bar: ProgressBar,
+    shown: AtomicBool,
+    begun: Instant,
+}
+
+/// A bar that counts bytes, or things if `what` names them.
+pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> Progress {
     let hidden = !io::stderr().is_terminal() || (uses_stdout && io::stdout().is_terminal());
-    let bar = ProgressBar::with_draw_target(Some(total), if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     let template = match what {
         None => "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left".to_string(),
-        Some(what) => format!("{{bar:40}} {{pos}} of {{len}} {what}, {{eta}} left"),
+        Some(what) => format!("{{bar:40}} {{pos}} of {{len}} {what}, {{per_sec}}, {{eta}} left"),
     };
     if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
-    bar
+    Progress { bar, shown: AtomicBool::new(hidden), begun: Instant::now() }
+}
+
+impl Progress {
+    /// How much there is to do.
+    pub fn set_length(&self, total: u64) {
+        self.bar.set_length(total);
+    }
+
+    /// How much is done.
+    pub fn set_position(&self, done: u64) {
+        self.bar.set_position(done);
+        self.show();
+    }
+
+    /// So much more is done.
+    pub fn inc(&self, more: u64) {
+        self.bar.inc(more);
+        self.show();
+    }
+
+    /// Prints something while it is shown.
+    pub fn above(&self, print: impl FnOnce() -> Outcome) -> Outcome {
+        self.bar.suspend(print)
+    }
+
+    /// Takes it off the terminal.
+    pub fn finish_and_clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self) {
+        if self.begun.elapsed() >= QUIET && !self.shown.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use clap::Args;
+use ozarr::error::Result;
 use ozarr::node::{Array, Context, Group, Mode, Node, Store};
 
 /// LOCATION and PATH.
@@ -44,6 +45,20 @@ impl Place {
         let path = self.path.trim_matches('/');
         if path.is_empty() { self.location.clone() } else { format!("{}/{path}", self.location.trim_end_matches('/')) }
     }
+}
+
+/// A node and all below it down to `depth` levels, each group before what is in it, by their paths relative to the node (whose own is
+/// empty). One that cannot be opened is there with its error.
+pub fn below(top: &Node, depth: usize) -> Outcome<Vec<(String, Result<Node>)>> {
+    let open = |path: &str| Node::open(top.store(), path);
+    let mut all = vec![(String::new(), open(top.path()))];
+    if let Node::Group(group) = top {
+        for child in group.nodes(depth)? {
+            let node = open(&format!("{}/{}", group.path(), child.name));
+            all.push((child.name, node));
+        }
+    }
+    Ok(all)
 }
 
 /// Lengths that came from the command line.

@@ -10,7 +10,7 @@ use crate::{create, npy};
 use clap::Args;
 use ozarr::dtype::DataType;
 use ozarr::node::{Array, Mode};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Read elements of an array to standard output
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub struct Read {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 struct AsForm {
     /// Bytes: C order, little-endian, nothing between
     #[arg(long)]
@@ -38,7 +38,8 @@ struct AsForm {
     /// One flat JSON list; NaN and infinities as strings, complex numbers as pairs, times as counts
     #[arg(long)]
     json: bool,
-    /// Lines of the last dimension with commas between; of an array of one dimension a line for each element
+    /// Lines of the last dimension with commas between; of an array of one dimension a line for each element (this is what a
+    /// terminal gets)
     #[arg(long)]
     csv: bool,
     /// A numpy file
@@ -51,6 +52,10 @@ type EachSlab<'a> = dyn FnMut(&[u64], &[u8]) -> io::Result<()> + 'a;
 
 impl Read {
     pub fn run(&self) -> Outcome {
+        let form = &self.form;
+        if !(form.raw || form.json || form.csv || form.npy || io::stdout().is_terminal()) {
+            return Err(Failure::Usage("say in which form to read: --csv (which terminals get), --json, --npy or --raw".into()));
+        }
         let array = self.place.array(Mode::Read)?;
         array.stats().measure_time(self.stats);
         let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());

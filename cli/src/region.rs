@@ -8,7 +8,7 @@ use ozarr::engine::Selection;
 /// A region.
 #[derive(Args)]
 pub struct Region {
-    /// The first element, one integer for each dimension (zeros; with a negative step the last element)
+    /// The first element, one integer for each dimension, a negative one from the end (zeros; with a negative step the last element)
     #[arg(long, value_name = "I,J,..", allow_hyphen_values = true)]
     pub start: Option<List>,
     /// The number of elements along each dimension (as many as there are from the start)
@@ -25,8 +25,8 @@ impl Region {
     pub fn selection(&self, array: &[u64], shape: Option<&[u64]>) -> Outcome<Selection> {
         let ones = || List(vec![1; array.len()]);
         let step = self.step.clone().unwrap_or_else(ones).0;
-        let start = match &self.start {
-            Some(list) => list.0.clone(),
+        let start: Vec<i64> = match &self.start {
+            Some(list) => list.0.iter().enumerate().map(|(d, &i)| from_end(i, array.get(d))).collect(),
             None => array.iter().enumerate().map(|(d, &n)| if backward(&step, d) { (n as i64 - 1).max(0) } else { 0 }).collect(),
         };
         let data: Option<Vec<i64>> = shape.map(|shape| shape.iter().map(|&n| n as i64).collect());
@@ -38,6 +38,14 @@ impl Region {
         let count = data.or_else(|| self.shape.as_ref().map(|list| list.0.clone()));
         let count = count.unwrap_or_else(|| (0..array.len()).map(|d| rest(array[d], start.get(d), step.get(d))).collect());
         Ok(Selection::new(array, &start, &count, Some(&step))?)
+    }
+}
+
+/// The index that is `i` elements before the end, if it is negative. One before the first stays as it is: the check refuses it.
+fn from_end(i: i64, length: Option<&u64>) -> i64 {
+    match length.and_then(|&n| i64::try_from(n).ok()) {
+        Some(n) if i < 0 && i >= -n => i + n,
+        _ => i,
     }
 }
 
@@ -67,6 +75,9 @@ mod tests {
             ("-", "-", "3,-1", Some((&[0, 6], &[4, 7]))),
             ("9,2", "-", "-4,-2", Some((&[9, 2], &[3, 2]))),
             ("10,0", "-", "-", Some((&[10, 0], &[0, 7]))),
+            ("-2,-7", "-", "-", Some((&[8, 0], &[2, 7]))),
+            ("-1,-1", "3,1", "-4,1", Some((&[9, 6], &[3, 1]))),
+            ("-11,0", "-", "-", None),
             ("-", "-", "0,1", None),
             ("11,0", "-", "-", None),
             ("1", "-", "-", None),

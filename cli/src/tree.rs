@@ -1,10 +1,11 @@
 //! `ozarr tree`: a group and all below it.
 
 use crate::failure::{Outcome, one_line};
-use crate::output::{line, print};
-use crate::place::Place;
+use crate::output::{line, object, print};
+use crate::place::{Place, below};
 use clap::Args;
-use ozarr::node::{Mode, Node};
+use ozarr::error::Result;
+use ozarr::node::{Mode, Node, Value, json};
 
 /// Show a group with all below it
 #[derive(Args)]
@@ -14,14 +15,38 @@ pub struct Tree {
     /// How many levels to show
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
+    /// A JSON list of an object for each node
+    #[arg(long)]
+    json: bool,
 }
 
 impl Tree {
     pub fn run(&self) -> Outcome {
         let name = self.place.name();
-        match self.place.node(Mode::Read)? {
+        let node = self.place.node(Mode::Read)?;
+        if self.json {
+            let all = below(&node, self.depth.unwrap_or(usize::MAX))?;
+            return line(&json::to_text(&all.iter().map(|(path, node)| describe(path, node)).collect()));
+        }
+        match node {
             Node::Array(array) => line(&format!("{}  {}", one_line(&name), array.describe())),
             Node::Group(group) => print(&format!("{}\n{}", one_line(&name), group.tree(self.depth.unwrap_or(usize::MAX))?)),
         }
+    }
+}
+
+/// A node in JSON; its path is relative to the one that is shown.
+fn describe(path: &str, node: &Result<Node>) -> Value {
+    let path = ("path", path.into());
+    match node {
+        Ok(Node::Group(_)) => object([path, ("node_type", "group".into())]),
+        Ok(Node::Array(array)) => object([
+            path,
+            ("node_type", "array".into()),
+            ("shape", array.shape().to_vec().into()),
+            ("chunks", array.chunks_json()),
+            ("dtype", array.data_type().numpy().into()),
+        ]),
+        Err(e) => object([path, ("node_type", Value::Null), ("error", e.to_string().into())]),
     }
 }

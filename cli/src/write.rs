@@ -1,6 +1,7 @@
 //! `ozarr write`: elements from standard input or a file into an array, slab by slab.
 
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::output::progress;
 use crate::place::Place;
 use crate::region::Region;
@@ -114,6 +115,7 @@ impl Input {
 }
 
 fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Elements) -> Outcome {
+    let interrupt = Interrupt::watch()?;
     let bar = progress(elements.size, None, false);
     let (shape, grid) = (array.shape(), array.grid());
     let mut buffer = Vec::new();
@@ -138,6 +140,13 @@ fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Eleme
         slab.write(array, elements.data_type, &mut buffer)?;
         done += buffer.len() as u64;
         bar.set_position(done);
+        if interrupt.is_asked() && done < elements.size {
+            array.store().close(None)?;
+            let of = elements.size;
+            return Err(Failure::Interrupted(format!(
+                "the first {done} of {of} bytes are written, every chunk is old or new; write again, or the rest with --start"
+            )));
+        }
     }
     bar.finish_and_clear();
     Ok(())

@@ -20,10 +20,11 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         // Usage.
         ("", 2, &["a subcommand is missing"]),
         ("frobnicate", 2, &["unrecognized subcommand 'frobnicate'"]),
+        ("crate run.zarr x", 2, &["unrecognized subcommand 'crate'", "did you mean `create`?"]),
         ("info", 2, &["<LOCATION>"]),
-        ("info run.zarr --jsno", 2, &["unexpected argument '--jsno'"]),
+        ("info run.zarr --jsno", 2, &["unexpected argument '--jsno'", "did you mean `--json`?"]),
         ("info run.zarr t extra", 2, &["unexpected argument 'extra'"]),
-        ("read run.zarr t", 2, &["--raw|--json|--csv|--npy"]),
+        ("read run.zarr t", 2, &["--csv", "--json", "--npy", "--raw"]),
         ("read run.zarr t --raw --json", 2, &["'--raw' cannot be used with"]),
         ("read run.zarr t --raw --start 1;2", 2, &["is not an integer", "such as 100,64,64"]),
         ("read run.zarr t --raw --type float65", 2, &["the data type \"float65\" is not known"]),
@@ -87,6 +88,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         // Regions.
         ("read run.zarr t --raw --start 4,0 --shape 1,1", 1, &["dimension 0", "length 4"]),
         ("read run.zarr t --raw --start 0", 1, &["rank"]),
+        ("read run.zarr t --raw --start -5,0", 1, &["dimension 0", "start -5", "length 4"]),
         ("read run.zarr t --raw --step 0,1", 1, &["dimension 0: the step is 0"]),
         ("read run.zarr t --raw --shape -1,1", 1, &["dimension 0", "-1"]),
         // Creating.

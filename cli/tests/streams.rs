@@ -33,6 +33,29 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// Ctrl-C, in a program that does not ignore it, wherever the tests run.
+#[test]
+fn ctrl_c_in_a_write_says_how_to_go_on() {
+    let folder = Folder::new("ctrl-c");
+    folder.ok("create a.zarr t --type uint8 --shape 8,67108864 --chunks 1,1048576 --compressor none");
+    let mut command = Command::new("env");
+    command.current_dir(&folder.0).args(["--default-signal=INT", program::PROGRAM, "write", "a.zarr/t", "--raw"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&vec![1; 64 << 20]).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    // Enough for the slab that is being read; more is not taken.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&vec![1; 448 << 20])));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{err}");
+    assert!(err.starts_with("ozarr: interrupted; the first ") && err.contains("--start") && err.lines().count() == 1, "{err}");
+    let bytes = folder.bytes("read a.zarr t --raw --shape 8,1048576", &[]);
+    assert!(bytes.chunks(1 << 20).all(|chunk| chunk.iter().all(|b| *b == chunk[0])));
+    std::fs::remove_dir_all(&folder.0).unwrap();
+}
+
 /// 96 MiB in chunks of 256 KiB go in, and the program is interrupted when the first chunks are there.
 #[test]
 fn an_interrupted_write_leaves_whole_chunks() {

@@ -23,7 +23,7 @@ fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
     for name in
-        "tree ls info read tail explain create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ')
+        "tree ls info read stats diff digest du tail explain create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ')
     {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
@@ -44,6 +44,7 @@ fn what_is_there_is_shown() {
         ("ls run.zarr --json", "[\"g\", \"t\"]\n"),
         ("ls run.zarr / --json", "[\"g\", \"t\"]\n"),
         ("ls run.zarr/g --json", "[\"u\"]\n"),
+        ("read run.zarr/t --csv --start -1,-2", "18.0,19.0\n"),
         ("attrs get run.zarr t", "{\n  \"units\": \"K\"\n}\n"),
         ("attrs get run.zarr/t units", "\"K\"\n"),
         ("attrs get run.zarr t units", "\"K\"\n"),
@@ -461,4 +462,18 @@ fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
     assert_eq!(json, "{ \"step\": 2, \"time\": 120.0, \"variables\": { \"u\": { \"min\": -4.0, \"max\": 4.0, \"mean\": 0.0 } } }\n");
     let late = folder.run_with("tail run.zarr --until 4 --timeout 0", &[]);
     assert!(late.status == Some(1) && late.err.contains("3 long") && late.err.contains("more than 3"), "{}", late.err);
+}
+
+#[test]
+fn what_is_told_is_told_as_json_too() {
+    let folder = store("json");
+    let tree = folder.ok("tree run.zarr --json");
+    for part in [r#""path": "g/u""#, r#""node_type": "group""#, r#""dtype": "<f8""#] {
+        assert!(tree.contains(part), "no {part} in {tree}");
+    }
+    assert_eq!(folder.ok("copy run.zarr/t t.zarr --chunks 4,4 --json"), "[]\n");
+    folder.ok("create old.zarr t --type int8 --shape 4 --format 2 --fill null");
+    assert_eq!(folder.ok("migrate old.zarr new.zarr --json"), "[\"t: the fill value null became 0\"]\n");
+    folder.ok("consolidate run.zarr");
+    assert_eq!(folder.ok("consolidate run.zarr --check --json"), "[]\n");
 }

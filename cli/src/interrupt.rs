@@ -1,0 +1,51 @@
+//! Ctrl-C in a command that writes: it ends between two pieces of its work, and says how to go on.
+
+use crate::failure::{Failure, Outcome};
+use ozarr::error::{Error, ErrorKind, Result};
+use signal_hook::consts::SIGINT;
+use signal_hook::{flag, low_level};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether Ctrl-C was pressed since this was made. Pressed again, it ends the program at once.
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Watches for Ctrl-C, unless the program was started to ignore it, as shells do in the background.
+    pub fn watch() -> Outcome<Interrupt> {
+        let asked = Arc::new(AtomicBool::new(false));
+        if !is_ignored() {
+            let wrong = |e: std::io::Error| Failure::file("SIGINT", &e);
+            flag::register_conditional_default(SIGINT, asked.clone()).map_err(wrong)?;
+            flag::register(SIGINT, asked.clone()).map_err(wrong)?;
+        }
+        Ok(Interrupt(asked))
+    }
+
+    /// Returns whether to end.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// An error that stops a function of the library if Ctrl-C was pressed.
+    pub fn check(&self) -> Result<()> {
+        if self.is_asked() { Err(Error::new(ErrorKind::Cancelled, "interrupted")) } else { Ok(()) }
+    }
+
+    /// The failure of a function that was stopped by [`Interrupt::check`]; `next` says how to go on.
+    pub fn failure(&self, e: Error, next: &str) -> Failure {
+        if self.is_asked() && e.kind() == ErrorKind::Cancelled { Failure::Interrupted(next.into()) } else { e.into() }
+    }
+}
+
+/// Ends the program as Ctrl-C does, so that a shell knows it.
+pub fn die() {
+    let _ = low_level::emulate_default_handler(SIGINT);
+}
+
+/// Returns whether SIGINT is ignored, as the kernel tells it.
+fn is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (SIGINT - 1) & 1 == 1)
+}

@@ -1,0 +1,142 @@
+//! Figures, differences, checksums and sizes: `stats`, `diff`, `digest` and `du`.
+
+mod program;
+
+use program::Folder;
+use twox_hash::XxHash3_128;
+
+fn doubles(values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    values.into_iter().flat_map(f64::to_le_bytes).collect()
+}
+
+/// `t` of 4 x 5 doubles from 0 up with one NaN, one infinity and one missing value, text, and a group.
+fn store(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.ok(r#"create run.zarr t --type float64 --shape 4,5 --chunks 2,5 --dims y,x --attrs {"units":"K"}"#);
+    // In the words of a line an underscore is a blank.
+    assert!(folder.command("attrs set run.zarr t").args(["missing_value", "3.0"]).status().unwrap().success());
+    let value = |i: i32| match i {
+        7 => f64::NAN,
+        8 => f64::INFINITY,
+        _ => f64::from(i),
+    };
+    folder.bytes("write run.zarr t --raw", &doubles((0..20).map(value)));
+    folder.ok("create run.zarr/g/n --type int64 --shape 300 --chunks 7");
+    let counts: Vec<u8> = (0..300i64).flat_map(|i| (i - 5).to_le_bytes()).collect();
+    folder.bytes("write run.zarr/g/n --raw", &counts);
+    folder.ok("create run.zarr s --type string --shape 3 --fill ab");
+    folder.ok("create run.zarr empty --type float32 --shape 0,3");
+    folder.ok("create run.zarr z --type complex64 --shape 2");
+    folder
+}
+
+#[test]
+fn figures_leave_out_what_is_missing() {
+    let folder = store("stats");
+    let want = "elements        20\nmissing         1\nNaN             1\ninfinite        1\nmin             0.0\nmax             19.0\nmean            10.117647058823529\n";
+    let text = folder.ok("stats run.zarr/t");
+    assert!(text.starts_with(want), "{text}");
+    let json = folder.ok("stats run.zarr g/n --start -2 --json --histogram 2");
+    for part in ["\"min\": 293", "\"max\": 294", "\"mean\": 293.5", "\"std\": 0.5", "\"counts\": [1, 1]"] {
+        assert!(json.contains(part), "no {part} in {json}");
+    }
+    let map = folder.ok("stats run.zarr t --map");
+    assert!(
+        map.starts_with("[0, 0]  0.0 .. 9.0, mean 3.857142857142857, 1 missing, 1 NaN, 1 infinite\n[1, 0]  10.0 .. 19.0, mean 14.5\n"),
+        "{map}"
+    );
+    assert!(folder.ok("stats run.zarr/empty").contains("elements        0\n"));
+    for name in ["s", "z"] {
+        let ran = folder.run_with(&format!("stats run.zarr/{name}"), &[]);
+        assert!(ran.status == Some(1) && ran.err.contains("statistics are of real numbers"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn differences_are_found_and_told() {
+    let folder = store("diff");
+    folder.ok("copy run.zarr other.zarr --format 2 --compressor gzip:1");
+    assert_eq!(folder.ok("diff run.zarr other.zarr"), "");
+    let differs = |line: &str, words: &[&str]| {
+        let ran = folder.run_with(line, &[]);
+        let out = String::from_utf8(ran.out).unwrap();
+        assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""), "ozarr {line}: {out}");
+        words.iter().for_each(|word| assert!(out.contains(word), "ozarr {line}: no {word:?} in {out}"));
+    };
+    differs("diff run.zarr/t other.zarr/t --layout", &["/: zarr_format: 3 and 2", "/: codecs: "]);
+    folder.bytes("write other.zarr t --raw --start 3,1 --shape 1,2", &doubles([16.0, 17.5]));
+    folder.ok("attrs set other.zarr t units C");
+    folder.ok("create other.zarr more --group");
+    folder.ok("rm other.zarr s");
+    let words = [
+        "only in run.zarr: s\n",
+        "only in other.zarr: more\n",
+        "t: attribute units: \"K\" and \"C\"\n",
+        "t: 1 of 20 elements differ, the first at [3, 2]: 17.0 and 17.5; the largest difference is 0.5 at [3, 2]",
+    ];
+    differs("diff run.zarr other.zarr", &words);
+    differs("diff run.zarr other.zarr --json", &["\"equal\": false", "\"only_in_a\": [\"s\"]", "\"differing\": 1", "\"value\": 0.5"]);
+    assert_eq!(folder.ok("diff run.zarr/t other.zarr/t --elements --tolerance 0.5"), "");
+    assert_eq!(folder.ok("diff run.zarr/t other.zarr/t --elements --relative 0.03"), "");
+    differs("diff run.zarr/t other.zarr/t --elements --tolerance 0.4", &["1 of 20 elements"]);
+    differs("diff run.zarr/t run.zarr/g", &["/: node: \"array\" and \"group\""]);
+    differs("diff run.zarr/t run.zarr/z", &["/: shape: [4,5] and [2]"]);
+    folder.ok("copy run.zarr/s s.zarr");
+    assert_eq!(folder.ok("diff run.zarr/s s.zarr"), "");
+    let ran = folder.run_with("diff run.zarr nothing.zarr", &[]);
+    assert!(ran.status == Some(2) && ran.err.contains("no node in"), "{}", ran.err);
+}
+
+/// The definition of docs/digest.md, computed without the program's code: runs of 256 elements of an array of one dimension.
+fn digest(name: &str, shape: &str, bytes: &[u8], size: usize) -> String {
+    let runs = bytes.chunks(256 * size).enumerate();
+    let sum = runs.fold(0u128, |sum, (i, run)| sum.wrapping_add(XxHash3_128::oneshot_with_seed(i as u64 * 256, run)));
+    let mut all = format!("ozarr digest 1\n{name}\n{shape}\n").into_bytes();
+    all.extend(sum.to_le_bytes());
+    format!("{:032x}", XxHash3_128::oneshot(&all))
+}
+
+#[test]
+fn a_digest_depends_on_the_elements_only() {
+    let folder = store("digest");
+    let bytes = folder.bytes("read run.zarr/g/n --raw", &[]);
+    let want = digest("<i8", "300", &bytes, 8);
+    assert_eq!(folder.ok("digest run.zarr/g/n"), format!("{want}  run.zarr/g/n\n"));
+    let whole = folder.ok("digest run.zarr");
+    assert!(whole.lines().count() == 5 && whole.contains(&format!("{want}  g/n\n")), "{whole}");
+    for options in ["--format 2", "--chunks 300 --inner-chunks 50", "--compressor none --chunks 256"] {
+        folder.ok(&format!("copy run.zarr/g/n n.zarr {options} --overwrite"));
+        assert_eq!(folder.ok("digest n.zarr"), format!("{want}  n.zarr\n"), "{options}");
+    }
+    folder.ok("create big.zarr t --type >i8 --shape 300 --big-endian --chunks 11");
+    folder.bytes("write big.zarr t --raw", &bytes);
+    assert!(folder.ok("digest big.zarr t").starts_with(&want));
+    folder.ok("digest run.zarr --store");
+    assert_eq!(folder.ok("digest run.zarr --check"), "");
+    assert!(folder.ok("attrs get run.zarr/g/n").contains(&format!("\"ozarr_digest\": \"{want}\"")));
+    folder.bytes("write run.zarr/g/n --raw --start -1", &[0; 8]);
+    let ran = folder.run_with("digest run.zarr --check", &[]);
+    let out = String::from_utf8(ran.out).unwrap();
+    assert!(ran.status == Some(1) && out.starts_with("g/n: found ") && out.lines().count() == 1, "{out}");
+    let ran = folder.run_with("digest n.zarr --check", &[]);
+    assert!(ran.status == Some(1) && ran.err.contains("--store"), "{}", ran.err);
+}
+
+#[test]
+fn sizes_are_those_of_the_objects() {
+    let folder = store("du");
+    let size = |path: &str| -> u64 {
+        let output = std::process::Command::new("find").arg(folder.0.join(path)).args(["-type", "f", "-printf", "%s\\n"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(|n| n.parse::<u64>().unwrap()).sum()
+    };
+    let text = folder.ok("du run.zarr");
+    let row = |name: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.split_whitespace().nth(3) == Some(name)).unwrap_or_default();
+        line.split_whitespace().map(String::from).collect()
+    };
+    assert_eq!(row("run.zarr")[0], size("run.zarr").to_string(), "{text}");
+    // The document and 43 chunks.
+    assert_eq!(row("g/n")[..2], [size("run.zarr/g/n").to_string(), "44".into()], "{text}");
+    assert_eq!(row("g")[0], size("run.zarr/g").to_string(), "{text}");
+    assert!(folder.ok("du run.zarr --depth 0 --json").starts_with("[\n  {\n    \"path\": \"\",\n    \"bytes\": "));
+}
