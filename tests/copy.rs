@@ -467,3 +467,60 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
     assert_eq!(elements(&open(&copied, "a")), elements(&array));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn files_and_folders_in_each_others_place_among_the_chunks_are_no_missing_chunks() {
+    let folder = std::env::temp_dir().join(format!("ozarr-copy-places-{}", std::process::id()));
+    let store = |name: &str| {
+        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
+        Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
+    };
+    let mut number = 0;
+    for (format, separator) in [(Format::V3, None), (Format::V2, Some(ozarr::node::Separator::Slash)), (Format::V2, None)] {
+        let in_folders = separator.is_some() || format == Format::V3;
+        let chunk = match (format, in_folders) {
+            (Format::V3, _) => "c/0/1",
+            (_, true) => "0/1",
+            (_, false) => "0.1",
+        };
+        for outer in [false, true] {
+            if outer && !in_folders {
+                continue;
+            }
+            let _ = std::fs::remove_dir_all(&folder);
+            let from = store("from.zarr");
+            let mut made = spec("int8", &[4, 4]);
+            made.set_format(format).unwrap();
+            made.set_chunks(&[2, 2]).unwrap();
+            separator.into_iter().for_each(|s| made.set_separator(s).unwrap());
+            let array = Array::create(&from, "g/a", &made, Create::New).unwrap();
+            write(&array, &[0, 0], &[4, 4]);
+            // The folder of a row of chunks is a file; or a chunk's file is an empty folder.
+            let place = folder.join("from.zarr/g/a").join(if outer { chunk.rsplit_once('/').unwrap().0 } else { chunk });
+            if outer {
+                std::fs::remove_dir_all(&place).unwrap();
+                std::fs::write(&place, b"x").unwrap();
+            } else {
+                std::fs::remove_file(&place).unwrap();
+                std::fs::create_dir(&place).unwrap();
+            }
+            let what = format!("{format:?} {chunk} {outer}");
+            let told = |result: Result<()>| {
+                let e = result.expect_err(&what);
+                let errno = if outer { libc::ENOTDIR } else { libc::EISDIR };
+                assert_eq!((e.os_errno(), e.key()), (errno, place.strip_prefix(folder.join("from.zarr")).unwrap().to_str()), "{what}: {e}");
+            };
+            number += 1;
+            let into = store(&format!("into-{number}.zarr"));
+            for (to_path, verify) in [("plain", false), ("verified", true)] {
+                told(from.copy_node("", (&into, to_path), Create::New, verify, &mut |_, _| Ok(())));
+                assert_eq!(into.node_kind(to_path).unwrap(), NodeKind::None, "{what}");
+            }
+            told(copy(&from, "g/a", (&into, "chunks"), to(0, 0), |spec| spec.set_chunks(&[4, 4])).map(drop));
+            told(copy(&from, "g/a", (&into, "bytes"), to(0, 0), |_| Ok(())).map(drop));
+            told(array.usage().map(drop));
+            told(array.chunks(false).map(drop));
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -137,6 +137,20 @@ impl KeyEncoding {
         let index: Option<Dims> = numbers.split(separator.char()).map(|n| if canonical(n) { n.parse().ok() } else { None }).collect();
         index.filter(|i| i.len() == rank)
     }
+
+    /// Returns the first indices of the chunks whose keys go on behind `tail` and a slash, or `None` if no chunk's key does.
+    pub fn parse_folder(self, tail: &str, rank: usize) -> Option<Dims> {
+        let plain = match self {
+            KeyEncoding::Registered(_) => return Some(Dims::new()),
+            KeyEncoding::Suffixed(separator, _) => KeyEncoding::Default(separator),
+            other => other,
+        };
+        match plain {
+            _ if plain.separator() == Separator::Dot => None,
+            KeyEncoding::Default(_) if tail == "c" && rank > 0 => Some(Dims::new()),
+            _ => (1..rank).find_map(|outer| plain.parse(tail, outer)),
+        }
+    }
 }
 
 /// Decimal digits without the formatting machinery: a chunk's key is made for every chunk.

@@ -1,6 +1,7 @@
 //! Chunks as they are: which ones are stored, their keys, places and encoded bytes; whether a region is made of whole ones; and
 //! shards that are written piece by piece.
 
+use super::stored_chunks::each_chunk;
 use super::{Array, path};
 use crate::counting;
 use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
@@ -174,11 +175,9 @@ impl Array {
         self.store_waiting()?;
         let cutting = Cutting::new(self, inner)?;
         self.store().check_listable()?;
-        let (prefix, counts) = (path::prefix(self.path()), Cutting { inner: None, state: cutting.state.clone() }.counts());
         let mut chunks = Vec::new();
-        cutting.state.chunk_store.list(&prefix, &mut |key| {
-            let index = cutting.state.meta.keys.parse(key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
-            chunks.extend(index.filter(|index| index.iter().zip(&counts).all(|(i, n)| i < n)));
+        each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| {
+            chunks.push(index.clone());
             Ok(())
         })?;
         chunks.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,9 +1,9 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
 //! asked for.
 
-use super::lookup::require;
+use super::lookup::{find, require};
 use super::transfer::{Moves, Progress, Way};
-use super::{Create, NodeKind, Store, document, draft, hierarchy, path, upkeep};
+use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
@@ -46,6 +46,24 @@ impl Store {
         upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))
     }
 
+    /// Refuses files and folders in each other's place among the chunks of the arrays whose documents are to be copied: a listing of keys
+    /// shows no empty folder, and the chunk would be missing in the copy. Arrays that cannot be understood are copied as they are.
+    fn check_chunk_places(&self, steps: &[Vec<(String, String)>; 3]) -> Result<()> {
+        if self.shared().files().is_none() {
+            return Ok(());
+        }
+        for (key, _) in steps[1..].iter().flatten() {
+            let node = key.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let Ok(Some(found)) = find(self, node) else { continue };
+            if found.kind == NodeKind::Array
+                && let Ok(array) = Array::quietly(self, node.to_string(), found)
+            {
+                stored_chunks::each_chunk(self.shared(), &array.state(), &mut |_, _| Ok(()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut Progress<'_>) -> Result<Vec<String>> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
@@ -58,6 +76,7 @@ impl Store {
             steps[step].push((key.to_string(), format!("{to_prefix}{tail}")));
             Ok(())
         })?;
+        self.check_chunk_places(&steps)?;
         let (way, moves) = (Way { from: self, to, link: false }, Moves::default());
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
         let mut done = 0;

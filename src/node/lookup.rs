@@ -187,10 +187,11 @@ fn with_attributes(store: &Store, path: &str, found: Result<Option<StoredDocumen
     Ok(found)
 }
 
-/// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had).
+/// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had, as where the system refuses
+/// its name as too long).
 pub(super) fn is_misunderstood(e: &Error) -> bool {
     use ErrorKind::*;
-    matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
+    e.os_errno() == 0 && matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
 }
 
 /// Reads attributes like [`attributes_v2`], and reports their deviations to the context.

@@ -7,7 +7,8 @@
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
+use super::stored_chunks::each_chunk;
+use super::transfer::{self, Elements, Moves, Progress, Way, at_node};
 use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -193,7 +194,7 @@ impl Job<'_> {
             if let Some(New::Array(array)) = new {
                 self.note(node, &array);
                 let mut count = 0;
-                each_chunk(self.from, &array.old, &mut |_, _| {
+                each_chunk(self.from.shared(), &array.old, &mut |_, _| {
                     count += 1;
                     Ok(())
                 })?;
@@ -320,7 +321,7 @@ impl Job<'_> {
             return self.recode(node, target, array);
         }
         let (prefix, mut keys) = (path::prefix(target), Vec::new());
-        each_chunk(self.from, &array.old, &mut |key, index| {
+        each_chunk(self.from.shared(), &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);
             if !(self.in_place && key == to_key) {
@@ -394,7 +395,7 @@ impl Job<'_> {
             return Ok(());
         }
         let mut keys = Vec::new();
-        each_chunk(self.from, &ArrayState::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
+        each_chunk(self.from.shared(), &ArrayState::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
             keys.push(key.to_string());
             Ok(())
         })?;

@@ -44,6 +44,7 @@ mod state;
 pub mod store;
 mod store_options;
 mod stored;
+mod stored_chunks;
 mod transfer;
 mod transform;
 mod upkeep;

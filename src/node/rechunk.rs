@@ -8,7 +8,8 @@ use super::create_array::write_documents;
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
-use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
+use super::stored_chunks::each_chunk;
+use super::transfer::{Elements, Moves, Progress, Way, at_node, moved_path, nodes_below};
 use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
@@ -182,7 +183,7 @@ impl Job<'_> {
             return Ok(self.elements(node, array)?.chunks());
         }
         let mut count = 0;
-        each_chunk(self.way.from, &array.old, &mut |_, _| {
+        each_chunk(self.way.from.shared(), &array.old, &mut |_, _| {
             count += 1;
             Ok(())
         })?;
@@ -296,7 +297,7 @@ impl Job<'_> {
             return Ok(());
         }
         let (prefix, mut keys) = (path::prefix(target), Vec::new());
-        each_chunk(self.way.from, &array.old, &mut |key, index| {
+        each_chunk(self.way.from.shared(), &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);
             keys.push((key.to_string(), to_key));

@@ -283,6 +283,28 @@ fn hierarchies_of_many_levels_end_at_the_limit_of_a_path() {
     assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]));
 }
 
+/// A file system takes names of 255 bytes: a longer one is neither a node that is there nor one that is not.
+#[test]
+fn names_that_the_file_system_refuses_are_an_error_of_their_own() {
+    let folder = std::env::temp_dir().join(format!("ozarr-long-name-{}", std::process::id()));
+    let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let name = "n".repeat(256);
+    let spec = Spec::new(DataType::Int8, &[2]).unwrap();
+    for (what, result) in [
+        ("create an array", Array::create(&store, &name, &spec, Create::New).map(drop)),
+        ("overwrite an array", Array::create(&store, &name, &spec, Create::Overwrite).map(drop)),
+        ("create a group", Group::create(&store, &name, None, Create::New).map(drop)),
+        ("open an array", Array::open(&store, &name).map(drop)),
+        ("open a group", Group::open(&store, &name).map(drop)),
+        ("ask for the kind", store.node_kind(&name).map(drop)),
+    ] {
+        let e = result.expect_err(what);
+        assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Limit, libc::ENAMETOOLONG), "{what}: {e}");
+        assert!(e.to_string().contains(&name), "{what}: {e}");
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
 #[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
     let shared = Arc::new(crate::store::memory::MemoryStore::new());

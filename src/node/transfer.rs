@@ -3,6 +3,7 @@
 
 use super::lookup::find;
 use super::state::ArrayState;
+use super::stored_chunks::each_chunk;
 use super::{NodeKind, Store, draft, path};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
@@ -51,21 +52,6 @@ pub(super) fn moved_path(node: &str, root: &str, to_root: &str) -> String {
 /// An error that names the node.
 pub(super) fn at_node(e: Error, node: &str) -> Error {
     e.at_key(path::display(node))
-}
-
-/// Calls `each` with the key and the index of every stored chunk inside of the array's shape.
-pub(super) fn each_chunk(store: &Store, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
-    let (prefix, keys) = &array.chunks;
-    let shape = &array.meta.shape;
-    let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
-    let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
-    store.shared().list(folder, &mut |key| {
-        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, shape.len()));
-        match index {
-            Some(index) if index.iter().zip(&counts).all(|(i, n)| i < n) => each(key, &index),
-            _ => Ok(()),
-        }
-    })
 }
 
 /// What became of objects.
@@ -188,7 +174,7 @@ impl Elements {
             return Ok(Elements { rechunk, boxes: None });
         }
         let (mut boxes, mut room) = (Vec::new(), 1 << 16);
-        each_chunk(store, old, &mut |_, index| {
+        each_chunk(store.shared(), old, &mut |_, index| {
             rechunk.reached(index, &mut boxes);
             // Chunks come in any order; many share a box.
             if boxes.len() > room {
@@ -222,7 +208,7 @@ impl Elements {
 fn sampled_length(store: &Store, old: &ArrayState, source: &Arc<BoundArray>) -> Result<u64> {
     const SAMPLES: usize = 3;
     let mut chunks: Vec<Dims> = Vec::new();
-    each_chunk(store, old, &mut |_, index| {
+    each_chunk(store.shared(), old, &mut |_, index| {
         if chunks.len() < SAMPLES {
             chunks.push(index.clone());
         }

@@ -1,6 +1,7 @@
 //! How much of an array is stored: the number of its chunks and their bytes.
 
 use super::Array;
+use super::stored_chunks::each_chunk;
 use crate::error::Result;
 
 /// What an array takes up.
@@ -23,13 +24,7 @@ impl Array {
         let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
         let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
-        let (prefix, keys) = &state.chunks;
-        let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
-        store.list(folder, &mut |key| {
-            let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, counts.len()));
-            if !index.is_some_and(|index| index.iter().zip(&counts).all(|(i, n)| i < n)) {
-                return Ok(());
-            }
+        each_chunk(store, &state, &mut |key, _| {
             if let Some(object) = store.open(key).map_err(|e| e.at_key(key))? {
                 usage.chunks += 1;
                 usage.bytes = usage.bytes.saturating_add(object.len().map_err(|e| e.at_key(key))?);

@@ -68,7 +68,7 @@ pub(super) fn list_folder(
             let c = CString::new(name).map_err(|_| err!(Internal, "a folder name with a NUL"))?;
             match os::open(fd, &c, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
                 Ok(below) => list_folder(below.as_fd(), path, above, each)?,
-                Err(Errno(libc::ENOENT | libc::ENOTDIR)) => {}
+                Err(Errno(libc::ENOENT)) => {}
                 Err(e) => return Err(e.error("open the folder").at_key(&*path)),
             }
         }

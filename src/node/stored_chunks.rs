@@ -1,0 +1,97 @@
+//! The chunks of an array that are stored, found by listing; a file or folder in the place of the other is told.
+
+use super::state::ArrayState;
+use crate::error::{Error, Result, err};
+use crate::limits::Dims;
+use crate::store::SharedStore;
+
+/// What a listing has where chunks are.
+pub(super) enum Place {
+    /// A chunk inside of the array's shape: its key and its index.
+    Chunk(String, Dims),
+    /// A file where chunks have a folder, or a folder at a chunk's key.
+    Misplaced(Error),
+}
+
+/// Calls `each` with the key and the index of every chunk of the array in `store` that is inside of its shape. In a folder, a file where
+/// chunks have a folder and a folder at a chunk's key are errors, as they are when the chunk is read: they are no missing chunks.
+pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+    each_place(store, array, &mut |place| match place {
+        Place::Chunk(key, index) => each(&key, &index),
+        Place::Misplaced(e) => Err(e),
+    })
+}
+
+/// Calls `each` with all that a listing has where the array's chunks are.
+pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(Place) -> Result<()>) -> Result<()> {
+    let places = Places::new(array);
+    if store.files().is_none() {
+        return store
+            .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(Place::Chunk(key.to_string(), index))));
+    }
+    let misplaced = |what: &str, errno: i32, key: String| Place::Misplaced(err!(Io, "{what}").with_errno(errno).at_key(key));
+    let mut folders = vec![places.folder().to_string()];
+    while let Some(folder) = folders.pop() {
+        let listing = store.list_dir(&folder)?;
+        for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
+            if let Some(index) = places.chunk(&key) {
+                each(Place::Chunk(key, index))?;
+            } else if places.leads_to_chunks(&key) {
+                each(misplaced("found a file, expected a folder of chunks", libc::ENOTDIR, key))?;
+            }
+        }
+        for key in listing.prefixes.iter().map(|name| format!("{folder}{name}")) {
+            if places.chunk(&key).is_some() {
+                each(misplaced("found a folder, expected the file of a chunk", libc::EISDIR, key))?;
+            } else if places.leads_to_chunks(&key) {
+                folders.push(format!("{key}/"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which keys are chunks of an array, or lead to them.
+pub(super) struct Places<'a> {
+    array: &'a ArrayState,
+    counts: Dims,
+}
+
+impl Places<'_> {
+    pub fn new(array: &ArrayState) -> Places<'_> {
+        Places { array, counts: array.meta.grid.counts(&array.meta.shape).into_iter().collect() }
+    }
+
+    /// The folder that all chunks are below.
+    fn folder(&self) -> &str {
+        let prefix = &self.array.chunks.0;
+        &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)]
+    }
+
+    fn is_inside(&self, index: &[u64]) -> bool {
+        index.iter().zip(&self.counts).all(|(i, n)| i < n)
+    }
+
+    /// The index of the chunk with this key, inside of the array's shape.
+    pub fn chunk(&self, key: &str) -> Option<Dims> {
+        let (prefix, keys) = &self.array.chunks;
+        let index = keys.parse(key.strip_prefix(prefix.as_str())?, self.counts.len())?;
+        self.is_inside(&index).then_some(index)
+    }
+
+    /// Whether this is the key of a chunk beyond the array's shape.
+    pub fn is_outside(&self, key: &str) -> bool {
+        let (prefix, keys) = &self.array.chunks;
+        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, self.counts.len()));
+        index.is_some_and(|index| !self.is_inside(&index))
+    }
+
+    /// Whether chunks inside of the array's shape may have keys that go on behind this one and a slash.
+    pub fn leads_to_chunks(&self, key: &str) -> bool {
+        let (prefix, keys) = &self.array.chunks;
+        match key.strip_prefix(prefix.as_str()) {
+            Some(tail) => keys.parse_folder(tail, self.counts.len()).is_some_and(|index| self.is_inside(&index)),
+            None => prefix.strip_prefix(key).is_some_and(|rest| rest.starts_with('/')),
+        }
+    }
+}
