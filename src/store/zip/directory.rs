@@ -84,6 +84,8 @@ pub(super) struct Record<'a> {
 pub(super) struct Directory {
     /// Where it begins.
     pub start: u64,
+    /// Where the archive begins, from which its offsets count: behind other bytes, such as the program of one that extracts itself.
+    pub base: u64,
     /// Its records.
     pub bytes: Vec<u8>,
     /// How many there are.
@@ -116,7 +118,8 @@ struct End {
     zip64: bool,
 }
 
-/// Finds and reads the directory of an archive of `len` bytes: its tail, and what of the directory is before that.
+/// Finds and reads the directory of an archive of `len` bytes: its tail, and what of the directory is before that. Bytes may be in front of
+/// the archive if its first entry is just behind them.
 pub(super) fn find(len: u64, read: ReadAt<'_>) -> Result<Directory> {
     if len < END_LEN {
         bail!(Truncated, "found {len} bytes, expected a zip archive, which has at least {END_LEN}");
@@ -134,16 +137,18 @@ pub(super) fn find(len: u64, read: ReadAt<'_>) -> Result<Directory> {
             end.size
         );
     }
-    if end.offset.checked_add(end.size) != Some(end.at) {
+    let disagree = || {
         let (size, offset) = (end.size, end.offset);
-        bail!(Metadata, "the zip directory is said to have {size} bytes at {offset}, and to end at {}: these do not agree", end.at);
-    }
+        err!(Metadata, "the zip directory is said to have {size} bytes at {offset}, and to end at {}: these do not agree", end.at)
+    };
+    let base = end.offset.checked_add(end.size).and_then(|said| end.at.checked_sub(said)).ok_or_else(disagree)?;
+    let start = base + end.offset;
     if end.count * CENTRAL_LEN as u64 > end.size {
         bail!(Metadata, "the zip directory is said to have {} entries in {} bytes", end.count, end.size);
     }
-    let bytes = match end.offset.checked_sub(tail_at) {
+    let bytes = match start.checked_sub(tail_at) {
         Some(from) => tail[from as usize..(from + end.size) as usize].to_vec(),
-        None => read(end.offset, end.size as usize)?,
+        None => read(start, end.size as usize)?,
     };
     let count = records(&bytes).try_fold(0u64, |n, record| record.map(|_| n + 1))?;
     // Writers that know no zip64 count only so far.
@@ -153,7 +158,13 @@ pub(super) fn find(len: u64, read: ReadAt<'_>) -> Result<Directory> {
     if count > MAX_ENTRIES {
         bail!(Limit, "a zip archive of {count} entries exceeds the limit of {MAX_ENTRIES}");
     }
-    Ok(Directory { start: end.offset, bytes, count })
+    if base > 0 {
+        let first = records(&bytes).map_while(Result::ok).map(|record| record.entry.header).min();
+        if first != Some(0) || base + LOCAL_LEN > start || !read(base, LOCAL.len())?.starts_with(LOCAL) {
+            return Err(disagree());
+        }
+    }
+    Ok(Directory { start, base, bytes, count })
 }
 
 /// Where the end record begins in the tail. Its comment must reach just to the end.
@@ -194,7 +205,15 @@ fn parse_end(tail: &[u8], at: usize, tail_at: u64, read: ReadAt<'_>) -> Result<E
     if u32_at(locator, 4) != 0 || u32_at(locator, 16) > 1 {
         bail!(Unsupported, "the zip archive is one of several volumes, which are not supported");
     }
-    let (long_at, locator_at) = (u64_at(locator, 8), tail_at + locator_at as u64);
+    let (said, locator_at) = (u64_at(locator, 8), tail_at + locator_at as u64);
+    // With bytes in front of the archive the record is just before the locator.
+    let is_there = match said.checked_sub(tail_at) {
+        Some(from) => tail[from as usize..].starts_with(END64),
+        None => read(said, END64.len()).is_ok_and(|found| found == END64),
+    };
+    let moved =
+        locator_at.checked_sub(END64_LEN).filter(|&at| at > said && !is_there && tail[(at - tail_at) as usize..].starts_with(END64));
+    let long_at = moved.unwrap_or(said);
     if long_at.checked_add(END64_LEN).is_none_or(|end| end > locator_at) {
         bail!(Metadata, "the zip64 end record is said to begin at {long_at}, after its place before {locator_at}");
     }
@@ -305,7 +324,8 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
     let mut places: Vec<(u64, u64)> = Vec::new();
     places.try_reserve_exact(directory.count as usize).map_err(|_| err!(NoMemory, "no memory for {} zip entries", directory.count))?;
     for record in records(&directory.bytes) {
-        let Record { entry, name, .. } = record?;
+        let Record { mut entry, name, .. } = record?;
+        entry.header = entry.header.saturating_add(directory.base);
         let shown = || String::from_utf8_lossy(name).into_owned();
         let end = entry.stored.checked_add(LOCAL_LEN + u64::from(entry.name_len)).and_then(|n| n.checked_add(entry.header));
         let Some(end) = end.filter(|&end| end <= directory.start) else {
@@ -328,6 +348,7 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
     }
     for record in records(&directory.bytes) {
         let mut record = record?;
+        record.entry.header += directory.base;
         if let Some(key) = key_of(record.name, record.entry.flags, record.host)? {
             let next = places.partition_point(|p| p.0 <= record.entry.header);
             record.entry.limit = places.get(next).map_or(directory.start, |p| p.0);

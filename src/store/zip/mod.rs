@@ -135,7 +135,12 @@ impl ZipStore {
             source.read(at, grow(&mut bytes, len)?)?;
             Ok(bytes)
         };
-        let found = directory::find(len, &read).and_then(|directory| Ok((map_of(&directory)?, directory.bytes)));
+        let found = directory::find(len, &read).and_then(|directory| {
+            if writable && directory.base > 0 {
+                bail!(Unsupported, "{} bytes are in front of the zip archive, which can be read, but not written to", directory.base);
+            }
+            Ok((map_of(&directory)?, directory.bytes))
+        });
         let (map, records) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let (token, latency) = (source.token()?, matches!(source, ArchiveBytes::Far { .. }));

@@ -53,7 +53,9 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
     let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0 };
     scan.run()?;
-    if scan.entries.is_empty() && scan.listed.is_empty() {
+    // One whose writer died in its first entry becomes an empty archive.
+    let begun = scan.at == 0 && len > 0 && LOCAL.starts_with(&scan.read(0, len.min(LOCAL.len() as u64) as usize)?);
+    if scan.entries.is_empty() && scan.listed.is_empty() && !begun {
         bail!(Metadata, "{} has no whole zip entry: there is nothing to repair", path.display());
     }
     let records = scan.directory()?;
@@ -160,6 +162,9 @@ impl Scan<'_> {
                 let found = find(end, &|at, len| self.read(at, len));
                 let Ok(found) = found.and_then(|found| entries(&found, &mut |_, _| {}).map(|()| found)) else { continue };
                 // A directory of an archive inside of an entry counts from there, and does not fit here.
+                if found.base != 0 {
+                    continue;
+                }
                 (self.listed, self.at) = (found.bytes, end);
                 self.entries.clear();
                 return Ok(true);

@@ -431,3 +431,52 @@ fn the_lock_goes_with_the_writer() {
     let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
     os::try_lock_byte(fd.as_fd(), super::write::LOCK_BYTE).unwrap();
 }
+
+#[test]
+fn an_archive_whose_flush_failed_is_the_one_from_before() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "a", b"1");
+    drop(store);
+    let before = std::fs::read(&path).unwrap();
+    let full = fault::fail(Call::Write, libc::ENOSPC);
+    for after in 0..6 {
+        let store = writer(&path);
+        // Nothing was put in the end: the header, or the value, has no room.
+        let (result, left) = fault::with(&[fault::Fault { after: after % 2, ..full }], || store.put("b", &[b"22"], Condition::None));
+        assert_eq!((result.is_err(), left), (true, 0));
+        if after < 2 {
+            store.flush().unwrap();
+        } else {
+            put(&store, "c", b"3");
+            let (result, _) = fault::with(&[fault::Fault { times: 2, ..full }], || store.flush());
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSpace);
+            // Closing tries again; at last the disk has no room for that, either.
+            let ((), left) = fault::with(&[full], || drop(store));
+            assert_eq!(left, 0);
+        }
+        assert!(std::fs::read(&path).unwrap() == before, "after {after}");
+        assert_eq!(keys(&reader(&path).unwrap()), ["a"]);
+    }
+}
+
+#[test]
+fn archives_of_65535_entries_and_more_are_counted_in_zip64() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let mut there = 0;
+    for entries in [65_534, 65_535, 65_536] {
+        let store = writer(&path);
+        (there..entries).for_each(|i| put(&store, &format!("{i:05}"), b""));
+        drop(store);
+        there = entries;
+        let bytes = std::fs::read(&path).unwrap();
+        let end = &bytes[bytes.len() - END_LEN as usize..];
+        assert_eq!(u64::from(u16_at(end, 10)), u64::from(u16::MAX).min(entries), "{entries}");
+        let has_zip64 = bytes[..bytes.len() - END_LEN as usize].ends_with(&1u32.to_le_bytes())
+            && bytes[bytes.len() - (END_LEN + LOCATOR64_LEN) as usize..].starts_with(LOCATOR64);
+        assert_eq!(has_zip64, entries >= 65_535, "{entries}: 65,535 in 16 bits means that zip64 has the number");
+        assert_eq!(keys(&reader(&path).unwrap()).len() as u64, entries);
+    }
+}

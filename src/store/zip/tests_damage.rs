@@ -1,7 +1,7 @@
 //! Tests of zip archives that are damaged, and of their repair.
 
 use super::directory::*;
-use super::repair::repair;
+use super::repair::{Repaired, repair};
 use super::tests::*;
 use super::write::{central_record, end_records};
 use super::*;
@@ -60,12 +60,12 @@ fn damage_is_told() {
         ("cut in the end record", whole[..whole.len() - 1].to_vec(), Truncated, "ozarr zip-repair"),
         ("cut in the directory", whole[..whole.len() - 40].to_vec(), Truncated, "no end record"),
         ("bytes behind", [&whole[..], b"more"].concat(), Truncated, "bytes follow the end record"),
-        ("bytes in front", [b"more", &whole[..]].concat(), Metadata, "do not agree"),
+        ("bytes in front and no entry behind them", edited(6, &[90, 0, 0, 0]), Metadata, "do not agree"),
         ("two ends that fit", quoted(&whole[whole.len() - 22..]), Metadata, "two end records"),
         ("count too large", edited(14, &[4, 0, 4, 0]), Metadata, "4 entries in 141 bytes"),
         ("count too small", edited(14, &[2, 0, 2, 0]), Metadata, "2 entries, found 3"),
         ("another offset", edited(6, &[0, 0, 0, 0]), Metadata, "do not agree"),
-        ("another size", edited(10, &[47, 0, 0, 0]), Metadata, "do not agree"),
+        ("another size", edited(10, &[47, 0, 0, 0]), Metadata, "3 entries in 47 bytes"),
         ("huge size", edited(10, &[0xfe; 4]), Limit, "exceeds the limit"),
         ("a volume", edited(18, &[1, 0]), Unsupported, "volumes"),
         ("a volume's count", edited(14, &[1, 0]), Unsupported, "volumes"),
@@ -215,8 +215,33 @@ fn a_repair_saves_what_is_whole() {
     let done = repair(&folder.with("hole.zip", &hole)).unwrap();
     assert_eq!((done.keys, done.lost), (3, 1));
     assert_eq!(keys(&reader(&folder.file("hole.zip")).unwrap()), ["a", "c", "inner.zip"]);
+    // A writer that died in its first entry.
+    let first = torn.windows(5).position(|w| w == b"first").unwrap();
+    for cut in 1..first + 5 {
+        let file = folder.with("begun.zip", &torn[..cut]);
+        assert_eq!(repair(&file).unwrap(), Repaired { keys: 0, lost: u64::from(cut >= 4), cut: cut as u64, changed: true }, "cut at {cut}");
+        assert_eq!(keys(&reader(&file).unwrap()), [""; 0], "cut at {cut}");
+    }
     assert_eq!(repair(&folder.with("no.zip", b"nothing of the kind")).unwrap_err().kind(), ErrorKind::Metadata);
     assert_eq!(repair(&folder.file("none.zip")).unwrap_err().os_errno(), libc::ENOENT);
+}
+
+#[test]
+fn bytes_in_front_of_an_archive_move_it() {
+    let folder = Folder::new();
+    let small = [stored("a", b"before"), deflated("k", &[7; 5000]), stored("z", b"after")].to_vec();
+    let many: Vec<Part> = (0..65_535).map(|i| stored(&format!("{i}"), b"")).chain([stored("k", b"1")]).collect();
+    for parts in [small, many] {
+        let whole = archive(&parts);
+        let plain = folder.with("plain.zip", &whole);
+        let script = [&b"#!/bin/sh\nexit 1\n"[..], &b"#\n".repeat(70_000)].concat();
+        for front in [&b"\n"[..], b"#!/bin/sh\nexit 1\n", &script] {
+            let moved = folder.with("moved.zip", &[front, &whole].concat());
+            assert!(content(&reader(&moved).unwrap()) == content(&reader(&plain).unwrap()), "{} bytes in front", front.len());
+            let e = ZipStore::open(&moved, true, SyncMode::None).unwrap_err();
+            assert!(e.kind() == ErrorKind::Unsupported && e.to_string().contains(&format!("{} bytes are in front", front.len())), "{e}");
+        }
+    }
 }
 
 #[test]

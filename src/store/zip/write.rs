@@ -2,7 +2,8 @@
 //!
 //! Nothing in the file is ever written over: a directory that is there keeps its place when entries follow, and is dead
 //! once a newer one ends the file. So from the first put until the flush the file has no end record at its end; whoever opens it
-//! then is told so, and `repair` makes an archive of what is whole. A header tells size and checksum before the data come.
+//! then is told so, and `repair` makes an archive of what is whole. If flushing fails to the last, the file is cut back to its last
+//! directory. A header tells size and checksum before the data come.
 
 use super::directory::*;
 use super::read::Slot;
@@ -43,7 +44,9 @@ pub(super) struct Writer {
 struct End {
     /// Where the next bytes go.
     at: u64,
-    /// There may be bytes behind that, of a write that failed.
+    /// Where the file ended when a directory ended it for the last time; 0 if none ever did.
+    finished: u64,
+    /// There may be bytes behind that.
     overwritten: bool,
     /// The first failed sync: something that was put may be lost.
     failure: Option<Error>,
@@ -73,7 +76,7 @@ impl Writer {
         let mut kept = Vec::new();
         reserve(&mut kept, old.len())?;
         kept.extend_from_slice(old);
-        let end = Mutex::new(End { at, overwritten: false, failure: None });
+        let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
         let process = fork::forks();
         Ok(Writer { file, sync, process, old: kept, from: at, end, turns: RwLock::default(), dirty: AtomicBool::new(false) })
     }
@@ -154,11 +157,21 @@ impl Writer {
                 os::truncate(fd, at).map_err(|e| e.error("truncate"))?;
                 end.overwritten = false;
             }
-            end.at = at;
+            (end.at, end.finished) = (at, at);
             self.dirty.store(false, Ordering::Release);
             self.sync(&mut end)?;
         }
+        self.cut_back(&mut end)?;
         end.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Cuts off what follows the last directory, of puts that failed or that no directory could be written for.
+    fn cut_back(&self, end: &mut End) -> Result<()> {
+        if end.overwritten {
+            os::truncate(self.file.as_fd(), end.finished).map_err(|e| e.error("truncate"))?;
+            (end.at, end.overwritten) = (end.finished, false);
+        }
+        Ok(())
     }
 
     /// Makes durable what was written, unless the mode is `none`. A failure is kept for all later flushes.
@@ -196,6 +209,12 @@ impl Drop for Writer {
     fn drop(&mut self) {
         // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the parent's.
         if self.process == fork::forks() {
+            let mut end = self.end();
+            // A new archive is kept for a repair: nothing older could be read in its place.
+            if end.finished > 0 {
+                let _ = self.cut_back(&mut end);
+            }
+            drop(end);
             let _ = os::unlock_all(self.file.as_fd());
         }
     }
