@@ -6,6 +6,8 @@ use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Group, Mode, Spec, Store};
+use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::{Condition, Storage};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -78,6 +80,8 @@ fn child() {
     match job.split_once(' ') {
         Some(("append", value)) => append(&store, value.parse().unwrap()),
         Some(("grow", _)) => grow(&store),
+        Some(("parts", value)) => write_parts(&store, value.parse().unwrap()),
+        Some(("counter", _)) => count_up(Path::new(&root)),
         Some(("overwrite", format)) => overwrite_for_ever(&store, if format == "2" { Format::V2 } else { Format::V3 }),
         _ => panic!("unknown job {job}"),
     }
@@ -101,6 +105,69 @@ fn grow(store: &Store) {
         array.attributes().set_i64(&format!("n{i}"), i).unwrap();
         Group::open(store, "").unwrap().attributes().set_i64(&format!("n{i}"), i).unwrap();
     }
+}
+
+/// The rows that each process writes into one chunk, or one shard.
+const ROWS: u64 = 60;
+
+/// Writes the elements of one process, row by row: neighbours in the same inner chunks are the other's.
+fn write_parts(store: &Store, process: u64) {
+    for name in ["plain", "shard"] {
+        let array = Array::open(store, name).unwrap();
+        for row in 0..ROWS {
+            let selection = Selection::new(&array.shape(), &[row as i64, process as i64], &[1, 1], None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&selection, &view(&mut [(1000 * process + row) as i32 + 1], &[1, 1])).unwrap() };
+        }
+    }
+}
+
+#[test]
+fn processes_that_write_parts_of_one_chunk_or_shard_lose_none() {
+    let folder = Folder::new("parts");
+    let store = open(&folder.0);
+    Array::create(&store, "plain", &spec(&[ROWS, 3], &[ROWS, 3], Format::V3), Create::New).unwrap();
+    let mut sharded = spec(&[ROWS, 3], &[ROWS, 3], Format::V3);
+    sharded.set_inner_chunks(&[2, 3]).unwrap();
+    Array::create(&store, "shard", &sharded, Create::New).unwrap();
+    for mut child in [0, 1, 2].map(|process| folder.child(&format!("parts {process}"))) {
+        assert!(child.wait().unwrap().success());
+    }
+    let expected: Vec<i32> = (0..ROWS as i32).flat_map(|row| (0..3).map(move |process| 1000 * process + row + 1)).collect();
+    for name in ["plain", "shard"] {
+        assert_eq!(read_all(&Array::open(&store, name).unwrap()).unwrap(), expected, "{name}");
+    }
+}
+
+const COUNTS: usize = 60;
+
+/// Adds 1 to the number that a key holds, on the condition that it is the one that was read.
+fn count_up(root: &Path) {
+    let shared = LocalStore::open(root, true, SyncMode::None).unwrap();
+    for _ in 0..COUNTS {
+        loop {
+            let object = shared.open("counter").unwrap().unwrap();
+            let (version, mut text) = (object.version().unwrap(), Vec::new());
+            object.read_whole(&mut text, 100).unwrap();
+            let next = std::str::from_utf8(&text).unwrap().parse::<u64>().unwrap() + 1;
+            match shared.put("counter", &[next.to_string().as_bytes()], Condition::Match(version)) {
+                Ok(()) => break,
+                Err(e) => assert_eq!(e.kind(), ErrorKind::Conflict, "{e}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn conditional_puts_of_processes_take_turns() {
+    let folder = Folder::new("counter");
+    let store = open(&folder.0);
+    store.key_put("counter", b"0").unwrap();
+    for mut child in [0, 1, 2].map(|_| folder.child("counter -")) {
+        assert!(child.wait().unwrap().success());
+    }
+    let found = LocalStore::open(&folder.0, false, SyncMode::None).unwrap().read_all("counter", 100).unwrap().unwrap();
+    assert_eq!(String::from_utf8(found).unwrap(), (3 * COUNTS).to_string());
 }
 
 #[test]

@@ -533,6 +533,20 @@ mod tests {
     }
 
     #[test]
+    fn zeros_of_the_other_sign_are_not_the_fill_value() {
+        fn all_are<const N: usize>(value: [u8; N], fill: [u8; N]) -> bool {
+            let row = [value; 100];
+            // SAFETY: the axis is the row.
+            unsafe { is_all(row.as_ptr().cast(), [PlaceAxis { count: 100, src: N as i64, dst: 0 }].into_iter(), &fill) }
+        }
+        for (a, b) in [(0.0, -0.0), (-0.0, 0.0)] {
+            assert!(!all_are(f64::to_ne_bytes(a), f64::to_ne_bytes(b)) && all_are(f64::to_ne_bytes(a), f64::to_ne_bytes(a)));
+            assert!(!all_are((a as f32).to_ne_bytes(), (b as f32).to_ne_bytes()));
+        }
+        assert!(all_are(f64::NAN.to_ne_bytes(), f64::NAN.to_ne_bytes()), "one NaN is the same as itself");
+    }
+
+    #[test]
     fn a_block_that_is_contiguous_on_both_sides_merges_to_one_row() {
         let axes =
             [PlaceAxis { count: 3, src: 96, dst: 96 }, PlaceAxis { count: 4, src: 24, dst: 24 }, PlaceAxis { count: 3, src: 8, dst: 8 }];

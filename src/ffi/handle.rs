@@ -458,6 +458,18 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_stays_closed_however_often_its_slot_is_used_again() {
+        let t = table::<u8>(Kind::Spec);
+        let first = t.insert(1).unwrap();
+        let (generation, number) = t.parse(pointer(first)).unwrap();
+        drop(t.close(pointer(first), "x").unwrap());
+        for bit in 0..GENERATION_BITS {
+            t.slot(number).unwrap().word.store(u64::from(generation ^ 1 << bit) << 32 | OPEN | 1, Release);
+            assert_eq!(kind_of(t, first), Some(ErrorKind::InvalidHandle), "bit {bit} of the generation differs");
+        }
+    }
+
+    #[test]
     fn a_slot_without_generations_left_is_retired() {
         let t = table::<u8>(Kind::Spec);
         let h = t.insert(1).unwrap();
