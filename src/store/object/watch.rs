@@ -191,7 +191,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
-        (_, _, None) => counted(response).await,
+        (range, _, None) => counted(response, range.as_deref().map_or(MOST_UNKNOWN, most_of)).await,
         _ => Ok(response),
     }
 }
@@ -348,10 +348,15 @@ fn parse_range(range: &str) -> Option<(Option<u64>, u64)> {
     Some((Some(first), last.parse::<u64>().ok()?.checked_sub(first)?.checked_add(1)?))
 }
 
-/// An answer whose length nobody told, with its length.
-async fn counted(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+/// The most bytes that an answer to a `Range` header may have.
+fn most_of(range: &str) -> usize {
+    parse_range(range).and_then(|(_, len)| usize::try_from(len).ok()).map_or(MOST_UNKNOWN, |len| len.min(MOST_UNKNOWN))
+}
+
+/// An answer of at most `most` bytes whose length nobody told, with its length.
+async fn counted(response: HttpResponse, most: usize) -> Result<HttpResponse, HttpError> {
     let (mut parts, body) = response.into_parts();
-    let (bytes, all) = read(body, MOST_UNKNOWN).await?;
+    let (bytes, all) = read(body, most).await?;
     if !all {
         return Err(odd("an object of unknown length that is too large"));
     }
@@ -377,6 +382,9 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parse_range(text), expected, "{text}");
+        }
+        for (text, most) in [("bytes=100-355", 256), ("bytes=-7", 7), ("bytes=5-", MOST_UNKNOWN), ("items=0-1", MOST_UNKNOWN)] {
+            assert_eq!(most_of(text), most, "{text}: no more is kept of an answer without a length");
         }
         let xml = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>";
         assert_eq!(element(xml, "Code").as_deref(), Some("SlowDown"));
