@@ -35,6 +35,7 @@ mod slabs;
 mod stats;
 mod tail;
 mod tree;
+mod verify;
 mod write;
 mod zip_repair;
 
@@ -72,6 +73,7 @@ enum Command {
     Resize(resize::Resize),
     Rm(rm::Rm),
     Consolidate(consolidate::Consolidate),
+    Verify(verify::Verify),
     Cp(cp::Cp),
     Copy(copy::Copy),
     ZipRepair(zip_repair::ZipRepair),
@@ -98,6 +100,7 @@ fn run(command: Command) -> Outcome {
         Command::Resize(c) => c.run(),
         Command::Rm(c) => c.run(),
         Command::Consolidate(c) => c.run(),
+        Command::Verify(c) => c.run(),
         Command::Cp(c) => c.run(),
         Command::Copy(c) => c.run(),
         Command::ZipRepair(c) => c.run(),

@@ -50,6 +50,7 @@ mod transform;
 mod upkeep;
 mod usage;
 pub mod variable;
+mod verify;
 mod walk;
 mod watch;
 
@@ -77,6 +78,7 @@ pub use store::{Repaired, Store, repair_zip};
 pub use store_options::{Consolidate, Nczarr, Options};
 pub use transform::{Member, Transformer, register_member, register_transformer, unregister_member, unregister_transformer};
 pub use usage::Usage;
+pub use verify::{Fault, FaultKind, Verified, VerifyOptions};
 
 // The plain values that the facade's signatures speak of.
 pub use crate::engine::explain::Explanation;

@@ -28,6 +28,7 @@ use self::lock::{LOCK_SPACE, Locks};
 use self::path::{KeyPath, Made, c_path, check_name, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
+pub(crate) use self::sweep::temporary_files;
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, SyncMode};

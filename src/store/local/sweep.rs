@@ -4,11 +4,14 @@
 //! each folder that was there before it, when it is flushed or closed.
 
 use super::owner::{Owner, here};
-use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX};
+use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
+use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::store::os::{self, EntryKind};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -78,6 +81,30 @@ impl Sweeper {
             }
         }
     }
+}
+
+/// The temporary files in a folder and those below it, in order, and whether the process of each is gone for certain. Links are not followed.
+pub(crate) fn temporary_files(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
+    let failed = |path: &Path, e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("list {}", path.display()));
+    let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = todo.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            entries => entries.map_err(|e| failed(&folder, e))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| failed(&folder, e))?;
+            let kind = entry.file_type().map_err(|e| failed(&entry.path(), e))?;
+            let name = entry.file_name();
+            if kind.is_dir() {
+                todo.push(entry.path());
+            } else if kind.is_file() && is_hidden(name.as_bytes()) && name != LOCK_NAME {
+                found.push((entry.path(), owner_of(name.as_bytes()).is_some_and(|owner| owner.is_gone(here))));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The process that a temporary file's name names.

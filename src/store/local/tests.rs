@@ -367,6 +367,10 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     leave("d");
     leave("other");
     std::fs::create_dir(folder.file("d").join(name(place, process, start + 2, "0-a8"))).unwrap();
+    let found = temporary_files(&folder.0).unwrap();
+    assert_eq!(found.len(), 2 * (gone.len() + kept.len() - 1), "in both folders, without notes.tmp");
+    let is_one_of = |names: &[String], file: &Path| names.iter().any(|name| file.ends_with(name));
+    assert!(found.iter().all(|(file, is_gone)| is_one_of(&gone, file) == *is_gone && is_one_of(&kept, file) != *is_gone), "{found:?}");
     let store = folder.store(SyncMode::Batch);
     put(&store, "d/k", b"2").unwrap();
     put(&store, "new/k", b"2").unwrap();

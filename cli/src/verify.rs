@@ -1,0 +1,86 @@
+//! `ozarr verify`: what of a hierarchy is damaged, and what does not belong there.
+
+use crate::failure::{Failure, Outcome, one_line};
+use crate::output::{line, progress};
+use crate::place::{Place, locate};
+use clap::Args;
+use ozarr::node::{Fault, Map, Mode, Value, VerifyOptions, json};
+
+/// Look for damage: parse every document, decode every stored chunk
+///
+/// A line for each fault: its kind, the key, what was found. Kinds: damaged, unreadable, unsupported (a codec that this library lacks),
+/// outside (a chunk beyond the array's shape), foreign (no key of a node), temporary (left by a writer) and stale (consolidated metadata that
+/// differ from the documents). Exit status 1 if any is left.
+#[derive(Args)]
+pub struct Verify {
+    #[command(flatten)]
+    place: Place,
+    /// List the chunks, but read none
+    #[arg(long)]
+    quick: bool,
+    /// Mend what is certainly safe: remove temporary files of processes that are gone, write stale consolidated metadata anew
+    #[arg(long)]
+    repair: bool,
+    /// A JSON object for each fault, and one at the end that counts
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub fn run(&self) -> Outcome {
+        let mode = if self.repair { Mode::ReadWrite } else { Mode::Read };
+        let (store, path) = locate(&self.place.location, &self.place.path, mode)?;
+        let bar = progress(0, Some("chunks"), true);
+        let options = VerifyOptions { quick: self.quick, repair: self.repair };
+        let mut printed = Ok(());
+        let told = store.verify(
+            &path,
+            options,
+            &mut |fault| {
+                let text = if self.json { as_json(fault) } else { as_line(fault) };
+                if printed.is_ok() {
+                    printed = line(&text);
+                }
+                Ok(())
+            },
+            &mut |done, all| {
+                bar.set_length(all);
+                bar.set_position(done);
+                Ok(())
+            },
+        );
+        bar.finish_and_clear();
+        let (done, ()) = (told?, printed?);
+        if self.repair {
+            store.close(None)?;
+        }
+        if self.json {
+            let mut object = Map::new();
+            for (name, n) in [("nodes", done.nodes), ("chunks", done.chunks), ("faults", done.faults), ("repaired", done.repaired)] {
+                object.insert(name.into(), n.into());
+            }
+            line(&json::to_compact(&Value::Object(object)))?;
+        } else {
+            let chunks = if self.quick { "chunks listed" } else { "chunks decoded" };
+            line(&format!("{} nodes, {} {chunks}, {} faults, {} mended", done.nodes, done.chunks, done.faults, done.repaired))?;
+        }
+        match done.faults {
+            0 => Ok(()),
+            n => Err(Failure::Error(format!("{} has {n} faults", self.place.name()))),
+        }
+    }
+}
+
+fn as_line(fault: &Fault) -> String {
+    let mended = if fault.repaired { " (mended)" } else { "" };
+    format!("{}  {}: {}{mended}", fault.kind.name(), one_line(&fault.key), one_line(&fault.message))
+}
+
+fn as_json(fault: &Fault) -> String {
+    let mut object = Map::new();
+    object.insert("kind".into(), fault.kind.name().into());
+    object.insert("key".into(), fault.key.as_str().into());
+    object.insert("message".into(), fault.message.as_str().into());
+    object.insert("repaired".into(), fault.repaired.into());
+    json::to_compact(&Value::Object(object))
+}

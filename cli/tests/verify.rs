@@ -1,0 +1,155 @@
+//! `ozarr verify` on stores with each damage planted.
+
+mod program;
+
+use program::Folder;
+use std::path::Path;
+
+/// A store with a plain array, a compressed one, a sharded one and one of version 2, all consolidated.
+fn store(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let numbers: Vec<u8> = (1..=64u8).collect();
+    for line in [
+        "run.zarr/g/plain --compressor none",
+        "run.zarr/g/zstd --compressor zstd",
+        "run.zarr/g/sums --codec bytes --codec crc32c",
+        "run.zarr/g/shards --inner-chunks 2,2",
+    ] {
+        folder.ok(&format!("create {line} --type uint8 --shape 7,8 --chunks 4,4"));
+        folder.bytes(&format!("write {} --raw", line.split(' ').next().unwrap()), &numbers[..56]);
+    }
+    folder.ok("consolidate run.zarr");
+    folder
+}
+
+/// The lines about faults, without the message behind the key.
+fn faults(folder: &Folder, arguments: &str) -> (Vec<String>, Option<i32>) {
+    let ran = folder.run_with(&format!("verify {arguments}"), &[]);
+    let text = String::from_utf8(ran.out).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.pop();
+    let mut found: Vec<String> = lines.iter().map(|line| line.split(": ").next().unwrap().to_string()).collect();
+    found.sort();
+    (found, ran.status)
+}
+
+fn change(file: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(file).unwrap();
+    change(&mut bytes);
+    std::fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_store_without_faults_has_none() {
+    let folder = store("verify-good");
+    let all = "6 nodes, 16 chunks decoded, 0 faults, 0 mended\n";
+    assert_eq!(folder.ok("verify run.zarr"), all);
+    assert_eq!(folder.ok("verify run.zarr --quick"), all.replace("decoded", "listed"));
+    assert_eq!(folder.ok("verify run.zarr/g/plain"), "1 nodes, 4 chunks decoded, 0 faults, 0 mended\n");
+    assert_eq!(folder.ok("verify run.zarr g/plain --json"), "{\"nodes\":1,\"chunks\":4,\"faults\":0,\"repaired\":0}\n");
+    folder.ok("cp run.zarr run.zip");
+    assert_eq!(folder.ok("verify run.zip"), all);
+    assert_eq!(folder.run_with("verify run.zarr/none", &[]).status, Some(1));
+}
+
+#[test]
+fn each_planted_fault_is_told_with_its_key() {
+    type Plant = fn(&Path);
+    // What is planted below `g`, the line that tells of it, and whether that needs the chunks to be read.
+    let cases: &[(&str, Plant, &str, bool)] = &[
+        ("a chunk is cut", |g| change(&g.join("plain/c/0/1"), |b| b.truncate(9)), "damaged  g/plain/c/0/1", true),
+        ("a chunk at the edge is too long", |g| change(&g.join("plain/c/1/1"), |b| b.push(0)), "damaged  g/plain/c/1/1", true),
+        ("a compressed chunk is cut", |g| change(&g.join("zstd/c/1/0"), |b| b.truncate(b.len() - 1)), "damaged  g/zstd/c/1/0", true),
+        ("a bit changed under a checksum", |g| change(&g.join("sums/c/0/0"), |b| b[5] ^= 4), "damaged  g/sums/c/0/0", true),
+        (
+            "the index of a shard is damaged",
+            |g| change(&g.join("shards/c/0/0"), |b| *b.last_mut().unwrap() ^= 1),
+            "damaged  g/shards/c/0/0",
+            true,
+        ),
+        ("a shard is empty", |g| change(&g.join("shards/c/1/1"), |b| b.clear()), "damaged  g/shards/c/1/1", true),
+        ("a document is no JSON", |g| change(&g.join("zstd/zarr.json"), |b| b.truncate(30)), "damaged  g/zstd/zarr.json", false),
+        (
+            "a chunk's folder is a file",
+            |g| {
+                std::fs::remove_dir_all(g.join("plain/c/0")).unwrap();
+                std::fs::write(g.join("plain/c/0"), b"x").unwrap();
+            },
+            "unreadable  g/plain/c/0",
+            false,
+        ),
+        (
+            "a chunk is a folder",
+            |g| {
+                std::fs::remove_file(g.join("plain/c/0/1")).unwrap();
+                std::fs::create_dir(g.join("plain/c/0/1")).unwrap();
+            },
+            "unreadable  g/plain/c/0/1",
+            false,
+        ),
+        (
+            "a chunk is beyond the shape",
+            |g| assert_eq!(std::fs::copy(g.join("plain/c/0/1"), g.join("plain/c/0/2")).unwrap(), 16),
+            "outside  g/plain/c/0/2",
+            false,
+        ),
+        ("a foreign file", |g| std::fs::write(g.join("plain/notes.txt"), b"x").unwrap(), "foreign  g/plain/notes.txt", false),
+        (
+            "a temporary file",
+            |g| std::fs::write(g.join("plain/c/0/.ozarr-7-1-1-1.tmp"), b"x").unwrap(),
+            "temporary  g/plain/c/0/.ozarr-7-1-1-1.tmp",
+            false,
+        ),
+        (
+            "stale consolidated metadata",
+            |g| {
+                change(&g.join("sums/zarr.json"), |b| {
+                    let text = String::from_utf8(std::mem::take(b)).unwrap().replace("\"fill_value\": 0", "\"fill_value\": 1");
+                    *b = text.into_bytes();
+                })
+            },
+            "stale  zarr.json",
+            false,
+        ),
+        (
+            "a codec that nobody has",
+            |g| {
+                change(&g.join("zstd/zarr.json"), |b| {
+                    let text = String::from_utf8(std::mem::take(b)).unwrap().replace("\"zstd\"", "\"none.such\"");
+                    *b = text.into_bytes();
+                })
+            },
+            "unsupported  g/zstd/zarr.json",
+            false,
+        ),
+    ];
+    for (i, (what, plant, line, is_read)) in cases.iter().enumerate() {
+        let folder = store(&format!("verify-{i}"));
+        plant(&folder.0.join("run.zarr/g"));
+        let (found, status) = faults(&folder, "run.zarr");
+        assert!(found.iter().any(|fault| fault == line), "{what}: found {found:?}, expected {line:?}");
+        assert_eq!(status, Some(1), "{what}");
+        let others: Vec<&String> = found.iter().filter(|fault| *fault != line && !fault.starts_with("stale")).collect();
+        assert!(others.is_empty(), "{what}: {others:?}");
+        let (quick, status) = faults(&folder, "run.zarr --quick");
+        assert_eq!((quick.iter().any(|fault| fault == line), status), (!is_read, Some(i32::from(!is_read))), "{what}, quickly: {quick:?}");
+    }
+}
+
+#[test]
+fn only_what_is_certainly_safe_is_mended() {
+    let folder = store("verify-repair");
+    let g = folder.0.join("run.zarr/g");
+    std::fs::write(g.join("plain/c/0/.ozarr-7-1-1-1.tmp"), b"x").unwrap();
+    change(&g.join("plain/c/0/1"), |b| b.truncate(9));
+    change(&g.join("sums/zarr.json"), |b| {
+        let text = String::from_utf8(std::mem::take(b)).unwrap().replace("\"fill_value\": 0", "\"fill_value\": 1");
+        *b = text.into_bytes();
+    });
+    let ran = folder.run_with("verify run.zarr --repair", &[]);
+    let text = String::from_utf8(ran.out).unwrap();
+    assert!(text.contains("stale  zarr.json") && text.contains("(mended)"), "{text}");
+    // Nobody here can tell whether a process of another machine is gone; damage stays.
+    let (left, status) = faults(&folder, "run.zarr");
+    assert_eq!((left, status), (vec!["damaged  g/plain/c/0/1".to_string(), "temporary  g/plain/c/0/.ozarr-7-1-1-1.tmp".into()], Some(1)));
+}

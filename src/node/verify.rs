@@ -1,0 +1,386 @@
+//! Looking through a hierarchy for what is damaged or does not belong there: every document is parsed, every stored chunk decoded whole.
+
+use super::lookup::{self, require};
+use super::state::ArrayState;
+use super::stored_chunks::{Place, Places, each_place};
+use super::transfer::Progress;
+use super::{Array, Format, Group, NodeKind, Store, draft, path};
+use crate::dtype::variable::Arena;
+use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{self, Dims, c_strides, chunk_bytes};
+use crate::metadata::{v2, v3};
+use crate::store::local::temporary_files;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The names of documents.
+const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
+
+/// What a fault is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A document, or a chunk, is not what its codecs or the specification make: cut, of a wrong length, with a wrong checksum.
+    Damaged,
+    /// The system or the server does not give an object, or a file and a folder are in each other's place.
+    Unreadable,
+    /// An array has a codec, a data type or an extension that this library lacks: its chunks cannot be looked at.
+    Unsupported,
+    /// A chunk beyond the array's shape: it shows when the array grows.
+    Outside,
+    /// A key that is neither a document nor a chunk of a node.
+    Foreign,
+    /// A temporary file that a writer has left, or has yet to rename.
+    Temporary,
+    /// Consolidated metadata that say something else than the documents.
+    Stale,
+}
+
+impl FaultKind {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Damaged => "damaged",
+            FaultKind::Unreadable => "unreadable",
+            FaultKind::Unsupported => "unsupported",
+            FaultKind::Outside => "outside",
+            FaultKind::Foreign => "foreign",
+            FaultKind::Temporary => "temporary",
+            FaultKind::Stale => "stale",
+        }
+    }
+
+    /// What an error says of the object that it was met at.
+    fn of(e: &Error) -> FaultKind {
+        match e.kind() {
+            _ if e.os_errno() != 0 => FaultKind::Unreadable,
+            ErrorKind::Unsupported | ErrorKind::Extension => FaultKind::Unsupported,
+            ErrorKind::Io | ErrorKind::Permission | ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Throttled => FaultKind::Unreadable,
+            _ => FaultKind::Damaged,
+        }
+    }
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What it is.
+    pub kind: FaultKind,
+    /// The key, or the path of the node.
+    pub key: String,
+    /// What was found there.
+    pub message: String,
+    /// Whether it was mended.
+    pub repaired: bool,
+}
+
+impl Fault {
+    fn new(kind: FaultKind, key: &str, message: &str) -> Fault {
+        Fault { kind, key: key.to_string(), message: message.to_string(), repaired: false }
+    }
+
+    fn of(e: &Error, key: &str) -> Fault {
+        Fault::new(FaultKind::of(e), e.key().unwrap_or(key), e.message())
+    }
+}
+
+/// What is looked at, and what is done about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// Chunks are listed, and not read.
+    pub quick: bool,
+    /// What is certainly safe is mended: temporary files of processes that are gone are removed, stale consolidated metadata written anew.
+    pub repair: bool,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Nodes whose documents were read.
+    pub nodes: u64,
+    /// Chunks that were decoded, or, quickly, listed.
+    pub chunks: u64,
+    /// Faults that were found and not mended.
+    pub faults: u64,
+    /// Faults that were mended.
+    pub repaired: u64,
+}
+
+impl Store {
+    /// Looks through the node at `path` and all below it, and gives `each` the faults that it finds; the documents' first, then the
+    /// chunks' in no certain order. `progress` is told how many chunks are done of how many. An error of either ends it. In a store that
+    /// cannot be listed the nodes are those of consolidated metadata, and all chunks are looked for.
+    pub fn verify(
+        &self,
+        path: &str,
+        options: VerifyOptions,
+        each: &mut dyn FnMut(&Fault) -> Result<()>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Verified> {
+        let path = path::normalize(path)?;
+        require(self, &path, NodeKind::None)?;
+        let mut run = Run { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
+        let arrays = run.documents(&path)?;
+        run.keys(&path, &arrays)?;
+        run.temporaries(&path)?;
+        let work = run.listed(&arrays)?;
+        run.chunks(&work, progress)?;
+        Ok(run.done)
+    }
+}
+
+/// An array, and its chunks that are to be looked at.
+struct Work {
+    array: Arc<BoundArray>,
+    chunks: Chosen,
+}
+
+enum Chosen {
+    Listed(Vec<Dims>),
+    /// Every chunk of a store that cannot be listed.
+    All(Dims),
+}
+
+impl Chosen {
+    fn len(&self) -> u64 {
+        match self {
+            Chosen::Listed(list) => list.len() as u64,
+            Chosen::All(counts) => counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c)),
+        }
+    }
+
+    fn get(&self, mut number: u64) -> Dims {
+        match self {
+            Chosen::Listed(list) => list[number as usize].clone(),
+            Chosen::All(counts) => {
+                let mut index = Dims::from_elem(0, counts.len());
+                for d in (0..counts.len()).rev() {
+                    (index[d], number) = (number % counts[d], number / counts[d]);
+                }
+                index
+            }
+        }
+    }
+}
+
+struct Run<'a> {
+    store: &'a Store,
+    options: VerifyOptions,
+    each: &'a mut dyn FnMut(&Fault) -> Result<()>,
+    done: Verified,
+    /// Nodes that could not be read: what is below them may be theirs.
+    unread: HashSet<String>,
+}
+
+impl Run<'_> {
+    fn tell(&mut self, fault: &Fault) -> Result<()> {
+        *if fault.repaired { &mut self.done.repaired } else { &mut self.done.faults } += 1;
+        (self.each)(fault)
+    }
+
+    /// Reads the documents of all nodes; gives those of arrays.
+    fn documents(&mut self, top: &str) -> Result<Vec<(String, Arc<ArrayState>)>> {
+        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![top.to_string()]);
+        while let Some(node) = todo.pop() {
+            let found = match lookup::find(self.store, &node) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(e) => {
+                    self.tell(&Fault::of(&e, &node))?;
+                    self.unread.insert(node);
+                    continue;
+                }
+            };
+            self.done.nodes += 1;
+            let (kind, key) = (found.kind, found.key.clone());
+            let attributes = if kind == NodeKind::Array {
+                Array::quietly(self.store, node.clone(), found).and_then(|array| {
+                    arrays.push((node.clone(), array.state()));
+                    array.attributes().all()
+                })
+            } else {
+                Group::quietly(self.store, node.clone(), found).and_then(|group| {
+                    let children = group.children()?;
+                    todo.extend(children.iter().rev().map(|child| path::join(&node, &child.name)));
+                    groups.push(group.clone());
+                    group.attributes().all()
+                })
+            };
+            if let Err(e) = attributes {
+                self.tell(&Fault::of(&e, &key))?;
+                self.unread.insert(node);
+            }
+        }
+        if self.store.capabilities().listable {
+            groups.iter().try_for_each(|group| self.consolidated(group))?;
+        }
+        Ok(arrays)
+    }
+
+    fn consolidated(&mut self, group: &Group) -> Result<()> {
+        // A document that cannot be read was told already.
+        let Ok(Some(lines)) = group.consolidated_differences() else { return Ok(()) };
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
+        let mut fault =
+            Fault::new(FaultKind::Stale, &key, &format!("the consolidated metadata differ from the documents: {}", lines.join("; ")));
+        fault.repaired = self.options.repair && group.consolidate().is_ok();
+        self.tell(&fault)
+    }
+
+    /// Tells of keys that belong to no node.
+    fn keys(&mut self, top: &str, arrays: &[(String, Arc<ArrayState>)]) -> Result<()> {
+        // In the first draft documents and chunks are in places of their own.
+        if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
+            return Ok(());
+        }
+        let places: HashMap<&str, Places<'_>> = arrays.iter().map(|(node, array)| (node.as_str(), Places::new(array))).collect();
+        let mut faults = Vec::new();
+        self.store.shared().list(&path::prefix(top), &mut |key| {
+            let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+            if DOCUMENTS.contains(&name) {
+                return Ok(());
+            }
+            let mut above = Some(folder);
+            let array = loop {
+                match above {
+                    None => break None,
+                    Some(node) if self.unread.contains(node) => return Ok(()),
+                    Some(node) if places.contains_key(node) => break places.get(node),
+                    Some(node) => above = (!node.is_empty()).then(|| node.rsplit_once('/').map_or("", |(up, _)| up)),
+                }
+            };
+            match array {
+                Some(places) if places.chunk(key).is_some() => {}
+                Some(places) if places.is_outside(key) => {
+                    faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
+                }
+                // What is in the way of chunks is told of with the chunks.
+                Some(places) if places.leads_to_chunks(key) => {}
+                _ => faults.push(Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")),
+            }
+            Ok(())
+        })?;
+        faults.iter().try_for_each(|fault| self.tell(fault))
+    }
+
+    /// Tells of temporary files in folders, which listings hide.
+    fn temporaries(&mut self, top: &str) -> Result<()> {
+        let shared = self.store.shared();
+        let document = DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
+        let Some(folder) = document.as_deref().and_then(std::path::Path::parent) else { return Ok(()) };
+        for (file, is_gone) in temporary_files(folder)? {
+            let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy();
+            let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
+            let mut fault = Fault::new(FaultKind::Temporary, &path::join(top, &name), &format!("a temporary file of a writer {whose}"));
+            fault.repaired = self.options.repair && is_gone && self.store.is_writable() && std::fs::remove_file(&file).is_ok();
+            self.tell(&fault)?;
+        }
+        Ok(())
+    }
+
+    /// The chunks of all arrays.
+    fn listed(&mut self, arrays: &[(String, Arc<ArrayState>)]) -> Result<Vec<Work>> {
+        let mut work = Vec::new();
+        for (node, array) in arrays {
+            let mut chunks = Vec::new();
+            if self.store.capabilities().listable {
+                let mut misplaced = Vec::new();
+                each_place(&array.chunk_store, array, &mut |place| {
+                    match place {
+                        Place::Chunk(_, index) => chunks.push(index),
+                        Place::Misplaced(e) => misplaced.push(Fault::of(&e, node)),
+                    }
+                    Ok(())
+                })?;
+                misplaced.iter().try_for_each(|fault| self.tell(fault))?;
+            }
+            match array.bound(node) {
+                Ok(bound) if self.store.capabilities().listable => work.push(Work::new(bound, Chosen::Listed(chunks))),
+                Ok(_) if self.options.quick => {}
+                Ok(bound) => {
+                    let counts = bound.grid.counts(&bound.shape);
+                    work.push(Work::new(bound, Chosen::All(counts)));
+                }
+                Err(e) => self.tell(&Fault::of(&e, node))?,
+            }
+        }
+        Ok(work)
+    }
+
+    /// Decodes chunks, several at a time.
+    fn chunks(&mut self, work: &[Work], progress: &mut Progress<'_>) -> Result<()> {
+        let mut ends = Vec::new();
+        let total = work.iter().fold(0u64, |sum, array| {
+            ends.push(sum.saturating_add(array.chunks.len()));
+            sum.saturating_add(array.chunks.len())
+        });
+        self.done.chunks = total;
+        if self.options.quick {
+            return Ok(());
+        }
+        let found = Mutex::new(Vec::new());
+        let task = |number: u64, _: &tasks::Running<'_>| {
+            let which = ends.partition_point(|&end| end <= number);
+            let first = if which == 0 { 0 } else { ends[which - 1] };
+            let index = work[which].chunks.get(number - first);
+            match work[which].decode(&index) {
+                // These are about this process, not about the chunk.
+                Err(e) if matches!(e.kind(), ErrorKind::NoMemory | ErrorKind::TooManyFiles | ErrorKind::Cancelled) => Err(e),
+                Err(e) => {
+                    let fault = Fault::of(&e, &work[which].array.key_of(&index));
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            }
+        };
+        let way = super::transfer::Way { from: self.store, to: self.store, link: false };
+        let (pool, width) = way.threads();
+        let mut told = 0;
+        tasks::run(&pool, total, width, &task, &mut |done| {
+            let faults = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+            for fault in faults {
+                told += 1;
+                (self.each)(&fault)?;
+            }
+            progress(done, total)
+        })?;
+        self.done.faults += told;
+        let rest = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rest.iter().try_for_each(|fault| self.tell(fault))
+    }
+}
+
+impl Work {
+    /// The array as if it ended with its last chunks, so that each of them is read whole.
+    fn new(bound: Arc<BoundArray>, chunks: Chosen) -> Work {
+        let counts = bound.grid.counts(&bound.shape);
+        let end = |(d, &count): (usize, &u64)| {
+            count
+                .checked_sub(1)
+                .map_or(0, |last| bound.grid.origin(d, last).saturating_add(bound.grid.extent(d, last)).min(i64::MAX as u64))
+        };
+        let shape: Dims = counts.iter().enumerate().map(end).collect();
+        Work { array: Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() }), chunks }
+    }
+
+    /// Reads a chunk whole and forgets its elements.
+    fn decode(&self, index: &[u64]) -> Result<()> {
+        let (array, data_type) = (&self.array, self.array.data_type);
+        let origin: Vec<u64> = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
+        let count: Vec<u64> = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
+        let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
+        let selection = Selection::new(&array.shape, &signed(&origin), &signed(&count), None)?;
+        let bytes = chunk_bytes(&count, data_type.size())?;
+        let mut buffer = Vec::new();
+        let data = limits::grow(&mut buffer, bytes)?.as_mut_ptr();
+        let arena = data_type.is_variable().then(Arc::<Arena>::default);
+        let strides = c_strides(&count, data_type.size());
+        let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena };
+        // SAFETY: the buffer has room for every element, and nothing else uses it until the call ends.
+        unsafe { engine::read(array, &selection, &memory) }
+    }
+}
