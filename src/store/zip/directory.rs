@@ -228,6 +228,10 @@ fn parse_end(tail: &[u8], at: usize, tail_at: u64, read: ReadAt<'_>) -> Result<E
         bail!(Unsupported, "the zip archive is one of several volumes, which are not supported");
     }
     let long = End { count: u64_at(&long, 32), size: u64_at(&long, 40), offset: u64_at(&long, 48), at: long_at, zip64: true };
+    let base = long.at.checked_sub(long.offset.saturating_add(long.size));
+    if moved.is_some_and(|at| base != Some(at - said)) {
+        bail!(Metadata, "found no zip64 end record at {said}, where one is said to be");
+    }
     for (what, short, long, full) in [
         ("number of entries", short.count, long.count, u64::from(u16::MAX)),
         ("size of the directory", short.size, long.size, u64::from(u32::MAX)),
