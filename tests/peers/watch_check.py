@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""A run is watched while it is written: by examples/watch.py (xarray under `-W error`, without a display) and by `ozarr tail`.
+"""A run is watched while it is written: by examples/watch.py (xarray under `-W error`, without a display) and by `ozarr tail`; and xarray opens one in
+an archive, every warning an error, after each call.
 
   watch_check.py --library libozarr.so --program ozarr --build DIR
 
 The writer is a process of its own, which goes through the C interface. The last line is `N passed, N failed`.
 """
-import argparse, ctypes, importlib.util, json, os, shutil, subprocess, sys, time
+import argparse, ctypes, importlib.util, json, os, shutil, subprocess, sys, time, warnings
 from pathlib import Path
+
+import xarray as xr
+import zarr
 
 STEPS, NX = 24, 16
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def write(library, run):
-    """A run of STEPS steps: u is the step's number everywhere, v twice that."""
+def write(library, run, steps=STEPS, pause=0.05, look=None):
+    """A run of some steps: u is the step's number everywhere, v twice that. `look` is called after each call, when all is flushed."""
     oz = ctypes.CDLL(library)
     oz.ozarr_last_error.restype = ctypes.c_char_p
     oz.ozarr_series_step.argtypes = [ctypes.c_void_p, ctypes.c_double]
@@ -22,6 +26,13 @@ def write(library, run):
     def call(function, *arguments):
         if getattr(oz, function)(*arguments):
             sys.exit(f"{function}: {oz.ozarr_last_error().decode()}")
+        if look and ds.value and not function.endswith("close"):
+            group = ctypes.c_void_p()
+            oz.ozarr_group_node.restype = ctypes.c_void_p
+            if oz.ozarr_dataset_open_group(ds, ctypes.byref(group)) or oz.ozarr_node_flush(ctypes.c_void_p(oz.ozarr_group_node(group))):
+                sys.exit(f"flushing after {function}: {oz.ozarr_last_error().decode()}")
+            oz.ozarr_group_free(group)
+            look(function)
 
     ds, series = ctypes.c_void_p(), ctypes.c_void_p()
     call("ozarr_dataset_create", text(run), 0, 1, ctypes.byref(ds))
@@ -31,14 +42,29 @@ def write(library, run):
     for name in (b"u", b"v"):
         call("ozarr_dataset_define_variable", ds, name, FLOAT64, 2, names, None)
     call("ozarr_series_open", ds, b"time", ctypes.c_int64(-1), ctypes.c_int64(1), ctypes.c_size_t(0), ctypes.byref(series))
-    for step in range(STEPS):
+    for step in range(steps):
         for name, factor in ((b"u", 1), (b"v", 2)):
             values = (ctypes.c_double * NX)(*[factor * step] * NX)
             call("ozarr_series_put", series, name, FLOAT64, values, ctypes.c_size_t(ctypes.sizeof(values)))
         call("ozarr_series_step", series, 60.0 * step)
-        time.sleep(0.05)
+        time.sleep(pause)
     call("ozarr_series_close", series)
     call("ozarr_dataset_close", ds)
+
+
+def archive(library, run):
+    """What xarray finds in an archive that is being written, after each call: the variables that are there, with all steps that are published."""
+    warnings.simplefilter("error")
+    found = []
+
+    def look(function):
+        with xr.open_zarr(zarr.storage.ZipStore(run, mode="r"), decode_times=False) as ds:
+            found.append((function, sorted(ds.variables), ds.sizes.get("time", 0), ds["time"].size if "time" in ds else 0))
+
+    write(library, str(run), 3, 0, look)
+    wanted = {(("time", "u", "v"), n, n) for n in range(4)} | {((), 0, 0), (("time",), 0, 0), (("time", "u"), 0, 0)}
+    seen = {(tuple(names), steps, values) for _, names, steps, values in found}
+    return "" if seen == wanted else f"found {found}"
 
 
 def number(name):
@@ -84,7 +110,10 @@ def main():
             wrong = "" if means == [str(i) for i in range(STEPS)] else f"it printed {out!r}"
         failed += bool(wrong)
         print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}")
-    print(f"{3 - failed} passed, {failed} failed")
+    wrong = archive(a.library, build / "run.zip")
+    failed += bool(wrong)
+    print(f"FAIL xarray on an archive: {wrong}" if wrong else "ok   xarray on an archive")
+    print(f"{4 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
