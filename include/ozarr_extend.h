@@ -181,6 +181,10 @@ static inline void ozarr_store_table_init(ozarr_store_table *store_table) {
  * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
  * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`
  * stays yours.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`, an unknown flag, or functions that need others.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
     const ozarr_store_table *table, const char *mode, ozarr_store **out);
@@ -190,40 +194,62 @@ OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
  * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
  * fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
  * allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+ *
+ * Errors: `status`, or `OZARR_ERR_CALLBACK`: it never returns OK.
+ *
+ * @param[in] message may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
 
 /**
  * Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
  * are those of the ranges, in order, and their sizes are checked.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for more parts than ranges, and for a part longer than its range;
+ * `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_put(ozarr_answer *answer, const void *data, size_t size);
 
 /**
  * Allocates the next part of an answer: `*data` becomes a pointer to `size` bytes of 0, to be filled
  * before the function returns (of a read that was started: before `ozarr_answer_done`).
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for more parts than ranges, and for a part longer than its range;
+ * `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
+ *
+ * @param[out] data
  */
 OZARR_CHECKED ozarr_status ozarr_answer_room(ozarr_answer *answer, size_t size, void **data);
 
 /**
  * Says which version of the key's value the answer is of: any bytes (an ETag, a counter), at most 1,024,
  * that never come back for another value of that key.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for more bytes.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void *version, size_t size);
 
 /**
  * Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
  * version only. Optional; without it a value is read whole where its length must be known.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative size.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, int64_t size);
 
 /**
  * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
  * or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+ *
+ * Errors: `OZARR_ERR_STATE` for an answer that is not one of `start_get_ranges`, or was ended before.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_done(ozarr_answer *answer, ozarr_status status);
 
-/** Adds one key (or, for `list_dir`, one name) to a listing. */
+/**
+ * Adds one key (or, for `list_dir`, one name) to a listing.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
 
 /* ========================================================================================================
@@ -347,10 +373,20 @@ static inline void ozarr_key_encoding_table_init(ozarr_key_encoding_table *key_e
     *key_encoding_table = init;
 }
 
-/** Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced. */
+/**
+ * Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced.
+ *
+ * Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+ * `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
+ */
 OZARR_CHECKED ozarr_status ozarr_register_key_encoding(const ozarr_key_encoding_table *table);
 
-/** Registers a storage transformer. The table is copied. */
+/**
+ * Registers a storage transformer. The table is copied.
+ *
+ * Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+ * `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
+ */
 OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_table *table);
 
 /**
@@ -358,6 +394,11 @@ OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_ta
  * its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
  * called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags`
  * are `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+ *
+ * Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+ * `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
+ *
+ * @param[in] check,destroy may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flags,
     ozarr_member_check_fn check, void *user, ozarr_destroy_fn destroy);
@@ -366,6 +407,8 @@ OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flag
  * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
  * of its own under the name, that is used again. `OZARR_ERR_NOT_FOUND` if there is no such
  * registration.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `extension`.
  */
 OZARR_CHECKED ozarr_status ozarr_unregister(ozarr_extension extension, const char *name);
 
@@ -462,6 +505,9 @@ static inline void ozarr_codec_table_init(ozarr_codec_table *codec_table) {
 /**
  * Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
  * `"sharding_indexed"`, `"vlen-utf8"` and their like) cannot be replaced.
+ *
+ * Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+ * `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
  */
 OZARR_CHECKED ozarr_status ozarr_register_codec(const ozarr_codec_table *table);
 
@@ -545,7 +591,13 @@ static inline void ozarr_dtype_table_init(ozarr_dtype_table *dtype_table) {
     *dtype_table = init;
 }
 
-/** Registers a data type. The table is copied. Types cannot be the fields of structs. */
+/**
+ * Registers a data type. The table is copied. Types cannot be the fields of structs.
+ *
+ * Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+ * `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant; `OZARR_ERR_LIMIT` for
+ * elements that are too large.
+ */
 OZARR_CHECKED ozarr_status ozarr_register_dtype(const ozarr_dtype_table *table);
 
 #ifdef __cplusplus

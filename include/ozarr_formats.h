@@ -25,19 +25,31 @@ extern "C" {
  * The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
  * `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`. */
 
-/** Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string. */
+/**
+ * Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string.
+ *
+ * Errors: those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_nc_version(const ozarr_group *group, char *buf, size_t cap,
     size_t *len);
 
 /**
  * Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
  * it.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] count
  */
 OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, int64_t *count);
 
 /**
  * Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number
  * `index`, from 0. `extent` and `unlimited` may be NULL.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`; those of documents and stores.
+ *
+ * @param[out] extent,unlimited may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, int64_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent, bool *unlimited);
@@ -45,22 +57,35 @@ OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, in
 /**
  * Defines a dimension of the group for netCDF, of format 2, or changes one. An unlimited one may grow, and
  * is as long as the longest array along it when the store is closed.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_UNSUPPORTED` in format 3;
+ * `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_nc_define_dimension(ozarr_group *group, const char *name,
     int64_t length, bool unlimited);
 
-/** Gets whether netCDF sees a variable without dimensions, which it stores as an array of one element. */
+/**
+ * Gets whether netCDF sees a variable without dimensions, which it stores as an array of one element.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] scalar
+ */
 OZARR_CHECKED ozarr_status ozarr_array_nc_is_scalar(const ozarr_array *array, bool *scalar);
 
 /**
  * Gets the type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
  * (`"float32"`); an empty text for what netCDF does not have.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_array_nc_type(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
  * Gets the type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number;
  * an empty text where it is not said.
+ *
+ * Errors: those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char *name, char *buf, size_t cap,
     size_t *len);
@@ -75,14 +100,28 @@ OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char
 /**
  * Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
  * OME-Zarr are `OZARR_ERR_METADATA`, with the field.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] count
  */
 OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, int64_t *count);
 
-/** Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL. */
+/**
+ * Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image; those of documents and stores.
+ *
+ * @param[out] levels,axes may be NULL
+ */
 OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, int64_t image, int64_t *levels,
     int64_t *axes);
 
-/** Gets the path of a level's array below the group; level 0 has the highest resolution. */
+/**
+ * Gets the path of a level's array below the group; level 0 has the highest resolution.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, int64_t image, int64_t level,
     char *buf, size_t cap, size_t *len);
 
@@ -90,19 +129,36 @@ OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, int
  * Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
  * along each axis of a level. Each has a capacity of `cap` numbers, at least the number of axes.
  * Either may be NULL.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; `OZARR_ERR_BUFFER_SIZE` for a capacity
+ * below the number of axes; those of documents and stores.
+ *
+ * @param[out] scale,translation array(cap), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, int64_t image, int64_t level,
     double *scale, double *translation, int64_t cap);
 
-/** Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
+/**
+ * Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
-/** Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
+/**
+ * Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
-/** Gets the unit of an axis, such as `"micrometer"`; may be an empty text. */
+/**
+ * Gets the unit of an axis, such as `"micrometer"`; may be an empty text.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, int64_t image, int64_t axis,
     char *buf, size_t cap, size_t *len);
 
@@ -115,6 +171,10 @@ OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group,
  * a new directory, and an incomplete one at the end is cut off. `*keys` (unless NULL) becomes the
  * number of keys that the archive has now, `*lost` (unless NULL) the number of entries that were begun
  * and are lost. A file that can be read is left as it is.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] keys,lost may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
 

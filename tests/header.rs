@@ -224,8 +224,7 @@ fn abi() -> String {
             for name in self::items(&source) {
                 for block in blocks.get(&name).into_iter().flatten() {
                     let name = if block.contains("static inline") { name_of(block) } else { name.clone() };
-                    let block = with_tags(block, &name);
-                    items.push(abi::Item { header: header.name, section: title.clone(), name, block });
+                    items.push(abi::Item { header: header.name, section: title.clone(), name, block: block.clone() });
                 }
             }
             let all = source.lines().filter_map(|l| l.strip_prefix("pub const ")?.split_once(": "));
@@ -236,21 +235,6 @@ fn abi() -> String {
         }
     }
     abi::document(&items, &constants, env!("CARGO_PKG_VERSION"))
-}
-
-/// A block with the tags of `abi/tags.txt` for parameters that the source does not tag.
-fn with_tags(block: &str, name: &str) -> String {
-    let all = fs::read_to_string(root().join("abi/tags.txt")).unwrap_or_default();
-    let mut tags = String::new();
-    for tag in all.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')) {
-        let parameter = identifier(tag.split("] ").nth(1).unwrap());
-        let is_tagged = block.contains(&format!("] {parameter}")) || block.contains(&format!(",{parameter}"));
-        let exists = [' ', '*'].iter().any(|c| [",", ")"].iter().any(|e| block.contains(&format!("{c}{parameter}{e}"))));
-        if exists && !is_tagged {
-            tags += &format!(" * {tag}\n");
-        }
-    }
-    block.replacen(" */\n", &format!("{tags} */\n"), 1)
 }
 
 /// Name and text of every header.

@@ -27,6 +27,22 @@
  * Statuses.  0 (OZARR_OK) is success, errors are negative; ozarr_last_error() says what was found and what
  *            was expected. Output arguments come last. They are written only on
  *            success, except where a function says so.
+ * Errors.    Each function's text names its errors after "Errors:". Not named there are those that any
+ *            function can have: OZARR_ERR_NULL for a pointer, OZARR_ERR_INVALID_HANDLE and OZARR_ERR_FORKED
+ *            for a handle, OZARR_ERR_ARGUMENT for a text that is not UTF-8 and for a struct_size that cannot
+ *            be, OZARR_ERR_UNSUPPORTED for members of a later version's struct, OZARR_ERR_BUFFER_SIZE for
+ *            texts out, OZARR_ERR_NO_MEMORY, and OZARR_ERR_INTERNAL. "Those of" stands for
+ *            - documents: the metadata are malformed or not understood, or another process has just changed
+ *              them: OZARR_ERR_METADATA, OZARR_ERR_UNSUPPORTED, OZARR_ERR_EXTENSION, OZARR_ERR_LIMIT,
+ *              OZARR_ERR_CONFLICT, OZARR_ERR_STATE;
+ *            - chunks: their bytes cannot be decoded: OZARR_ERR_CHUNK, OZARR_ERR_CHECKSUM,
+ *              OZARR_ERR_SHARD_INDEX, OZARR_ERR_TRUNCATED, OZARR_ERR_MISSING, OZARR_ERR_UNSUPPORTED,
+ *              OZARR_ERR_LIMIT;
+ *            - stores: the system, the server or a store of your own fails: OZARR_ERR_IO,
+ *              OZARR_ERR_NO_SPACE, OZARR_ERR_PERMISSION, OZARR_ERR_TOO_MANY_FILES, OZARR_ERR_CONFLICT,
+ *              OZARR_ERR_PARTIAL, OZARR_ERR_TIMEOUT, OZARR_ERR_NETWORK, OZARR_ERR_THROTTLED,
+ *              OZARR_ERR_RANGES, OZARR_ERR_TRUNCATED, OZARR_ERR_LIMIT, OZARR_ERR_UNSUPPORTED for what a
+ *              kind of store cannot do, and OZARR_ERR_CALLBACK.
  * Handles.   Release every handle with its _close (flushes, and returns the result) or its _free (does not
  *            report errors). A NULL handle is an error, except to free. The functions of a freed handle
  *            report an error, not a crash.
@@ -198,6 +214,8 @@ static inline void ozarr_error_info_init(ozarr_error_info *error_info) {
 /**
  * Fills `info` with the details of the calling thread's last failure. The caller sets
  * `info->struct_size` before (`OZARR_ERROR_INFO_INIT`).
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
@@ -439,7 +457,11 @@ enum {
  */
 typedef ozarr_status (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
 
-/** Creates a context with the default settings. */
+/**
+ * Creates a context with the default settings.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 
 /**
@@ -465,12 +487,16 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
  *   that are open, too; `"0"` is the default.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /**
  * Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
  * `"threads"` was never set it is the number that calls use.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
  */
 OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const char *key, char *buf,
     size_t cap, size_t *len);
@@ -482,6 +508,8 @@ OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const
  * `fn` is called with `user`, which must stay valid as long as those stores and their nodes are open.
  * NULL ends it, also what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages
  * go to standard error unless a function takes them.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `level`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);
@@ -508,6 +536,14 @@ void ozarr_context_free(ozarr_context *context);
  * is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
  * `ozarr_array_create_ex` has every choice. `mode` says what to do if a node already exists there;
  * with `OZARR_CREATE_NEW` that is `OZARR_ERR_EXISTS`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length, an extent of 0, or an unknown type or mode;
+ * `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_LIMIT`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+ * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ *
+ * @param[in] shape array(rank)
+ * @param[in] chunks array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *chunks, ozarr_create_mode mode, ozarr_array **out);
@@ -515,6 +551,9 @@ OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type t
 /**
  * Opens the array at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
  * `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+ * `OZARR_ERR_READ_ONLY` where the store cannot be written; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
@@ -522,11 +561,20 @@ OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mo
  * Reads the whole array to `data`: contiguous, the last index fastest. Elements that were never written
  * have the fill value. Fewer bytes than needed are `OZARR_ERR_BUFFER_SIZE`; a value that does not fit
  * into `type` is `OZARR_ERR_RANGE`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of chunks and
+ * stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data,
     size_t size);
 
-/** Writes the whole array from `data`: contiguous, the last index fastest. */
+/**
+ * Writes the whole array from `data`: contiguous, the last index fastest.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`
+ * for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a
+ * `type` that does not fit; those of chunks and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_type type, const void *data,
     size_t size);
 
@@ -534,6 +582,12 @@ OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_typ
  * Reads a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for each
  * dimension. The elements go to `data` as `type`: contiguous, the last index fastest. A box that leaves
  * the array is `OZARR_ERR_BOUNDS`.
+ *
+ * Errors: `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has; `OZARR_ERR_RANGE` for a value that
+ * does not fit into `type`; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
+ * those of chunks and stores.
+ *
+ * @param[in] start,shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, void *data, size_t size);
@@ -545,6 +599,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
  *
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
  * that the box covers whole is written without being read.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has;
+ * `OZARR_ERR_RANGE` for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and
+ * `OZARR_ERR_TYPE` for a `type` that does not fit; those of chunks and stores.
+ *
+ * @param[in] start,shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
@@ -552,6 +612,8 @@ OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, co
 /**
  * Stores what waits to be written, flushes the store and frees the handle, which is gone whatever the
  * status says. A checkpoint is complete when this returns `OZARR_OK`.
+ *
+ * Errors: those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
@@ -562,22 +624,42 @@ OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
  */
 void ozarr_array_free(ozarr_array *array);
 
-/** Gets the number of dimensions, 0 to 64. */
+/**
+ * Gets the number of dimensions, 0 to 64.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] rank
+ */
 OZARR_CHECKED ozarr_status ozarr_array_rank(const ozarr_array *array, int32_t *rank);
 
-/** Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension. */
+/**
+ * Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] shape array(rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *shape);
 
 /**
  * Gets the shape of a chunk, the piece that is stored as one object (of a shard, if the array has
  * shards). If chunks have uneven extents (a rectilinear grid) `shape` is the largest extent along each
  * dimension; `ozarr_array_chunk_extent` gives those of each chunk.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
  * Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
  * without shards, of a chunk.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
@@ -586,15 +668,29 @@ OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *arra
  * `ozarr_array_copy_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
  * conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
  * `OZARR_INT64`.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] type
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
-/** Gets the size of one element in bytes; 0 for elements of variable length. */
+/**
+ * Gets the size of one element in bytes; 0 for elements of variable length.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] bytes
+ */
 OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
 /**
  * Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
  * `*named` false (`named` may be NULL).
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`.
+ *
+ * @param[out] named may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, int32_t dim, char *buf,
     size_t cap, size_t *len, bool *named);
@@ -602,6 +698,10 @@ OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, 
 /**
  * Changes the names of the dimensions: `names` has one string for each dimension, or NULL for one
  * without a name. Format 2 has names for all dimensions or for none. `names` NULL removes all names.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ *
+ * @param[in] names array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, const char *const *names);
 
@@ -609,6 +709,11 @@ OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, c
  * Gets the fill value, the value of elements that were never written: one element of the array's type
  * to `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes
  * false (`defined` may be NULL) and the value is 0.
+ *
+ * Errors: `OZARR_ERR_TYPE` for elements of variable length; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than
+ * an element has.
+ *
+ * @param[out] defined may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
@@ -625,6 +730,11 @@ enum {
  * Changes the array's shape to `shape`; the rank stays. With `flags` 0 elements beyond the new shape are
  * erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept. A
  * rectilinear grid keeps its chunks; elements beyond the last one get one more chunk.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for a negative length or another flag; those of
+ * documents, chunks and stores.
+ *
+ * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape, uint32_t flags);
 
@@ -632,6 +742,11 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t 
  * Extends dimension `dim` (from 0) by `count` elements and writes the new slab from `data`: contiguous,
  * the last index fastest, with the array's shape except that dimension `dim` has `count` elements. For
  * many steps an appender (`ozarr_appender_open`) is cheaper.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
+ * `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;
+ * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the slab has; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for
+ * writing a region; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
     const void *data, size_t size);
@@ -772,6 +887,12 @@ static inline void ozarr_memory_init(ozarr_memory *memory) {
  * Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
  * ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
  * `OZARR_ERR_BUFFER_SIZE`.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` for a step of 0, too; `OZARR_ERR_RANGE` (see above); `OZARR_ERR_ARGUMENT`
+ * for elements that overlap in memory, an unknown constant, or members that exclude each other;
+ * `OZARR_ERR_TYPE`; `OZARR_ERR_NOT_FOUND` for an unknown field; those of chunks and stores.
+ *
+ * @param[in] region may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
@@ -780,6 +901,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
  * Writes a region (a hyperslab; NULL: the whole array) from any memory, such as the inside of a field
  * with ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
  * `OZARR_ERR_BUFFER_SIZE`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` for a step of 0, too; `OZARR_ERR_RANGE` (see above);
+ * `OZARR_ERR_ARGUMENT` for an unknown constant or members that exclude each other; `OZARR_ERR_TYPE`;
+ * `OZARR_ERR_NOT_FOUND` for an unknown field; those of chunks and stores.
+ *
+ * @param[in] region may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
@@ -802,29 +929,66 @@ enum {
     OZARR_SINGLE = -1
 };
 
-/** Gets the number of attributes. */
+/**
+ * Gets the number of attributes.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] count
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_count(const ozarr_node *node, int64_t *count);
 
-/** Gets the name of attribute number `index`, from 0, in the order of the document. */
+/**
+ * Gets the name of attribute number `index`, from 0, in the order of the document.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no attribute `index`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_name(const ozarr_node *node, int64_t index, char *buf, size_t cap,
     size_t *len);
 
-/** Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`. */
+/**
+ * Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] kind
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_kind(const ozarr_node *node, const char *name, ozarr_json_kind *kind);
 
 /**
  * Gets an attribute that is an integer. Another kind of value is `OZARR_ERR_TYPE`; an integer that does
  * not fit is `OZARR_ERR_RANGE`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+ *
+ * @param[out] value
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_int64(const ozarr_node *node, const char *name, int64_t *value);
 
-/** Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`. */
+/**
+ * Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+ *
+ * @param[out] value
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_get_double(const ozarr_node *node, const char *name, double *value);
 
-/** Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`. */
+/**
+ * Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+ *
+ * @param[out] value
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_get_bool(const ozarr_node *node, const char *name, bool *value);
 
-/** Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`. */
+/**
+ * Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_RANGE` for a string that contains a NUL; those of documents
+ * and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_get_string(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
@@ -833,6 +997,11 @@ OZARR_CHECKED ozarr_status ozarr_attr_get_string(const ozarr_node *node, const c
  * the number of strings. `buf` receives them one after the other, each with a NUL at its end; `*len` is
  * the number of bytes without the last NUL, so a list of one string is what `ozarr_attr_get_string`
  * gives. A string that contains a NUL is `OZARR_ERR_RANGE`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_TYPE` for another kind of value; those of documents and
+ * stores.
+ *
+ * @param[out] count may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_strings(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len, int64_t *count);
@@ -844,15 +1013,29 @@ OZARR_CHECKED ozarr_status ozarr_attr_get_strings(const ozarr_node *node, const 
  * (`OZARR_ERR_BUFFER_SIZE`); `values` NULL with `cap` 0 asks for it. `OZARR_ERR_RANGE` names the first
  * element that does not fit into `type`, `OZARR_ERR_TYPE` the first that is not a number or, for an
  * integer type, not an integer.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_ARGUMENT` for an unknown type or a negative `cap`; those of
+ * documents and stores.
+ *
+ * @param[out] values array(cap)
+ * @param[out] count
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_numbers(const ozarr_node *node, const char *name, ozarr_type type,
     void *values, int64_t cap, int64_t *count);
 
-/** Gets an attribute of any kind, as JSON in its shortest form. */
+/**
+ * Gets an attribute of any kind, as JSON in its shortest form.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_get_json(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
-/** Sets an attribute to an integer, whatever it was before. */
+/**
+ * Sets an attribute to an integer, whatever it was before.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_set_int64(ozarr_node *node, const char *name, int64_t value);
 
 /**
@@ -860,16 +1043,33 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_int64(ozarr_node *node, const char *na
  * context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is
  * stored as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double`
  * gives the number back.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_set_double(ozarr_node *node, const char *name, double value);
 
-/** Sets an attribute to `true` or `false`. */
+/**
+ * Sets an attribute to `true` or `false`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_set_bool(ozarr_node *node, const char *name, bool value);
 
-/** Sets an attribute to a string. */
+/**
+ * Sets an attribute to a string.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_set_string(ozarr_node *node, const char *name, const char *value);
 
-/** Sets an attribute to a list of `count` strings. */
+/**
+ * Sets an attribute to a list of `count` strings.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for a negative
+ * `count`; those of documents and stores.
+ *
+ * @param[in] values array(count)
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *name,
     const char *const *values, int64_t count);
 
@@ -879,31 +1079,61 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *
  * A `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is not a list. Each
  * number reads back unchanged. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has
  * them.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for a negative
+ * `count` or an unknown type; `OZARR_ERR_TYPE` for a type of no numbers; `OZARR_ERR_RANGE` for NaN and
+ * infinities; those of documents and stores.
+ *
+ * @param[in] values array(count)
  */
 OZARR_CHECKED ozarr_status ozarr_attr_set_numbers(ozarr_node *node, const char *name, ozarr_type type,
     const void *values, int64_t count);
 
-/** Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`. */
+/**
+ * Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN and
+ * infinities; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_set_json(ozarr_node *node, const char *name, const char *json);
 
-/** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`. */
+/**
+ * Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attr_erase(ozarr_node *node, const char *name);
 
-/** Gets all attributes, as one JSON object. */
+/**
+ * Gets all attributes, as one JSON object.
+ *
+ * Errors: those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attrs_get(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
-/** Replaces all attributes by those of a JSON object. */
+/**
+ * Replaces all attributes by those of a JSON object.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for malformed
+ * JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN and infinities; those of
+ * documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_attrs_set(ozarr_node *node, const char *json);
 
 /**
  * Begins to collect what setters of this handle set, instead of storing each value at once. Getters of
  * this handle see the collected values.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` after another `ozarr_attrs_begin`; those of documents
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_begin(ozarr_node *node);
 
 /**
  * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
  * discards it.
+ *
+ * Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
 
@@ -915,16 +1145,30 @@ OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
  * Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
  * Zarr format of the group above it; 3 without one. `mode` says what to do if a node already exists
  * there.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+ * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create_mode mode,
     ozarr_group **out);
 
-/** Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing. */
+/**
+ * Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+ * written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+ * `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
 
 /**
  * Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
  * names, `"a/b"`; groups in between that are missing are created.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`);
+ * `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and
+ * stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path,
     ozarr_create_mode mode, ozarr_group **out);
@@ -932,17 +1176,29 @@ OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const ch
 /**
  * Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
  * was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
+ * is; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
     ozarr_group **out);
 
-/** Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`. */
+/**
+ * Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+ * shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+ * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
     const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
 
 /**
  * Opens the array at `path` below `group`, in the group's mode. Consolidated metadata are used as by
  * `ozarr_group_open_group`.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
+ * is; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
     ozarr_array **out);
@@ -950,10 +1206,16 @@ OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, cons
 /**
  * Collects the metadata of everything below the group into one document, so that readers open the
  * hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
-/** Flushes and frees. The handle is gone, whatever the status says. */
+/**
+ * Flushes and frees. The handle is gone, whatever the status says.
+ *
+ * Errors: those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 
 /** Frees the handle; NULL is allowed. */
@@ -963,11 +1225,25 @@ void ozarr_group_free(ozarr_group *group);
  * Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
  * fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
  * `OZARR_ERR_EXISTS` if a node is already there.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANK`; `OZARR_ERR_ARGUMENT` for a negative
+ * length or an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the array
+ * has; `OZARR_ERR_RANGE`; `OZARR_ERR_NODE_KIND` if a node above is an array; those of documents, chunks
+ * and stores.
+ *
+ * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_group_put(ozarr_group *group, const char *path, ozarr_type type,
     int32_t rank, const int64_t *shape, const void *data, size_t size);
 
-/** Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does. */
+/**
+ * Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_NODE_KIND` if a group is there;
+ * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
+ * `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
+ * and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char *path, ozarr_type type,
     void *data, size_t size);
 
@@ -997,24 +1273,46 @@ OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char 
  * With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
  * characters except a slash, `?` one such character, and `**` any characters including slashes. Two
  * stars, a slash and a name match every node of that name, at any level, children included.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a malformed pattern; those of documents and stores.
+ *
+ * @param[in] pattern may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_group_list_nodes(const ozarr_group *group, const char *pattern,
     int32_t depth, ozarr_node_iter **out);
 
-/** Moves to the next node; `*more` becomes false at the end, and stays so. */
+/**
+ * Moves to the next node; `*more` becomes false at the end, and stays so.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] more
+ */
 OZARR_CHECKED ozarr_status ozarr_node_iter_next(ozarr_node_iter *iter, bool *more);
 
-/** Gets the path of the node relative to the group: for a child its name. */
+/**
+ * Gets the path of the node relative to the group: for a child its name.
+ *
+ * Errors: `OZARR_ERR_STATE` before the first node and after the last.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_iter_name(const ozarr_node_iter *iter, char *buf, size_t cap,
     size_t *len);
 
 /**
  * Gets the kind of the node. Where only children are listed, in a directory, the first call reads the
  * child's metadata.
+ *
+ * Errors: `OZARR_ERR_STATE` before the first node and after the last.
+ *
+ * @param[out] kind
  */
 OZARR_CHECKED ozarr_status ozarr_node_iter_kind(const ozarr_node_iter *iter, ozarr_node_kind *kind);
 
-/** Gets the error message of a node that cannot be understood; an empty string if it can. */
+/**
+ * Gets the error message of a node that cannot be understood; an empty string if it can.
+ *
+ * Errors: `OZARR_ERR_STATE` before the first node and after the last.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_iter_error(const ozarr_node_iter *iter, char *buf, size_t cap,
     size_t *len);
 
@@ -1043,20 +1341,43 @@ ozarr_node *ozarr_group_node(const ozarr_group *group);
 /**
  * Opens the node at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array`
  * and `*group` becomes its handle, the other one NULL.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+ * written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; those of
+ * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
     ozarr_group **group);
 
-/** Erases the node at `location`, with everything below it. */
+/**
+ * Erases the node at `location`, with everything below it.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
 
-/** Gets the node's path in its store, such as `"fields/temperature"`; empty for the root. */
+/**
+ * Gets the node's path in its store, such as `"fields/temperature"`; empty for the root.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_path(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
-/** Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON. */
+/**
+ * Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_metadata(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
-/** Gets the Zarr format: 2 or 3. */
+/**
+ * Gets the Zarr format: 2 or 3.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] format
+ */
 OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_t *format);
 
 /**
@@ -1096,6 +1417,9 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
  *   child.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
 
@@ -1104,6 +1428,8 @@ OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, con
  * number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
  * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
  * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *key, char *buf, size_t cap,
     size_t *len);
@@ -1112,12 +1438,19 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
  * Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
  * processes may have changed its shape or attributes. Or takes what another process found out: the
  * `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
+ * kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
+ *
+ * @param[in] data may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node, const void *data, size_t size);
 
 /**
  * Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
  * node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
+ *
+ * Errors: those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
 
@@ -1146,6 +1479,9 @@ OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
  * suggested shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape`
  * gives it later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
  *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_RANK`;
+ * `OZARR_ERR_TYPE`; those of documents.
+ *
  * @param[in] shape array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
@@ -1155,6 +1491,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const i
  * Changes the shape; the rank stays. One specification can so serve several arrays. Chunks that the
  * library chose are chosen anew for it.
  *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length; those of documents.
+ *
  * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_shape(ozarr_spec *spec, const int64_t *shape);
@@ -1162,19 +1500,35 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shape(ozarr_spec *spec, const int64_t 
 /**
  * Makes a specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
  * `ozarr_node_metadata`. Malformed JSON is `OZARR_ERR_ARGUMENT`.
+ *
+ * Errors: `OZARR_ERR_NODE_KIND` for the document of a group; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
-/** Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`. */
+/**
+ * Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+ * shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND`
+ * if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);
 
-/** Sets the Zarr format: 3 (the default) or 2. */
+/**
+ * Sets the Zarr format: 3 (the default) or 2.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another number; those of documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
 /**
  * Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set
  * before.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; those of documents.
+ *
+ * @param[in] chunks array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
@@ -1184,6 +1538,11 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t
  * dimensions keep the chunks that were set before, or suggested ones. Extents that differ make a
  * rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
  * dimension the grid is the usual one.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an extent or a count below 1; `OZARR_ERR_BOUNDS` if there is no
+ * dimension `dim`; those of documents.
+ *
+ * @param[in] extents array(count)
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, const int64_t *extents,
     int64_t count);
@@ -1194,6 +1553,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
  * removes the inner chunks, so that chunks are not shards: a specification of an existing array
  * (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
  *
+ * Errors: `OZARR_ERR_ARGUMENT` for an extent below 1 or one that does not divide the chunk's; those of
+ * documents.
+ *
  * @param[in] chunks array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
@@ -1201,15 +1563,26 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
 /**
  * Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
  * default of the new type.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 
-/** Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. */
+/**
+ * Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
+ * does not fit; those of documents.
+ *
+ * @param[in] value
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
 /**
  * Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
  * (format 2: undefined).
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
 
@@ -1218,27 +1591,41 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char
  * and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
  * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
  * a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
-/** Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name. */
+/**
+ * Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
+ *
+ * Errors: those of documents.
+ *
+ * @param[in] names array(rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
 
 /**
  * Sets the order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It
  * changes no index and no result, only which reads are quick.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
 /**
  * Sets whether the elements are stored big-endian; the default is little-endian. Elements in memory are
  * always in this machine's byte order.
+ *
+ * Errors: those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
 /**
  * Sets the separator between the numbers in a chunk's key: `"/"` (a directory for each dimension) or
  * `"."`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another separator; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char *separator);
 
@@ -1257,6 +1644,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, const char
  *
  * With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
  * codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
@@ -1275,12 +1664,16 @@ enum {
 /**
  * Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
  * by numcodecs' codec `shuffle`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffle shuffle);
 
 /**
  * Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
  * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_keep_bits(ozarr_spec *spec, int32_t bits);
 
@@ -1299,19 +1692,40 @@ enum {
 /**
  * Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
  * this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another mode or parameter; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zfp(ozarr_spec *spec, ozarr_zfp mode, double parameter);
 
-/** Sets whether a CRC-32C is stored after each chunk (each inner chunk), which readers verify. */
+/**
+ * Sets whether a CRC-32C is stored after each chunk (each inner chunk), which readers verify.
+ *
+ * Errors: those of documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checksum);
 
-/** Sets the attributes that the array is created with, as a JSON object. */
+/**
+ * Sets the attributes that the array is created with, as a JSON object.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for JSON that is no object; those of
+ * documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
 
-/** Gets, as JSON, the metadata document that an array created now would have. */
+/**
+ * Gets, as JSON, the metadata document that an array created now would have.
+ *
+ * Errors: `OZARR_ERR_STATE` without a shape; those of documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
-/** Sets chunks of a suggested shape, and explains the choice in a short text. */
+/**
+ * Sets chunks of a suggested shape, and explains the choice in a short text. An array that grows (with
+ * a length of 0) and would make more than 4,096 objects in 10,000 steps gets them as inner chunks of
+ * shards, unless version 2 of the format was set.
+ *
+ * Errors: `OZARR_ERR_STATE` without a shape; those of documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
 /** Frees the specification; NULL is allowed. */
@@ -1370,6 +1784,9 @@ static inline void ozarr_layout_init(ozarr_layout *layout) {
 /**
  * As `ozarr_spec_new`, with a layout; NULL is one that leaves everything to the library.
  *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_RANK`;
+ * `OZARR_ERR_TYPE`; those of documents.
+ *
  * @param[in] shape array(rank), may be NULL
  * @param[in] layout may be NULL
  */
@@ -1405,26 +1822,43 @@ OZARR_CHECKED ozarr_status ozarr_spec_new_ex(ozarr_type type, int32_t rank, cons
  * `[["x", "<f8"], ["id", "<i4"]]`); 3: as in a `zarr.json` (`float64`, an object with a name and a
  * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
  * `OZARR_ERR_ARGUMENT`, and the message names them.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another format, too; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
 
-/** Makes the data type of a number of `ozarr_type`: one of `OZARR_BOOL` ... . */
+/**
+ * Makes the data type of a number of `ozarr_type`: one of `OZARR_BOOL` ... .
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
 
 /**
  * Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
  * 0 as C does. It converts to and from every type of text; an array cannot have blanks for
  * padding.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `pad`, or a size of 0 or too large.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, int32_t pad, ozarr_dtype **out);
 
-/** Makes a struct of `size` bytes without fields. */
+/**
+ * Makes a struct of `size` bytes without fields.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a size of 0 or too large.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
 
 /**
  * Adds a field to a struct: its name, its offset from the struct's beginning (`offsetof`), its type,
  * and the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may
  * leave gaps; an array that is made with the type has none.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an empty name, a name that the struct has already, a field that
+ * leaves the struct or overlaps another, and where `dtype` is no struct; `OZARR_ERR_RANK`.
+ *
+ * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
     const ozarr_dtype *field, int32_t rank, const int64_t *shape);
@@ -1432,17 +1866,31 @@ OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char 
 /** Frees the handle; NULL is allowed. */
 void ozarr_dtype_free(ozarr_dtype *dtype);
 
-/** Gets the data type of an array, with the byte order in which format 2 stores it. */
+/**
+ * Gets the data type of an array, with the byte order in which format 2 stores it.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozarr_dtype **out);
 
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
  * without the gaps between its fields.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
+ * `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.
+ *
+ * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
 
-/** Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes. */
+/**
+ * Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
+ *
+ * Errors: `OZARR_ERR_BUFFER_SIZE` for another size than the type's; `OZARR_ERR_ARGUMENT` for a struct
+ * without fields; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that does not fit; those of documents.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
     const void *value, size_t size);
 
@@ -1472,6 +1920,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  * Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
  * is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
  * `ozarr_array_create`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+ * `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t zarr_format,
     ozarr_create_mode mode, ozarr_dataset **out);
@@ -1482,33 +1934,62 @@ OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t za
  * run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
  * `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
  * metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+ * written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+ * `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_open(const char *location, const char *mode, ozarr_dataset **out);
 
 /**
  * Opens a group as a dataset, in the group's mode, with the checks of `ozarr_dataset_open`. The group
  * stays open.
+ *
+ * Errors: those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_dataset(const ozarr_group *group, ozarr_dataset **out);
 
-/** Opens the dataset's group, for its attributes, as a new handle. */
+/**
+ * Opens the dataset's group, for its attributes, as a new handle.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_open_group(const ozarr_dataset *dataset, ozarr_group **out);
 
 /**
  * Defines a dimension. A dimension of that name and length may exist already; another length is
  * `OZARR_ERR_EXISTS`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset, const char *name,
     int64_t length);
 
-/** Changes the length of a dimension: all variables that have it are resized, as by `ozarr_array_resize`. */
+/**
+ * Changes the length of a dimension: all variables that have it are resized, as by `ozarr_array_resize`.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension; `OZARR_ERR_READ_ONLY`;
+ * `OZARR_ERR_ARGUMENT` for a negative length; those of documents, chunks and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset, const char *name,
     int64_t length);
 
-/** Gets the number of dimensions. */
+/**
+ * Gets the number of dimensions.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] count
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, int64_t *count);
 
-/** Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0. */
+/**
+ * Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`.
+ *
+ * @param[out] extent may be NULL
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent);
 
@@ -1517,6 +1998,11 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset,
  * (`*longest`; `longest` may be NULL), which differs while they are appended to one after the other, and
  * after a kill. What is appended through this dataset's variables counts at once.
  * `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] length
+ * @param[out] longest may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *dataset, const char *name,
     int64_t *length, int64_t *longest);
@@ -1526,6 +2012,13 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *d
  * are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
  * (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
  * `out` may be NULL.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
+ * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
+ *
+ * @param[in] dimensions array(rank)
+ * @param[out] out may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_variable(ozarr_dataset *dataset, const char *name,
     ozarr_type type, int32_t rank, const char *const *dimensions, ozarr_array **out);
@@ -1596,6 +2089,13 @@ static inline void ozarr_variable_init(ozarr_variable *variable) {
  * Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `mode` says what to
  * do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
  * missing values.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown constant or members that contradict each other;
+ * `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE`;
+ * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_READ_ONLY`; those of documents and
+ * stores.
+ *
+ * @param[out] out may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *dataset, const char *name,
     const ozarr_variable *variable, ozarr_create_mode mode, ozarr_array **out);
@@ -1605,6 +2105,14 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *datas
  * written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
  * It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
  * `units` is its attribute, or NULL. `out` may be NULL.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
+ * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;
+ * `OZARR_ERR_EXISTS` if the dimension has another length, or a node of that name is there;
+ * `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
+ *
+ * @param[in] units may be NULL
+ * @param[out] out may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_coordinate(ozarr_dataset *dataset, const char *name,
     ozarr_type type, int64_t length, int64_t chunk, const void *data, size_t size, const char *units,
@@ -1615,6 +2123,13 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_coordinate(ozarr_dataset *datase
  * counts of 64 bits of `units`, such as `"hours since 2026-01-01"`, `chunk` of them in a chunk; 0: as many
  * as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
  * `out` may be NULL.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units or a calendar that cannot be
+ * understood; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of
+ * that name is there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ *
+ * @param[in] calendar may be NULL
+ * @param[out] out may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, const char *name, int64_t length,
     int64_t chunk, const char *units, const char *calendar, ozarr_array **out);
@@ -1622,15 +2137,28 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, con
 /**
  * Marks a variable as an auxiliary coordinate (one that is not named after its dimension): the variables
  * along its dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; `OZARR_ERR_READ_ONLY`; those of documents
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
 
-/** Gets the number of variables, coordinates included. */
+/**
+ * Gets the number of variables, coordinates included.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] count
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, int64_t *count);
 
 /**
  * Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
  * coordinate (`coordinate` may be NULL).
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no variable `index`; those of documents and stores.
+ *
+ * @param[out] coordinate may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, int64_t index, char *buf,
     size_t cap, size_t *len, bool *coordinate);
@@ -1638,6 +2166,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, 
 /**
  * Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
  * dimensions.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *dataset, const char *name,
     ozarr_array **out);
@@ -1647,6 +2177,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
  * The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
  * (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
  * changed: other programs refuse such a dataset.
+ *
+ * Errors: those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
 
@@ -1666,6 +2198,12 @@ void ozarr_dataset_free(ozarr_dataset *dataset);
 /**
  * Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
  * in memory, a floating-point type. Missing values become NaN.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as for
+ * `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
+ * `OZARR_ERR_RANGE`; those of documents, chunks and stores.
+ *
+ * @param[in] region may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
@@ -1675,6 +2213,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, c
  * array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
  * that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
  * happens to be packed into the missing value reads as missing.)
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
+ * for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
+ * documents, chunks and stores.
+ *
+ * @param[in] region may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_packed(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
@@ -1685,6 +2229,14 @@ OZARR_CHECKED ozarr_status ozarr_array_write_packed(const ozarr_array *array, co
  * one of the array's own calendar. Counts are rounded down, those of real numbers to the nearest;
  * missing ones are `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`,
  * and perhaps `calendar`; or its elements are points in time.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for units that cannot be
+ * understood; `OZARR_ERR_TYPE` for elements that are no numbers; `OZARR_ERR_METADATA` for an array
+ * without units of time; `OZARR_ERR_RANGE` for a time that has no count; those of documents, chunks and
+ * stores.
+ *
+ * @param[in] region may be NULL
+ * @param[out] counts array(elements)
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, const ozarr_region *region,
     const char *units, int64_t *counts, size_t size);
@@ -1693,6 +2245,13 @@ OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, cons
  * Writes times to a region (NULL: the whole array), given as counts of `units` as for
  * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
  * count of the array's own unit is `OZARR_ERR_RANGE`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
+ * units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;
+ * `OZARR_ERR_METADATA` for an array without units of time; those of documents, chunks and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] counts array(elements)
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_times(const ozarr_array *array, const ozarr_region *region,
     const char *units, const int64_t *counts, size_t size);
@@ -1700,6 +2259,10 @@ OZARR_CHECKED ozarr_status ozarr_array_write_times(const ozarr_array *array, con
 /**
  * Gets the stored value that means "missing": one element of the array's type to `value`, which has
  * `size` bytes. `*defined` becomes whether there is one; if not, `value` is left as it is.
+ *
+ * Errors: `OZARR_ERR_BUFFER_SIZE` for fewer bytes than an element has; those of documents and stores.
+ *
+ * @param[out] defined
  */
 OZARR_CHECKED ozarr_status ozarr_array_missing_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
@@ -1708,6 +2271,12 @@ OZARR_CHECKED ozarr_status ozarr_array_missing_value(const ozarr_array *array, v
  * Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`. `calendar` is one of
  * the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
  * `"360_day"`); NULL is `"standard"`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for units or a calendar that cannot be understood;
+ * `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+ * that is too far away.
+ *
+ * @param[in] calendar may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *calendar, int64_t count,
     char *buf, size_t cap, size_t *len);
@@ -1715,6 +2284,13 @@ OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *cal
 /**
  * Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
  * `units`, rounded down.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for units, a calendar or a moment that cannot be understood;
+ * `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+ * that has no count.
+ *
+ * @param[in] calendar may be NULL
+ * @param[out] count
  */
 OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *calendar, const char *moment,
     int64_t *count);
@@ -1755,11 +2331,15 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension
  * across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
  *
+ * A dimension has one series at a time, in this process or another one, where the store has locks: while
+ * it is open another is `OZARR_ERR_AGAIN`, nothing is changed, and it can be opened when that one is
+ * closed or its process has ended. What a program writes without a series is found before it is written
+ * over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+ *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
- * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
- * `OZARR_ERR_TYPE` for variables whose elements have no fixed size. One process
- * at a time may have a series of a dimension: another one that writes is found before anything of it
- * is written over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+ * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,
+ * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
+ * series of the dimension is open; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_series **out);
@@ -1770,8 +2350,12 @@ OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char 
  * changed when this returns. A variable may be left out of steps: it has the fill value there.
  *
  * After an error the variable does not have its values of this step; the call may be repeated, also
- * when a full disk has room again. Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` if the variable
- * has its values of this step already.
+ * when a full disk has room again.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_ARGUMENT` for a variable without the dimension;
+ * `OZARR_ERR_STATE` if it has its values of this step already; `OZARR_ERR_BUFFER_SIZE`,
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_put(ozarr_series *series, const char *name, ozarr_type type,
     const void *data, size_t size);
@@ -1780,6 +2364,10 @@ OZARR_CHECKED ozarr_status ozarr_series_put(ozarr_series *series, const char *na
  * Gives a variable its values from any memory: with a halo (ghost cells), of another type,
  * column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
  * one step.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` as for `ozarr_series_put`; `OZARR_ERR_BOUNDS`,
+ * `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for
+ * `ozarr_array_write_ex`; those of chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char *name,
     const ozarr_memory *memory);
@@ -1793,6 +2381,8 @@ OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char 
  * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
  * After these the step is not taken. After an error in publishing (a full disk) it is, as
  * `ozarr_series_position` says, and the next step, flush or close publishes it.
+ *
+ * Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value);
 
@@ -1800,12 +2390,18 @@ OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value)
  * Gets the number of steps that were taken (`*position`), which is also the index of the next one, and
  * the number that readers see (`*published`); either may be NULL. A restart asks for the position
  * after opening.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] position,published may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_series_position(ozarr_series *series, int64_t *position, int64_t *published);
 
 /**
  * Stores and publishes all steps that were taken, and makes them durable as far as the store's
  * `"file.sync"` promises it. What could not be stored stays in memory; each further flush tries again.
+ *
+ * Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_flush(ozarr_series *series);
 
@@ -1813,6 +2409,8 @@ OZARR_CHECKED ozarr_status ozarr_series_flush(ozarr_series *series);
  * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
  * lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
  * (`OZARR_ERR_FORKED`).
+ *
+ * Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_close(ozarr_series *series);
 
@@ -1851,8 +2449,9 @@ void ozarr_series_free(ozarr_series *series);
  * `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
  * time may begin, commit and prune checkpoints of a group.
  *
- * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no checkpoint;
- * `OZARR_ERR_READ_ONLY`.
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
+ * checkpoint; `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const char *name, ozarr_group **out);
 
@@ -1863,22 +2462,26 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const ch
  * removed after that. Close its arrays and groups before.
  *
  * After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
- * is possible, and the one before is still the newest. Errors: `OZARR_ERR_ARGUMENT` for a group that
- * is no begun checkpoint.
+ * is possible, and the one before is still the newest.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_commit(ozarr_group *group);
 
 /**
  * Gives up the checkpoint that was begun with `group`, removes what was written of it, and frees the
- * handle, whatever the status says. Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun
- * checkpoint, of which nothing is removed; `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be
- * removed.
+ * handle, whatever the status says.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint, of which nothing is removed;
+ * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_abandon(ozarr_group *group);
 
 /**
  * Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
  * its name. `OZARR_ERR_NOT_FOUND` if no checkpoint was committed: a run then starts from the beginning.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_group **out);
 
@@ -1886,6 +2489,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_latest(const char *location, ozarr_g
  * Lists the committed checkpoints in the group at `location`, the oldest first, under a cursor as that
  * of `ozarr_group_list_nodes`; none if the group is not there. `ozarr_group_open` opens one at
  * `location`, `/` and its name.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_node_iter **out);
 
@@ -1893,6 +2498,9 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
  * Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
  * ones have left. A checkpoint that is being removed is gone for readers first.
  * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_prune(const char *location, int64_t keep);
 
@@ -1922,6 +2530,12 @@ enum {
  * loads. Ties prefer the cut nearest the middle, then the first dimension. The load is the number of
  * chunks; on a rectilinear grid, of elements. The result is deterministic: every process computes the same
  * parts.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` for a region that leaves the array, and for an `index` that is not below
+ * `workers`; `OZARR_ERR_ARGUMENT` for a step, another flag, or a periodic region.
+ *
+ * @param[in] region may be NULL
+ * @param[out] start,shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
     int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
@@ -1931,6 +2545,8 @@ OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const
  * `ozarr_node_import` in other processes of a parallel program: one process reads the metadata and
  * sends it to the others. `*len` becomes the number of bytes, also where `cap` is too small
  * (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+ *
+ * Errors: those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, size_t cap, size_t *len);
 
@@ -1938,11 +2554,18 @@ OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, 
  * Opens an exported node in the store at `location` (the root, as for `ozarr_store_open`). No metadata
  * are read from the store, neither for the node nor for nodes that are opened below a group. One of
  * `*array` and `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
+ * store cannot be written; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
     size_t size, ozarr_array **array, ozarr_group **group);
 
-/** Opens an exported node in an open store, as `ozarr_node_import` does. */
+/**
+ * Opens an exported node in an open store, as `ozarr_node_import` does.
+ *
+ * Errors: those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const void *data, size_t size,
     ozarr_array **array, ozarr_group **group);
 
@@ -1953,6 +2576,11 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *
  * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
  * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
+ * `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
+ *
+ * @param[out] length may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
     double seconds, int64_t *length);
@@ -2060,6 +2688,11 @@ static inline void ozarr_request_options_init(ozarr_request_options *request_opt
  * Begins to read a region (a hyperslab), the box of `shape` elements that begins at `start`, to `data`:
  * contiguous, the last index fastest. Errors in the arguments are returned at once, all others by the
  * request.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a
+ * `type` that does not fit; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+ *
+ * @param[in] start,shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, void *data, size_t size, ozarr_request **out);
@@ -2067,22 +2700,49 @@ OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, co
 /**
  * Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
  * `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
+ * another flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
+ * `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+ *
+ * @param[in] start,shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_iwrite_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size, uint32_t flags,
     ozarr_request **out);
 
-/** Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL. */
+/**
+ * Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`,
+ * `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see
+ * Bounds above).
+ *
+ * @param[in] region,options may be NULL
+ */
 OZARR_CHECKED ozarr_status ozarr_array_iread_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
 
-/** Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL. */
+/**
+ * Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
+ * `OZARR_ERR_LIMIT` (see Bounds above).
+ *
+ * @param[in] region,options may be NULL
+ */
 OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
 
 /**
  * Checks whether the request is done (`*done`), and does a part of its work if no thread of the library
  * does. When it is done the status is the request's own, and `*done` is true whatever the status is.
+ *
+ * Errors: those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`, `OZARR_ERR_TIMEOUT` after its
+ * deadline; those of chunks and stores.
+ *
+ * @param[out] done
  */
 OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
 
@@ -2091,6 +2751,9 @@ OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool
  * it again. `seconds` is the longest wait, negative without a limit: `OZARR_ERR_TIMEOUT` if the request is
  * not done by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
  * `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for NaN; `OZARR_ERR_STATE` from inside of a function that a request
+ * calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those of chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request, double seconds);
 
@@ -2098,6 +2761,8 @@ OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request, doub
  * Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
  * its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
  * chunks of a write may be stored, each as a whole.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 
@@ -2107,12 +2772,20 @@ OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
  */
 void ozarr_request_free(ozarr_request *request);
 
-/** Gets the state of the request, without working on it. */
+/**
+ * Gets the state of the request, without working on it.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] state
+ */
 OZARR_CHECKED ozarr_status ozarr_request_get_state(const ozarr_request *request, ozarr_request_state *state);
 
 /**
  * Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
  * `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, ozarr_error_info *info);
 
@@ -2121,6 +2794,13 @@ OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, oza
  * end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order of
  * the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
  * (`OZARR_ERR_STATE` of those that are not done).
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative `count` or NaN; `OZARR_ERR_STATE` from inside of a
+ * function that a request calls; those of the requests: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those
+ * of chunks and stores.
+ *
+ * @param[in] requests array(count)
+ * @param[out] statuses array(count), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_requests_wait_all(ozarr_request *const *requests, int64_t count,
     double seconds, ozarr_status *statuses);
@@ -2130,6 +2810,13 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_all(ozarr_request *const *request
  * becomes its index in the list, from 0, whose entry is then best set to NULL; -1 if all are NULL. The
  * status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
  * is done in time, which leaves it at -1.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative `count` or NaN; `OZARR_ERR_STATE` from inside of a
+ * function that a request calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those
+ * of chunks and stores.
+ *
+ * @param[in] requests array(count)
+ * @param[out] index
  */
 OZARR_CHECKED ozarr_status ozarr_requests_wait_any(ozarr_request *const *requests, int64_t count,
     double seconds, int64_t *index);
@@ -2140,6 +2827,8 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_any(ozarr_request *const *request
  * not have other threads then. Later calls start threads again. Stores with threads of their own
  * (object stores, web servers) keep them until they are closed.
  * `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_shutdown(void);
 
@@ -2171,6 +2860,10 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
 /**
  * Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
  * `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
+ * store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have; those of
+ * stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, ozarr_store **out);
 
@@ -2242,6 +2935,13 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   the default.
  * - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
  *   `object_store` knows of the service.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown option or value; `OZARR_ERR_LOCATION`;
+ * `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that
+ * this build does not have; those of stores.
+ *
+ * @param[in] context may be NULL
+ * @param[in] options array(NULL), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -2249,46 +2949,81 @@ OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, con
 /**
  * Creates an empty store in memory. Its content is kept as long as any handle on it: the store's, a
  * group's or an array's.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
 
 /**
  * Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
  * `ozarr_array_create`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+ * shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+ * array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
     ozarr_create_mode mode, ozarr_array **out);
 
-/** Opens the array `path`, in the store's mode. */
+/**
+ * Opens the array `path`, in the store's mode.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
+ * is; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const char *path, ozarr_array **out);
 
 /**
  * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
  * that of the group above it (3 without one).
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
+ * `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
     ozarr_create_mode mode, ozarr_group **out);
 
-/** Opens the group `path`, in the store's mode. */
+/**
+ * Opens the group `path`, in the store's mode.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
+ * is; those of documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_open_at(const ozarr_store *store, const char *path, ozarr_group **out);
 
 /**
  * Gets the kind of the node at `path`: an array, a group, a node that cannot be understood, or nothing
  * (which is not an error).
+ *
+ * Errors: `OZARR_ERR_NAME`; those of stores.
+ *
+ * @param[out] kind
  */
 OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const char *path,
     ozarr_node_kind *kind);
 
-/** Erases the node at `path`, with everything below it. */
+/**
+ * Erases the node at `path`, with everything below it.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
 /**
  * Makes everything durable that was written through any handle on this store. For a zip archive: writes
  * its directory, without which others cannot read it.
+ *
+ * Errors: those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 
-/** Flushes and frees. The handle is gone, whatever the status says. */
+/**
+ * Flushes and frees. The handle is gone, whatever the status says.
+ *
+ * Errors: those of documents, chunks and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_close(ozarr_store *store);
 
 /** Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable. */

@@ -50,6 +50,9 @@ extern "C" {
  * One appender at a time may be at work on an array: publishing finds a length that another one has
  * changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
  * with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT`
+ * for a negative `publish_every`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
     size_t memory, ozarr_appender **out);
@@ -61,6 +64,10 @@ OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, 
  * After an error in copying or storing the steps the position is unchanged, and they can be appended
  * again. After an error in publishing the position includes them; the next call, a flush or the close
  * publishes again.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative `count`; `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE` as for writing a region; `OZARR_ERR_STATE` if another one has published; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
     const void *data, size_t size);
@@ -68,6 +75,10 @@ OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64
 /**
  * Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
  * as `ozarr_appender_append`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if another one has published; those
+ * of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
     const ozarr_memory *memory);
@@ -75,6 +86,10 @@ OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, in
 /**
  * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
  * see (`*published`); either may be NULL.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] position,published may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appender, int64_t *position,
     int64_t *published);
@@ -83,12 +98,16 @@ OZARR_CHECKED ozarr_status ozarr_appender_position(const ozarr_appender *appende
  * Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
  * promises it. Steps that could not be stored stay in memory; each further flush tries again and
  * returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
+ *
+ * Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
 
 /**
  * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
  * lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+ *
+ * Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
 
@@ -106,16 +125,28 @@ void ozarr_appender_free(ozarr_appender *appender);
  * Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
  * group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
  * the node is copied and erased. Close handles on the moved nodes before.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
+ * for a path below itself; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
 
-/** Erases the node at `path` below the group, with everything below it. */
+/**
+ * Erases the node at `path` below the group, with everything below it.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
 
 /**
  * Compares the group's consolidated metadata with the documents below it, all of which are read.
  * `*current` becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each
  * difference. A group without consolidated metadata is not current.
+ *
+ * Errors: those of documents and stores.
+ *
+ * @param[out] current
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, char *buf, size_t cap,
     size_t *len, bool *current);
@@ -146,7 +177,11 @@ static inline void ozarr_info_init(ozarr_info *info) {
     *info = init;
 }
 
-/** Fills `info` with how much of the array is stored. This lists the array's keys. */
+/**
+ * Fills `info` with how much of the array is stored. This lists the array's keys.
+ *
+ * Errors: those of stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
 
 /* ========================================================================================================
@@ -178,22 +213,48 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
  * `(indices[0][i], indices[1][j])`. Dimension d has `counts[d]` indices in `indices[d]`, in any order;
  * where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
  * a block of the lists' lengths.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+ * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ *
+ * @param[in] counts,indices array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
     const int64_t *const *indices, const ozarr_memory *memory);
 
-/** Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`. */
+/**
+ * Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+ * chunks and stores.
+ *
+ * @param[in] counts,indices array(rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
     const int64_t *const *indices, const ozarr_memory *memory);
 
 /**
  * Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
  * has the indices of each point one after the other: one for each dimension of the array.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+ * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ *
+ * @param[in] points array(count * rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, const int64_t *points,
     int64_t count, const ozarr_memory *memory);
 
-/** Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`. */
+/**
+ * Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+ * chunks and stores.
+ *
+ * @param[in] points array(count * rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, const int64_t *points,
     int64_t count, const ozarr_memory *memory);
 
@@ -201,11 +262,26 @@ OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, co
  * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0
  * to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
  * region, the last index fastest, and the elements come in that order.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+ * `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] mask array(elements)
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, const ozarr_memory *memory);
 
-/** Writes to the elements that `ozarr_array_read_mask` would read. */
+/**
+ * Writes to the elements that `ozarr_array_read_mask` would read.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+ * chunks and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] mask array(elements)
+ */
 OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, const ozarr_memory *memory);
 
@@ -213,6 +289,13 @@ OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, cons
  * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array), without
  * memory of the region's size; whole chunks are encoded once for all. Whole chunks of nothing but the
  * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`; `OZARR_ERR_RANGE` for a value that does not fit
+ * into the array's type; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those
+ * of chunks and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] value
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
     ozarr_type type, const void *value);
@@ -248,18 +331,38 @@ static inline void ozarr_batch_entry_init(ozarr_batch_entry *batch_entry) {
     *batch_entry = init;
 }
 
-/** Reads `count` regions, each to its memory. */
+/**
+ * Reads `count` regions, each to its memory.
+ *
+ * Errors: those of `ozarr_array_read_ex`: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND`; those of chunks and stores.
+ *
+ * @param[in] entries array(count)
+ */
 OZARR_CHECKED ozarr_status ozarr_read_many(const ozarr_batch_entry *entries, int64_t count);
 
 /**
  * Writes `count` regions, each from its memory. After an error, the other chunks are stored
  * nevertheless.
+ *
+ * Errors: those of `ozarr_array_write_ex`: `OZARR_ERR_READ_ONLY`, `OZARR_ERR_BOUNDS`,
+ * `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`,
+ * `OZARR_ERR_NOT_FOUND`; those of chunks and stores.
+ *
+ * @param[in] entries array(count)
  */
 OZARR_CHECKED ozarr_status ozarr_write_many(const ozarr_batch_entry *entries, int64_t count);
 
 /**
  * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`,
+ * `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` as for
+ * every request.
+ *
+ * @param[in] entries array(count)
+ * @param[in] options may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_iread_many(const ozarr_batch_entry *entries, int64_t count,
     const ozarr_request_options *options, ozarr_request **out);
@@ -267,6 +370,13 @@ OZARR_CHECKED ozarr_status ozarr_iread_many(const ozarr_batch_entry *entries, in
 /**
  * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+ * `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
+ * `OZARR_ERR_LIMIT` as for every request.
+ *
+ * @param[in] entries array(count)
+ * @param[in] options may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_iwrite_many(const ozarr_batch_entry *entries, int64_t count,
     const ozarr_request_options *options, ozarr_request **out);
@@ -394,6 +504,11 @@ static inline void ozarr_stats_init(ozarr_stats *stats) {
  * will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would
  * be given to `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the
  * array's own type. It takes time in proportion to the number of chunks.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+ * `ozarr_array_read_ex`; `OZARR_ERR_LIMIT`.
+ *
+ * @param[in] region,memory may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
@@ -401,15 +516,23 @@ OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const o
 /**
  * Fills `stats` with the counters of this handle. The counters only grow: what a part of a program did
  * is the difference of two looks.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
 
-/** Fills `stats` with the counters of all arrays that were opened from this store, closed ones included. */
+/**
+ * Fills `stats` with the counters of all arrays that were opened from this store, closed ones included.
+ *
+ * Errors: none of its own.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
 
 /**
  * Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
  * of the process.
+ *
+ * Errors: none of its own.
  */
 OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
 
@@ -439,6 +562,11 @@ OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, oza
  *
  * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
  * type that `ozarr_array_list_type` says, in this machine's byte order.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_TYPE` for elements that are neither of variable length nor text
+ * or bytes; those of chunks and stores.
+ *
+ * @param[in] region may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
     ozarr_varlen **out);
@@ -450,6 +578,13 @@ OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, con
  *
  * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed
  * length) are `OZARR_ERR_RANGE`.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, for offsets that fall or leave `data`, too;
+ * `OZARR_ERR_TYPE` for elements that are neither of variable length nor text or bytes; those of chunks
+ * and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] offsets array(elements + 1)
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
     const int64_t *offsets, const void *data, size_t size);
@@ -457,26 +592,50 @@ OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, co
 /**
  * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
  * region.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`; `OZARR_ERR_RANGE` for what the type does not hold;
+ * `OZARR_ERR_TYPE` for elements that are no text; those of chunks and stores.
+ *
+ * @param[in] region may be NULL
+ * @param[in] strings array(elements)
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
     const char *const *strings);
 
-/** Gets the type of the numbers in the lists of an array of `OZARR_LIST`. */
+/**
+ * Gets the type of the numbers in the lists of an array of `OZARR_LIST`.
+ *
+ * Errors: `OZARR_ERR_TYPE` for other arrays.
+ *
+ * @param[out] type
+ */
 OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
 
 /**
  * Gets the fill value of an array of variable length, as a string. (Bytes that are not UTF-8 are
  * `OZARR_ERR_TYPE`; `ozarr_node_metadata` shows them.)
+ *
+ * Errors: `OZARR_ERR_TYPE` for elements of one size, too.
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
     size_t *len);
 
-/** Gets the number of elements. */
+/**
+ * Gets the number of elements.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] count
+ */
 OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
 
 /**
  * Gets the bytes of element `index`, from 0. They are valid until `varlen` is freed, and are not
  * followed by NUL.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no element `index`.
+ *
+ * @param[out] bytes,len
  */
 OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
     size_t *len);
@@ -484,6 +643,10 @@ OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t 
 /**
  * Gets all elements at once: `*offsets` has one number more than there are elements, `*data` has
  * `*size` bytes. They are valid until `varlen` is freed.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] offsets,data,size
  */
 OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
     const char **data, size_t *size);
@@ -532,31 +695,67 @@ enum {
     OZARR_BYTE_ORDER_MIXED = 3           /**< Fields of a struct have different orders. */
 };
 
-/** Gets the class of the type. */
+/**
+ * Gets the class of the type.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] kind
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
 
-/** Gets the number of the type; `OZARR_BY_DTYPE` if it has no number. */
+/**
+ * Gets the number of the type; `OZARR_BY_DTYPE` if it has no number.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] type
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
 
-/** Gets the size of one element in bytes. */
+/**
+ * Gets the size of one element in bytes.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] bytes
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
 
-/** Gets the byte order that the type has in a file. */
+/**
+ * Gets the byte order that the type has in a file.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] order
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
 
 /**
  * Gets the unit of a time type: a count of 1 is `*scale` of the unit that `buf` receives: Y, M, W, D,
  * h, m, s, ms, us, ns, ps, fs, as or generic. `OZARR_ERR_TYPE` for other types.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] scale
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
     int64_t *scale);
 
-/** Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree. */
+/**
+ * Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] equal
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
 
 /**
  * Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
  * `struct`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
 
@@ -564,31 +763,69 @@ OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf,
  * Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
  * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
  * orders or with shapes.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
     size_t cap, size_t *len);
 
-/** Gets the number of fields of a struct, without unnamed padding; 0 for other types. */
+/**
+ * Gets the number of fields of a struct, without unnamed padding; 0 for other types.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] count
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, int64_t *count);
 
-/** Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field. */
+/**
+ * Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] index
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name,
     int64_t *index);
 
-/** Gets the name of a field, by its number from 0. */
+/**
+ * Gets the name of a field, by its number from 0.
+ *
+ * Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+ * `OZARR_ERR_ARGUMENT` for a struct without fields.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, int64_t index, char *buf,
     size_t cap, size_t *len);
 
-/** Gets the offset of a field from the struct's beginning, in bytes. */
+/**
+ * Gets the offset of a field from the struct's beginning, in bytes.
+ *
+ * Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+ * `OZARR_ERR_ARGUMENT` for a struct without fields.
+ *
+ * @param[out] offset
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, int64_t index, size_t *offset);
 
-/** Gets the data type of a field (of each of its values, where it has a shape), as a new handle. */
+/**
+ * Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
+ *
+ * Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+ * `OZARR_ERR_ARGUMENT` for a struct without fields.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype, int64_t index,
     ozarr_dtype **out);
 
 /**
  * Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
  * and may be NULL with `cap` 0 to ask for the rank only.
+ *
+ * Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+ * `OZARR_ERR_BUFFER_SIZE` for a capacity below the rank; `OZARR_ERR_ARGUMENT` for a struct without
+ * fields.
+ *
+ * @param[out] shape array(cap), may be NULL
+ * @param[out] rank
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, int64_t index, int64_t *shape,
     int64_t cap, int32_t *rank);
@@ -596,6 +833,9 @@ OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, int
 /**
  * Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
  * it in `fill_value`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another format, or a struct without fields; `OZARR_ERR_BUFFER_SIZE`
+ * for another size than the type's; `OZARR_ERR_UNSUPPORTED` for types that have no such form.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
     const void *value, size_t size, char *buf, size_t cap, size_t *len);
@@ -604,6 +844,10 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, 
  * Converts JSON, as a metadata document of `format` 2 or 3 has it in `fill_value`, to one element at
  * `value` (`size` bytes). A value that the type does not have, such as a number out of range, is
  * `OZARR_ERR_METADATA`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another format, malformed JSON, or a struct without fields;
+ * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than an element has; `OZARR_ERR_UNSUPPORTED` for types that
+ * have no such form; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
     const char *json, void *value, size_t size);
@@ -638,6 +882,10 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
 /**
  * Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
  * dimension.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
 
@@ -646,6 +894,11 @@ OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int6
  * becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
  * be beyond the array's end. An `index` that is not below the number of chunks
  * (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`, too.
+ *
+ * @param[out] start
+ * @param[out] extent may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
     int64_t *start, int64_t *extent);
@@ -653,10 +906,20 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, in
 /**
  * Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index
  * of every shard if `inner` is true.
+ *
+ * Errors: those of chunks and stores.
+ *
+ * @param[out] count
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
 
-/** Gets the key in the store under which a chunk (not an inner one) is stored, or would be. */
+/**
+ * Gets the key in the store under which a chunk (not an inner one) is stored, or would be.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of documents.
+ *
+ * @param[in] index array(rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
     size_t cap, size_t *len);
 
@@ -664,6 +927,11 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const
  * Gets whether a chunk is stored (`*stored`), the number of its encoded bytes (`*size`), and the offset
  * of the first one in the stored object (`*offset`): of an inner chunk in its shard, else 0. Both are 0
  * if nothing is stored.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
+ *
+ * @param[in] index array(rank)
+ * @param[out] stored,offset,size
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
     bool *stored, int64_t *offset, int64_t *size);
@@ -672,6 +940,10 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, con
  * Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
  * (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
  * `OZARR_ERR_MISSING` if the chunk is not stored.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
+ *
+ * @param[in] index array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
     void *buf, size_t cap, size_t *len);
@@ -679,6 +951,11 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, cons
 /**
  * Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs
  * can decode them. The other inner chunks of a shard stay as they are stored.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and
+ * stores.
+ *
+ * @param[in] index array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
     const void *data, size_t size);
@@ -686,6 +963,12 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, con
 /**
  * Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
  * stored.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and
+ * stores.
+ *
+ * @param[in] index array(rank)
+ * @param[out] stored
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
     bool *stored);
@@ -693,19 +976,37 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, con
 /**
  * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
  * under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
+ *
+ * Errors: those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_array_list_chunks(const ozarr_array *array, bool inner,
     ozarr_chunk_iter **out);
 
-/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
+/**
+ * Moves to the next chunk; `*more` becomes false at the end, and stays so.
+ *
+ * Errors: those of chunks and stores.
+ *
+ * @param[out] more
+ */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
 
-/** Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array. */
+/**
+ * Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array.
+ *
+ * Errors: `OZARR_ERR_STATE` before the first chunk and after the last.
+ *
+ * @param[out] index array(rank)
+ */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
 
 /**
  * Gets the number of the chunk's encoded bytes (`*size`), and the offset of the first one in the stored
  * object (`*offset`).
+ *
+ * Errors: `OZARR_ERR_STATE` before the first chunk and after the last.
+ *
+ * @param[out] offset,size
  */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
     int64_t *size);
@@ -717,6 +1018,11 @@ void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
  * Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
  * beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
  * whole inner chunks; writing it encodes only these.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for a periodic region.
+ *
+ * @param[in] region may be NULL
+ * @param[out] aligned
  */
 OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
     bool inner, bool *aligned);
@@ -725,6 +1031,11 @@ OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *arra
  * Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one
  * by one, in any order, and go to a temporary file. Readers see nothing of it before
  * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ *
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such shard; `OZARR_ERR_STATE` for an
+ * array without shards; those of chunks and stores.
+ *
+ * @param[in] index array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
     ozarr_shard_writer **out);
@@ -735,11 +1046,21 @@ OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, cons
  * the bytes of the chunk as they are stored (as of `ozarr_array_chunk_read`), and `type` is ignored: what
  * other threads or processes encoded is only stored. Putting one twice is `OZARR_ERR_STATE`; elements of
  * inner chunks that are not put have the fill value.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` for an inner chunk of another shard; `OZARR_ERR_BUFFER_SIZE`,
+ * `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks and
+ * stores.
+ *
+ * @param[in] index array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
     bool encoded, ozarr_type type, const void *data, size_t size);
 
-/** Writes the shard's index and replaces the stored shard. After this the writer can only be freed. */
+/**
+ * Writes the shard's index and replaces the stored shard. After this the writer can only be freed.
+ *
+ * Errors: `OZARR_ERR_STATE` after another `ozarr_shard_writer_finish`; those of chunks and stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
 
 /**
@@ -837,6 +1158,8 @@ static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
  * Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
  * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
  * own; a compressor, for example, replaces the compressor in the list of codecs.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32_t zarr_format,
     ozarr_spec **out);
@@ -848,6 +1171,14 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
  * are copied as they are. Nothing is written unless every node can be copied. A metadata document is
  * written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
  * repeating the call starts it anew.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
+ * if there is no source; `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a value
+ * that does not fit; `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see OZARR_COPY_VERIFY);
+ * `OZARR_ERR_ARGUMENT` for options that contradict each other; `OZARR_ERR_CALLBACK` and whatever a
+ * function of `options` returns; those of documents, chunks and stores.
+ *
+ * @param[in] options may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
     const ozarr_copy_options *options);
@@ -855,6 +1186,14 @@ OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
 /**
  * Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
  * store.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND` if there is no source;
+ * `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a value that does not fit;
+ * `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that
+ * contradict each other; `OZARR_ERR_CALLBACK` and whatever a function of `options` returns; those of
+ * documents, chunks and stores.
+ *
+ * @param[in] options may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
     const char *dest_path, const ozarr_copy_options *options);
@@ -879,6 +1218,13 @@ enum {
  * written at all. After an interruption, repeating the call completes the conversion. With
  * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
  * source is not changed. `progress` may be NULL.
+ *
+ * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
+ * `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;
+ * `OZARR_ERR_ARGUMENT` for flags that contradict each other; `OZARR_ERR_CALLBACK` and whatever
+ * `progress` returns; those of documents, chunks and stores.
+ *
+ * @param[in] progress may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress_fn progress, void *user);
@@ -899,6 +1245,9 @@ typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
 /**
  * Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
  * mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY` where the
+ * store cannot be written; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
     ozarr_store **out);
@@ -907,6 +1256,9 @@ OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const cha
  * Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
  * while the key's version in the store has not changed. Each use asks the store for the version only. A
  * single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+ * written; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
     ozarr_store **out);
@@ -914,6 +1266,10 @@ OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t b
 /**
  * Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
  * cannot erase, for example.
+ *
+ * Errors: none of its own.
+ *
+ * @param[out] capabilities
  */
 OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
 
@@ -922,27 +1278,46 @@ OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, ui
  * `*len` becomes the number of bytes, and is set also when the buffer is too small
  * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
  * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ *
+ * Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
     size_t cap, size_t *len);
 
-/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
+/**
+ * For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key.
+ *
+ * Errors: `OZARR_ERR_NAME` for a key that cannot be; `OZARR_ERR_READ_ONLY`; those of stores.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
     size_t size);
 
 /**
  * For tools: removes a key. `*erased` (unless NULL) becomes whether it existed; a missing key is not an
  * error. A store that cannot erase (a zip archive) gives `OZARR_ERR_UNSUPPORTED`.
+ *
+ * Errors: `OZARR_ERR_NAME` for a key that cannot be; `OZARR_ERR_READ_ONLY`; those of stores.
+ *
+ * @param[out] erased may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
 
-/** For tools: gets whether a key exists. */
+/**
+ * For tools: gets whether a key exists.
+ *
+ * Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
+ *
+ * @param[out] exists
+ */
 OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
 
 /**
  * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
  * the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
  * function. `user` is handed on to it. It may use the store; the text is valid during the call only.
+ *
+ * Errors: `OZARR_ERR_NAME` for a prefix that cannot be; `OZARR_ERR_CALLBACK` and whatever `each`
+ * returns; those of stores.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
     ozarr_key_fn each, void *user);
@@ -965,12 +1340,18 @@ enum {
  * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
  * `OZARR_BUFFER_SMALL_PAGES`. Free it by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY` if there is
  * not enough memory.
+ *
+ * Errors: `OZARR_ERR_ARGUMENT` for another flag.
+ *
+ * @param[out] out
  */
 OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
 
 /**
  * Frees a buffer that no call is using. NULL is allowed. A pointer that is not a buffer of ozarr, or
  * was freed before, is left alone, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+ *
+ * @param[in] buffer may be NULL
  */
 void ozarr_buffer_free(void *buffer);
 

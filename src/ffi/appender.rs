@@ -40,6 +40,9 @@ use std::ffi::c_void;
 /// One appender at a time may be at work on an array: publishing finds a length that another one has
 /// changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
 /// with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT`
+/// for a negative `publish_every`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_open(
@@ -64,6 +67,10 @@ pub unsafe extern "C" fn ozarr_appender_open(
 /// After an error in copying or storing the steps the position is unchanged, and they can be appended
 /// again. After an error in publishing the position includes them; the next call, a flush or the close
 /// publishes again.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative `count`; `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE` as for writing a region; `OZARR_ERR_STATE` if another one has published; those of
+/// documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_append(
@@ -85,6 +92,10 @@ pub unsafe extern "C" fn ozarr_appender_append(
 
 /// Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
 /// as `ozarr_appender_append`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE` as for `ozarr_array_write_ex`; `OZARR_ERR_STATE` if another one has published; those
+/// of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
@@ -101,6 +112,10 @@ pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender,
 
 /// Gets the length of the dimension with all appended steps (`*position`), and the length that readers
 /// see (`*published`); either may be NULL.
+///
+/// Errors: none of its own.
+///
+/// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
@@ -119,6 +134,8 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender
 /// Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
 /// promises it. Steps that could not be stored stay in memory; each further flush tries again and
 /// returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
+///
+/// Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> ozarr_status {
@@ -127,6 +144,8 @@ pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> 
 
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
 /// lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+///
+/// Errors: `OZARR_ERR_STATE` if another one has published; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> ozarr_status {

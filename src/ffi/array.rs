@@ -28,6 +28,14 @@ use std::ffi::{c_char, c_void};
 /// is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
 /// `ozarr_array_create_ex` has every choice. `mode` says what to do if a node already exists there;
 /// with `OZARR_CREATE_NEW` that is `OZARR_ERR_EXISTS`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length, an extent of 0, or an unknown type or mode;
+/// `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_LIMIT`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
+///
+/// @param[in] shape array(rank)
+/// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -51,6 +59,9 @@ pub unsafe extern "C" fn ozarr_array_create(
 
 /// Opens the array at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
 /// `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+/// `OZARR_ERR_READ_ONLY` where the store cannot be written; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
@@ -66,6 +77,9 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
 /// Reads the whole array to `data`: contiguous, the last index fastest. Elements that were never written
 /// have the fill value. Fewer bytes than needed are `OZARR_ERR_BUFFER_SIZE`; a value that does not fit
 /// into `type` is `OZARR_ERR_RANGE`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of chunks and
+/// stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -79,6 +93,10 @@ pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: oza
 }
 
 /// Writes the whole array from `data`: contiguous, the last index fastest.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`
+/// for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a
+/// `type` that does not fit; those of chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write(
@@ -99,6 +117,12 @@ pub unsafe extern "C" fn ozarr_array_write(
 /// Reads a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for each
 /// dimension. The elements go to `data` as `type`: contiguous, the last index fastest. A box that leaves
 /// the array is `OZARR_ERR_BOUNDS`.
+///
+/// Errors: `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has; `OZARR_ERR_RANGE` for a value that
+/// does not fit into `type`; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
+/// those of chunks and stores.
+///
+/// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_region(
@@ -125,6 +149,12 @@ pub unsafe extern "C" fn ozarr_array_read_region(
 ///
 /// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
 /// that the box covers whole is written without being read.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has;
+/// `OZARR_ERR_RANGE` for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and
+/// `OZARR_ERR_TYPE` for a `type` that does not fit; those of chunks and stores.
+///
+/// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_region(
@@ -147,6 +177,8 @@ pub unsafe extern "C" fn ozarr_array_write_region(
 
 /// Stores what waits to be written, flushes the store and frees the handle, which is gone whatever the
 /// status says. A checkpoint is complete when this returns `OZARR_OK`.
+///
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_status {
@@ -162,6 +194,10 @@ pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
 }
 
 /// Gets the number of dimensions, 0 to 64.
+///
+/// Errors: none of its own.
+///
+/// @param[out] rank
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut i32) -> ozarr_status {
@@ -173,6 +209,10 @@ pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut 
 }
 
 /// Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension.
+///
+/// Errors: none of its own.
+///
+/// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -185,6 +225,10 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 /// Gets the shape of a chunk, the piece that is stored as one object (of a shard, if the array has
 /// shards). If chunks have uneven extents (a rectilinear grid) `shape` is the largest extent along each
 /// dimension; `ozarr_array_chunk_extent` gives those of each chunk.
+///
+/// Errors: none of its own.
+///
+/// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -196,6 +240,10 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
 
 /// Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
 /// without shards, of a chunk.
+///
+/// Errors: none of its own.
+///
+/// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -209,6 +257,10 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
 /// `ozarr_array_copy_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
 /// conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
 /// `OZARR_INT64`.
+///
+/// Errors: none of its own.
+///
+/// @param[out] type
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
@@ -220,6 +272,10 @@ pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mu
 }
 
 /// Gets the size of one element in bytes; 0 for elements of variable length.
+///
+/// Errors: none of its own.
+///
+/// @param[out] bytes
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
@@ -232,6 +288,10 @@ pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes:
 
 /// Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
 /// `*named` false (`named` may be NULL).
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`.
+///
+/// @param[out] named may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_dimension_name(
@@ -256,6 +316,10 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 
 /// Changes the names of the dimensions: `names` has one string for each dimension, or NULL for one
 /// without a name. Format 2 has names for all dimensions or for none. `names` NULL removes all names.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
+///
+/// @param[in] names array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array, names: *const *const c_char) -> ozarr_status {
@@ -270,6 +334,11 @@ pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array
 /// Gets the fill value, the value of elements that were never written: one element of the array's type
 /// to `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes
 /// false (`defined` may be NULL) and the value is 0.
+///
+/// Errors: `OZARR_ERR_TYPE` for elements of variable length; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than
+/// an element has.
+///
+/// @param[out] defined may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(
@@ -304,6 +373,11 @@ pub const OZARR_RESIZE_KEEP: u32 = 1;
 /// Changes the array's shape to `shape`; the rank stays. With `flags` 0 elements beyond the new shape are
 /// erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept. A
 /// rectilinear grid keeps its chunks; elements beyond the last one get one more chunk.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for a negative length or another flag; those of
+/// documents, chunks and stores.
+///
+/// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
@@ -320,6 +394,11 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
 /// Extends dimension `dim` (from 0) by `count` elements and writes the new slab from `data`: contiguous,
 /// the last index fastest, with the array's shape except that dimension `dim` has `count` elements. For
 /// many steps an appender (`ozarr_appender_open`) is cheaper.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
+/// `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;
+/// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the slab has; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for
+/// writing a region; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_append(

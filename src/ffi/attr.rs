@@ -25,6 +25,10 @@ use std::ffi::{c_char, c_void};
 pub const OZARR_SINGLE: i64 = -1;
 
 /// Gets the number of attributes.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
@@ -36,6 +40,8 @@ pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i
 }
 
 /// Gets the name of attribute number `index`, from 0, in the order of the document.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no attribute `index`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_name(
@@ -53,6 +59,10 @@ pub unsafe extern "C" fn ozarr_attr_name(
 }
 
 /// Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] kind
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
@@ -65,6 +75,10 @@ pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c
 
 /// Gets an attribute that is an integer. Another kind of value is `OZARR_ERR_TYPE`; an integer that does
 /// not fit is `OZARR_ERR_RANGE`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+///
+/// @param[out] value
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
@@ -76,6 +90,10 @@ pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *co
 }
 
 /// Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+///
+/// @param[out] value
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
@@ -87,6 +105,10 @@ pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *c
 }
 
 /// Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
+///
+/// @param[out] value
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
@@ -98,6 +120,9 @@ pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *con
 }
 
 /// Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_RANGE` for a string that contains a NUL; those of documents
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_string(
@@ -118,6 +143,11 @@ pub unsafe extern "C" fn ozarr_attr_get_string(
 /// the number of strings. `buf` receives them one after the other, each with a NUL at its end; `*len` is
 /// the number of bytes without the last NUL, so a list of one string is what `ozarr_attr_get_string`
 /// gives. A string that contains a NUL is `OZARR_ERR_RANGE`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_TYPE` for another kind of value; those of documents and
+/// stores.
+///
+/// @param[out] count may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_strings(
@@ -152,6 +182,12 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
 /// (`OZARR_ERR_BUFFER_SIZE`); `values` NULL with `cap` 0 asks for it. `OZARR_ERR_RANGE` names the first
 /// element that does not fit into `type`, `OZARR_ERR_TYPE` the first that is not a number or, for an
 /// integer type, not an integer.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_ARGUMENT` for an unknown type or a negative `cap`; those of
+/// documents and stores.
+///
+/// @param[out] values array(cap)
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_numbers(
@@ -173,6 +209,8 @@ pub unsafe extern "C" fn ozarr_attr_get_numbers(
 }
 
 /// Gets an attribute of any kind, as JSON in its shortest form.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_json(
@@ -190,6 +228,8 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
 }
 
 /// Sets an attribute to an integer, whatever it was before.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *const c_char, value: i64) -> ozarr_status {
@@ -204,6 +244,8 @@ pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *cons
 /// context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is
 /// stored as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double`
 /// gives the number back.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
@@ -215,6 +257,8 @@ pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *con
 }
 
 /// Sets an attribute to `true` or `false`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const c_char, value: bool) -> ozarr_status {
@@ -226,6 +270,8 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
 }
 
 /// Sets an attribute to a string.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
@@ -237,6 +283,11 @@ pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *con
 }
 
 /// Sets an attribute to a list of `count` strings.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for a negative
+/// `count`; those of documents and stores.
+///
+/// @param[in] values array(count)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_strings(
@@ -257,6 +308,12 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
 /// A `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is not a list. Each
 /// number reads back unchanged. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has
 /// them.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for a negative
+/// `count` or an unknown type; `OZARR_ERR_TYPE` for a type of no numbers; `OZARR_ERR_RANGE` for NaN and
+/// infinities; those of documents and stores.
+///
+/// @param[in] values array(count)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_numbers(
@@ -276,6 +333,9 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
 }
 
 /// Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_RANGE` for NaN and
+/// infinities; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -287,6 +347,8 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
 }
 
 /// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
@@ -298,6 +360,8 @@ pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_
 }
 
 /// Gets all attributes, as one JSON object.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -309,6 +373,10 @@ pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_ch
 }
 
 /// Replaces all attributes by those of a JSON object.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_NAME` for an empty name; `OZARR_ERR_ARGUMENT` for malformed
+/// JSON; `OZARR_ERR_TYPE` for JSON that is no object; `OZARR_ERR_RANGE` for NaN and infinities; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_char) -> ozarr_status {
@@ -321,6 +389,9 @@ pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_c
 
 /// Begins to collect what setters of this handle set, instead of storing each value at once. Getters of
 /// this handle see the collected values.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` after another `ozarr_attrs_begin`; those of documents
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_status {
@@ -329,6 +400,8 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
 
 /// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
 /// discards it.
+///
+/// Errors: `OZARR_ERR_STATE` without `ozarr_attrs_begin`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {

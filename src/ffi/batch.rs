@@ -6,9 +6,10 @@
 //! Where entries that are written overlap, the last of them wins. Memory that is read to must not overlap.
 
 use super::entry;
+use super::flight::{Flight, launch_of, refuse_copy};
 use super::handle::{Handle, Ref};
 use super::region::{both, ozarr_memory, ozarr_region};
-use super::request::{Flight, launch_of, ozarr_request_options, refuse_copy};
+use super::request::ozarr_request_options;
 use super::status::ozarr_status;
 use super::strings::{item_count, not_null, put};
 use super::structs::{growing, read_struct, struct_size};
@@ -70,6 +71,11 @@ fn parts(all: &[Checked]) -> Vec<Part<'_>> {
 }
 
 /// Reads `count` regions, each to its memory.
+///
+/// Errors: those of `ozarr_array_read_ex`: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND`; those of chunks and stores.
+///
+/// @param[in] entries array(count)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
@@ -83,6 +89,12 @@ pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, coun
 
 /// Writes `count` regions, each from its memory. After an error, the other chunks are stored
 /// nevertheless.
+///
+/// Errors: those of `ozarr_array_write_ex`: `OZARR_ERR_READ_ONLY`, `OZARR_ERR_BOUNDS`,
+/// `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT`,
+/// `OZARR_ERR_NOT_FOUND`; those of chunks and stores.
+///
+/// @param[in] entries array(count)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
@@ -96,6 +108,13 @@ pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, cou
 
 /// Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
 /// it.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`,
+/// `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` as for
+/// every request.
+///
+/// @param[in] entries array(count)
+/// @param[in] options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_iread_many(
@@ -115,6 +134,13 @@ pub unsafe extern "C" fn ozarr_iread_many(
 
 /// Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
 /// it.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
+/// `OZARR_ERR_LIMIT` as for every request.
+///
+/// @param[in] entries array(count)
+/// @param[in] options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_iwrite_many(

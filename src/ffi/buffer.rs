@@ -18,6 +18,10 @@ pub const OZARR_BUFFER_SMALL_PAGES: u32 = 1;
 /// Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
 /// `OZARR_BUFFER_SMALL_PAGES`. Free it by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY` if there is
 /// not enough memory.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another flag.
+///
+/// @param[out] out
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut *mut c_void) -> ozarr_status {
@@ -33,6 +37,8 @@ pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut 
 
 /// Frees a buffer that no call is using. NULL is allowed. A pointer that is not a buffer of ozarr, or
 /// was freed before, is left alone, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+///
+/// @param[in] buffer may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_buffer_free(buffer: *mut c_void) {
     entry!("ozarr_buffer_free", else (), { if buffer.is_null() { Ok(()) } else { buffer::free(buffer.cast()) } })

@@ -37,8 +37,9 @@ use std::sync::atomic::AtomicUsize;
 /// `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
 /// time may begin, commit and prune checkpoints of a group.
 ///
-/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no checkpoint;
-/// `OZARR_ERR_READ_ONLY`.
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
+/// checkpoint; `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -56,8 +57,9 @@ pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *
 /// removed after that. Close its arrays and groups before.
 ///
 /// After an error (a full disk) the checkpoint is not there, what was written of it is removed if that
-/// is possible, and the one before is still the newest. Errors: `OZARR_ERR_ARGUMENT` for a group that
-/// is no begun checkpoint.
+/// is possible, and the one before is still the newest.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> ozarr_status {
@@ -65,9 +67,10 @@ pub unsafe extern "C" fn ozarr_checkpoint_commit(group: *mut ozarr_group) -> oza
 }
 
 /// Gives up the checkpoint that was begun with `group`, removes what was written of it, and frees the
-/// handle, whatever the status says. Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun
-/// checkpoint, of which nothing is removed; `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be
-/// removed.
+/// handle, whatever the status says.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a group that is no begun checkpoint, of which nothing is removed;
+/// `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> ozarr_status {
@@ -76,6 +79,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_abandon(group: *mut ozarr_group) -> oz
 
 /// Opens the newest committed checkpoint in the group at `location`, for reading. `ozarr_node_path` has
 /// its name. `OZARR_ERR_NOT_FOUND` if no checkpoint was committed: a run then starts from the beginning.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -90,6 +95,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_latest(location: *const c_char, out: *
 /// Lists the committed checkpoints in the group at `location`, the oldest first, under a cursor as that
 /// of `ozarr_group_list_nodes`; none if the group is not there. `ozarr_group_open` opens one at
 /// `location`, `/` and its name.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mut *mut ozarr_node_iter) -> ozarr_status {
@@ -104,6 +111,9 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 /// Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
 /// ones have left. A checkpoint that is being removed is gone for readers first.
 /// `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_prune(location: *const c_char, keep: i64) -> ozarr_status {

@@ -40,6 +40,10 @@ use std::ffi::{c_char, c_void};
 
 /// Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
 /// dimension.
+///
+/// Errors: none of its own.
+///
+/// @param[out] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -53,6 +57,11 @@ pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape
 /// becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
 /// be beyond the array's end. An `index` that is not below the number of chunks
 /// (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`, too.
+///
+/// @param[out] start
+/// @param[out] extent may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_extent(
@@ -77,6 +86,10 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
 
 /// Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index
 /// of every shard if `inner` is true.
+///
+/// Errors: those of chunks and stores.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inner: bool, count: *mut i64) -> ozarr_status {
@@ -89,6 +102,10 @@ pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inne
 }
 
 /// Gets the key in the store under which a chunk (not an inner one) is stored, or would be.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of documents.
+///
+/// @param[in] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_key(
@@ -108,6 +125,11 @@ pub unsafe extern "C" fn ozarr_array_chunk_key(
 /// Gets whether a chunk is stored (`*stored`), the number of its encoded bytes (`*size`), and the offset
 /// of the first one in the stored object (`*offset`): of an inner chunk in its shard, else 0. Both are 0
 /// if nothing is stored.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
+///
+/// @param[in] index array(rank)
+/// @param[out] stored,offset,size
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_place(
@@ -138,6 +160,10 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
 /// Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
 /// (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
 /// `OZARR_ERR_MISSING` if the chunk is not stored.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
+///
+/// @param[in] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_read(
@@ -169,6 +195,11 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
 
 /// Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs
 /// can decode them. The other inner chunks of a shard stay as they are stored.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and
+/// stores.
+///
+/// @param[in] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_write(
@@ -189,6 +220,12 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
 
 /// Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
 /// stored.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and
+/// stores.
+///
+/// @param[in] index array(rank)
+/// @param[out] stored
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_erase(
@@ -209,6 +246,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 
 /// Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
 /// under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
+///
+/// Errors: those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
@@ -220,6 +259,10 @@ pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inne
 }
 
 /// Moves to the next chunk; `*more` becomes false at the end, and stays so.
+///
+/// Errors: those of chunks and stores.
+///
+/// @param[out] more
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter, more: *mut bool) -> ozarr_status {
@@ -236,6 +279,10 @@ pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter
 }
 
 /// Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array.
+///
+/// Errors: `OZARR_ERR_STATE` before the first chunk and after the last.
+///
+/// @param[out] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_iter, index: *mut i64) -> ozarr_status {
@@ -248,6 +295,10 @@ pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_i
 
 /// Gets the number of the chunk's encoded bytes (`*size`), and the offset of the first one in the stored
 /// object (`*offset`).
+///
+/// Errors: `OZARR_ERR_STATE` before the first chunk and after the last.
+///
+/// @param[out] offset,size
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_place(chunk_iter: *const ozarr_chunk_iter, offset: *mut i64, size: *mut i64) -> ozarr_status {
@@ -272,6 +323,11 @@ pub unsafe extern "C" fn ozarr_chunk_iter_free(chunk_iter: *mut ozarr_chunk_iter
 /// Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
 /// beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
 /// whole inner chunks; writing it encodes only these.
+///
+/// Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for a periodic region.
+///
+/// @param[in] region may be NULL
+/// @param[out] aligned
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_region_is_aligned(
@@ -293,6 +349,11 @@ pub unsafe extern "C" fn ozarr_array_region_is_aligned(
 /// Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one
 /// by one, in any order, and go to a temporary file. Readers see nothing of it before
 /// `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` if there is no such shard; `OZARR_ERR_STATE` for an
+/// array without shards; those of chunks and stores.
+///
+/// @param[in] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_new(
@@ -314,6 +375,12 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
 /// the bytes of the chunk as they are stored (as of `ozarr_array_chunk_read`), and `type` is ignored: what
 /// other threads or processes encoded is only stored. Putting one twice is `OZARR_ERR_STATE`; elements of
 /// inner chunks that are not put have the fill value.
+///
+/// Errors: `OZARR_ERR_BOUNDS` for an inner chunk of another shard; `OZARR_ERR_BUFFER_SIZE`,
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks and
+/// stores.
+///
+/// @param[in] index array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_put(
@@ -340,6 +407,8 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
 }
 
 /// Writes the shard's index and replaces the stored shard. After this the writer can only be freed.
+///
+/// Errors: `OZARR_ERR_STATE` after another `ozarr_shard_writer_finish`; those of chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_finish(shard_writer: *mut ozarr_shard_writer) -> ozarr_status {

@@ -39,6 +39,8 @@ pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: oz
 const MAX_THREADS: usize = 4096;
 
 /// Creates a context with the default settings.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
@@ -73,6 +75,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
 ///   that are open, too; `"0"` is the default.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -85,6 +89,8 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
 
 /// Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
 /// `"threads"` was never set it is the number that calls use.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_get(
@@ -195,6 +201,8 @@ fn log_of_environment() -> Option<Log> {
 /// `fn` is called with `user`, which must stay valid as long as those stores and their nodes are open.
 /// NULL ends it, also what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages
 /// go to standard error unless a function takes them.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `level`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

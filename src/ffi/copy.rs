@@ -79,6 +79,8 @@ growing!(ozarr_copy_options: 64);
 /// Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
 /// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
 /// own; a compressor, for example, replaces the compressor in the list of codecs.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -95,6 +97,14 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
 /// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
 /// repeating the call starts it anew.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
+/// if there is no source; `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a value
+/// that does not fit; `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see OZARR_COPY_VERIFY);
+/// `OZARR_ERR_ARGUMENT` for options that contradict each other; `OZARR_ERR_CALLBACK` and whatever a
+/// function of `options` returns; those of documents, chunks and stores.
+///
+/// @param[in] options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, options: *const ozarr_copy_options) -> ozarr_status {
@@ -110,6 +120,14 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
 
 /// Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
 /// store.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND` if there is no source;
+/// `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a value that does not fit;
+/// `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that
+/// contradict each other; `OZARR_ERR_CALLBACK` and whatever a function of `options` returns; those of
+/// documents, chunks and stores.
+///
+/// @param[in] options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_copy_at(

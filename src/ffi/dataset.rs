@@ -36,6 +36,10 @@ use std::ffi::{c_char, c_void};
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
 /// is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
 /// `ozarr_array_create`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_create(
@@ -65,6 +69,10 @@ pub unsafe extern "C" fn ozarr_dataset_create(
 /// run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
 /// `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
 /// metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+/// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+/// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
@@ -79,6 +87,8 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 
 /// Opens a group as a dataset, in the group's mode, with the checks of `ozarr_dataset_open`. The group
 /// stays open.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
@@ -90,6 +100,8 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 }
 
 /// Opens the dataset's group, for its attributes, as a new handle.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -102,6 +114,8 @@ pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset,
 
 /// Defines a dimension. A dimension of that name and length may exist already; another length is
 /// `OZARR_ERR_EXISTS`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
@@ -113,6 +127,9 @@ pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_data
 }
 
 /// Changes the length of a dimension: all variables that have it are resized, as by `ozarr_array_resize`.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension; `OZARR_ERR_READ_ONLY`;
+/// `OZARR_ERR_ARGUMENT` for a negative length; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
@@ -124,6 +141,10 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 }
 
 /// Gets the number of dimensions.
+///
+/// Errors: none of its own.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
@@ -135,6 +156,10 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dat
 }
 
 /// Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`.
+///
+/// @param[out] extent may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension(
@@ -160,6 +185,11 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
 /// (`*longest`; `longest` may be NULL), which differs while they are appended to one after the other, and
 /// after a kill. What is appended through this dataset's variables counts at once.
 /// `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
+///
+/// Errors: none of its own.
+///
+/// @param[out] length
+/// @param[out] longest may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_length(
@@ -183,6 +213,13 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
 /// are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
 /// (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
 /// `out` may be NULL.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
+/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there; `OZARR_ERR_READ_ONLY`; those of
+/// documents and stores.
+///
+/// @param[in] dimensions array(rank)
+/// @param[out] out may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable(
@@ -254,6 +291,13 @@ growing!(ozarr_variable: 128, reserved);
 /// Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `mode` says what to
 /// do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
 /// missing values.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown constant or members that contradict each other;
+/// `OZARR_ERR_NOT_FOUND` for an unknown dimension; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE`;
+/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_READ_ONLY`; those of documents and
+/// stores.
+///
+/// @param[out] out may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
@@ -278,6 +322,14 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 /// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
 /// It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
 /// `units` is its attribute, or NULL. `out` may be NULL.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
+/// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;
+/// `OZARR_ERR_EXISTS` if the dimension has another length, or a node of that name is there;
+/// `OZARR_ERR_READ_ONLY`; those of documents, chunks and stores.
+///
+/// @param[in] units may be NULL
+/// @param[out] out may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
@@ -317,6 +369,13 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
 /// counts of 64 bits of `units`, such as `"hours since 2026-01-01"`, `chunk` of them in a chunk; 0: as many
 /// as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
 /// `out` may be NULL.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units or a calendar that cannot be
+/// understood; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of
+/// that name is there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+///
+/// @param[in] calendar may be NULL
+/// @param[out] out may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_time(
@@ -341,6 +400,9 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
 
 /// Marks a variable as an auxiliary coordinate (one that is not named after its dimension): the variables
 /// along its dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; `OZARR_ERR_READ_ONLY`; those of documents
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_dataset, name: *const c_char) -> ozarr_status {
@@ -352,6 +414,10 @@ pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_datase
 }
 
 /// Gets the number of variables, coordinates included.
+///
+/// Errors: none of its own.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut i64) -> ozarr_status {
@@ -364,6 +430,10 @@ pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_data
 
 /// Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
 /// coordinate (`coordinate` may be NULL).
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no variable `index`; those of documents and stores.
+///
+/// @param[out] coordinate may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable(
@@ -389,6 +459,8 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
 
 /// Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
 /// dimensions.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` if there is no such variable; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_variable(
@@ -409,6 +481,8 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
 /// The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
 /// (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
 /// changed: other programs refuse such a dataset.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> ozarr_status {

@@ -97,6 +97,8 @@ fn grammar(format: i32) -> Result<Grammar> {
 /// `[["x", "<f8"], ["id", "<i4"]]`); 3: as in a `zarr.json` (`float64`, an object with a name and a
 /// configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
 /// `OZARR_ERR_ARGUMENT`, and the message names them.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another format, too; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -110,6 +112,8 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
 }
 
 /// Makes the data type of a number of `ozarr_type`: one of `OZARR_BOOL` ... .
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -126,6 +130,8 @@ const BLANK: i32 = b' ' as i32;
 /// Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
 /// 0 as C does. It converts to and from every type of text; an array cannot have blanks for
 /// padding.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `pad`, or a size of 0 or too large.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -144,6 +150,8 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: i32, out: *mut *mut
 }
 
 /// Makes a struct of `size` bytes without fields.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a size of 0 or too large.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -159,6 +167,11 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
 /// Adds a field to a struct: its name, its offset from the struct's beginning (`offsetof`), its type,
 /// and the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may
 /// leave gaps; an array that is made with the type has none.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an empty name, a name that the struct has already, a field that
+/// leaves the struct or overlaps another, and where `dtype` is no struct; `OZARR_ERR_RANK`.
+///
+/// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_add_field(
@@ -199,6 +212,8 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 }
 
 /// Gets the data type of an array, with the byte order in which format 2 stores it.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -211,6 +226,11 @@ pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: 
 
 /// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
 /// without the gaps between its fields.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
+/// `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.
+///
+/// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new_dtype(
@@ -233,6 +253,9 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
 }
 
 /// Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
+///
+/// Errors: `OZARR_ERR_BUFFER_SIZE` for another size than the type's; `OZARR_ERR_ARGUMENT` for a struct
+/// without fields; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that does not fit; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(

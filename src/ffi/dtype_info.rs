@@ -64,6 +64,10 @@ pub const OZARR_BYTE_ORDER_BIG: ozarr_byte_order = 2;
 pub const OZARR_BYTE_ORDER_MIXED: ozarr_byte_order = 3;
 
 /// Gets the class of the type.
+///
+/// Errors: none of its own.
+///
+/// @param[out] kind
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
@@ -79,6 +83,10 @@ pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *
 }
 
 /// Gets the number of the type; `OZARR_BY_DTYPE` if it has no number.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] type
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mut ozarr_type) -> ozarr_status {
@@ -90,6 +98,10 @@ pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mu
 }
 
 /// Gets the size of one element in bytes.
+///
+/// Errors: none of its own.
+///
+/// @param[out] bytes
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
@@ -105,6 +117,10 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
 }
 
 /// Gets the byte order that the type has in a file.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] order
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
@@ -122,6 +138,10 @@ pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order
 
 /// Gets the unit of a time type: a count of 1 is `*scale` of the unit that `buf` receives: Y, M, W, D,
 /// h, m, s, ms, us, ns, ps, fs, as or generic. `OZARR_ERR_TYPE` for other types.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] scale
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_unit(
@@ -146,6 +166,10 @@ pub unsafe extern "C" fn ozarr_dtype_unit(
 }
 
 /// Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] equal
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *const ozarr_dtype, equal: *mut bool) -> ozarr_status {
@@ -158,6 +182,8 @@ pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *co
 
 /// Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
 /// `struct`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -171,6 +197,8 @@ pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c
 /// Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
 /// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
 /// orders or with shapes.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_to_json(
@@ -198,6 +226,10 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
 }
 
 /// Gets the number of fields of a struct, without unnamed padding; 0 for other types.
+///
+/// Errors: none of its own.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut i64) -> ozarr_status {
@@ -214,6 +246,10 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
 }
 
 /// Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] index
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut i64) -> ozarr_status {
@@ -231,6 +267,9 @@ pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name
 }
 
 /// Gets the name of a field, by its number from 0.
+///
+/// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+/// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_name(
@@ -248,6 +287,11 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
 }
 
 /// Gets the offset of a field from the struct's beginning, in bytes.
+///
+/// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+/// `OZARR_ERR_ARGUMENT` for a struct without fields.
+///
+/// @param[out] offset
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: i64, offset: *mut usize) -> ozarr_status {
@@ -259,6 +303,9 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 }
 
 /// Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
+///
+/// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+/// `OZARR_ERR_ARGUMENT` for a struct without fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: i64, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -271,6 +318,13 @@ pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype,
 
 /// Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
 /// and may be NULL with `cap` 0 to ask for the rank only.
+///
+/// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
+/// `OZARR_ERR_BUFFER_SIZE` for a capacity below the rank; `OZARR_ERR_ARGUMENT` for a struct without
+/// fields.
+///
+/// @param[out] shape array(cap), may be NULL
+/// @param[out] rank
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_shape(
@@ -297,6 +351,9 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
 
 /// Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
 /// it in `fill_value`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another format, or a struct without fields; `OZARR_ERR_BUFFER_SIZE`
+/// for another size than the type's; `OZARR_ERR_UNSUPPORTED` for types that have no such form.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
@@ -322,6 +379,10 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
 /// Converts JSON, as a metadata document of `format` 2 or 3 has it in `fill_value`, to one element at
 /// `value` (`size` bytes). A value that the type does not have, such as a number out of range, is
 /// `OZARR_ERR_METADATA`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another format, malformed JSON, or a struct without fields;
+/// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than an element has; `OZARR_ERR_UNSUPPORTED` for types that
+/// have no such form; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(

@@ -19,6 +19,10 @@ use std::sync::Arc;
 /// Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
 /// settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->user`
 /// stays yours.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`, an unknown flag, or functions that need others.
+///
+/// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_from_table(
@@ -43,6 +47,10 @@ pub unsafe extern "C" fn ozarr_store_from_table(
 /// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
 /// fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
 /// allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+///
+/// Errors: `status`, or `OZARR_ERR_CALLBACK`: it never returns OK.
+///
+/// @param[in] message may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {
@@ -59,6 +67,9 @@ pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c
 
 /// Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
 /// are those of the ranges, in order, and their sizes are checked.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for more parts than ranges, and for a part longer than its range;
+/// `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *const c_void, size: usize) -> ozarr_status {
@@ -76,6 +87,11 @@ pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *cons
 
 /// Allocates the next part of an answer: `*data` becomes a pointer to `size` bytes of 0, to be filled
 /// before the function returns (of a read that was started: before `ozarr_answer_done`).
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for more parts than ranges, and for a part longer than its range;
+/// `OZARR_ERR_TRUNCATED` for a shorter one; `OZARR_ERR_LIMIT`.
+///
+/// @param[out] data
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usize, data: *mut *mut c_void) -> ozarr_status {
@@ -89,6 +105,8 @@ pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usiz
 
 /// Says which version of the key's value the answer is of: any bytes (an ETag, a counter), at most 1,024,
 /// that never come back for another value of that key.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for more bytes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version: *const c_void, size: usize) -> ozarr_status {
@@ -108,6 +126,8 @@ pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version
 
 /// Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
 /// version only. Optional; without it a value is read whole where its length must be known.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative size.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64) -> ozarr_status {
@@ -122,6 +142,8 @@ pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: i64)
 
 /// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
 /// or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+///
+/// Errors: `OZARR_ERR_STATE` for an answer that is not one of `start_get_ranges`, or was ended before.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: ozarr_status) -> ozarr_status {
@@ -136,6 +158,8 @@ pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: oz
 }
 
 /// Adds one key (or, for `list_dir`, one name) to a listing.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {

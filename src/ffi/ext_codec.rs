@@ -100,6 +100,9 @@ growing!(ozarr_codec_table: 88);
 
 /// Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
 /// `"sharding_indexed"`, `"vlen-utf8"` and their like) cannot be replaced.
+///
+/// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+/// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -> ozarr_status {

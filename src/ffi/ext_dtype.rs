@@ -71,6 +71,10 @@ pub struct ozarr_dtype_table {
 growing!(ozarr_dtype_table: 88);
 
 /// Registers a data type. The table is copied. Types cannot be the fields of structs.
+///
+/// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+/// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant; `OZARR_ERR_LIMIT` for
+/// elements that are too large.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -> ozarr_status {

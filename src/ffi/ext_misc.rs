@@ -134,6 +134,9 @@ pub struct ozarr_key_encoding_table {
 growing!(ozarr_key_encoding_table: 64, reserved);
 
 /// Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced.
+///
+/// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+/// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_encoding_table) -> ozarr_status {
@@ -157,6 +160,9 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
 }
 
 /// Registers a storage transformer. The table is copied.
+///
+/// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+/// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transformer_table) -> ozarr_status {
@@ -182,6 +188,11 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
 /// its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
 /// called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags`
 /// are `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+///
+/// Errors: `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NAME` for a name that cannot be;
+/// `OZARR_ERR_ARGUMENT` for an empty one, and for an unknown flag or constant.
+///
+/// @param[in] check,destroy may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_member(
@@ -205,6 +216,8 @@ pub unsafe extern "C" fn ozarr_register_member(
 /// Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
 /// of its own under the name, that is used again. `OZARR_ERR_NOT_FOUND` if there is no such
 /// registration.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `extension`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *const c_char) -> ozarr_status {

@@ -15,6 +15,10 @@ use std::ptr::null;
 /// Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
 /// Zarr format of the group above it; 3 without one. `mode` says what to do if a node already exists
 /// there.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`;
+/// `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr_create_mode, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -29,6 +33,10 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr
 }
 
 /// Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+/// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+/// `OZARR_ERR_NODE_KIND` if an array is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -43,6 +51,10 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
 
 /// Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
 /// names, `"a/b"`; groups in between that are missing are created.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`);
+/// `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and
+/// stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_group(
@@ -63,6 +75,9 @@ pub unsafe extern "C" fn ozarr_group_create_group(
 
 /// Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
 /// was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
+/// is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
@@ -80,6 +95,10 @@ pub unsafe extern "C" fn ozarr_group_open_group(
 }
 
 /// Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+/// shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+/// array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_array(
@@ -102,6 +121,9 @@ pub unsafe extern "C" fn ozarr_group_create_array(
 
 /// Opens the array at `path` below `group`, in the group's mode. Consolidated metadata are used as by
 /// `ozarr_group_open_group`.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
+/// is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_array(
@@ -120,6 +142,8 @@ pub unsafe extern "C" fn ozarr_group_open_array(
 
 /// Collects the metadata of everything below the group into one document, so that readers open the
 /// hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {
@@ -127,6 +151,8 @@ pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> oza
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_status {
@@ -142,6 +168,13 @@ pub unsafe extern "C" fn ozarr_group_free(group: *mut ozarr_group) {
 /// Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
 /// fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
 /// `OZARR_ERR_EXISTS` if a node is already there.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANK`; `OZARR_ERR_ARGUMENT` for a negative
+/// length or an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the array
+/// has; `OZARR_ERR_RANGE`; `OZARR_ERR_NODE_KIND` if a node above is an array; those of documents, chunks
+/// and stores.
+///
+/// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_put(
@@ -165,6 +198,11 @@ pub unsafe extern "C" fn ozarr_group_put(
 }
 
 /// Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_NODE_KIND` if a group is there;
+/// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
+/// `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_get(

@@ -41,6 +41,10 @@ unsafe fn put_axis_text(
 
 /// Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
 /// OME-Zarr are `OZARR_ERR_METADATA`, with the field.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
@@ -52,6 +56,10 @@ pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, coun
 }
 
 /// Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image; those of documents and stores.
+///
+/// @param[out] levels,axes may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image: i64, levels: *mut i64, axes: *mut i64) -> ozarr_status {
@@ -68,6 +76,8 @@ pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image
 }
 
 /// Gets the path of a level's array below the group; level 0 has the highest resolution.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_level(
@@ -88,6 +98,11 @@ pub unsafe extern "C" fn ozarr_group_image_level(
 /// Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
 /// along each axis of a level. Each has a capacity of `cap` numbers, at least the number of axes.
 /// Either may be NULL.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or level; `OZARR_ERR_BUFFER_SIZE` for a capacity
+/// below the number of axes; those of documents and stores.
+///
+/// @param[out] scale,translation array(cap), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_scale(
@@ -116,6 +131,8 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
 }
 
 /// Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_name(
@@ -133,6 +150,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_name(
 }
 
 /// Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_kind(
@@ -150,6 +169,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_kind(
 }
 
 /// Gets the unit of an axis, such as `"micrometer"`; may be an empty text.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_unit(

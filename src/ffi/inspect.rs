@@ -113,6 +113,11 @@ growing!(ozarr_stats: 144);
 /// will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would
 /// be given to `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the
 /// array's own type. It takes time in proportion to the number of chunks.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
+/// `ozarr_array_read_ex`; `OZARR_ERR_LIMIT`.
+///
+/// @param[in] region,memory may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_explain(
@@ -152,6 +157,8 @@ pub unsafe extern "C" fn ozarr_array_explain(
 
 /// Fills `stats` with the counters of this handle. The counters only grow: what a part of a program did
 /// is the difference of two looks.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
@@ -163,6 +170,8 @@ pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mu
 }
 
 /// Fills `stats` with the counters of all arrays that were opened from this store, closed ones included.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mut ozarr_stats) -> ozarr_status {
@@ -175,6 +184,8 @@ pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mu
 
 /// Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
 /// of the process.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {

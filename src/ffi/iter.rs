@@ -34,6 +34,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
 /// characters except a slash, `?` one such character, and `**` any characters including slashes. Two
 /// stars, a slash and a name match every node of that name, at any level, children included.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a malformed pattern; those of documents and stores.
+///
+/// @param[in] pattern may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_list_nodes(
@@ -58,6 +62,10 @@ pub unsafe extern "C" fn ozarr_group_list_nodes(
 }
 
 /// Moves to the next node; `*more` becomes false at the end, and stays so.
+///
+/// Errors: none of its own.
+///
+/// @param[out] more
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: *mut bool) -> ozarr_status {
@@ -72,6 +80,8 @@ pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: 
 }
 
 /// Gets the path of the node relative to the group: for a child its name.
+///
+/// Errors: `OZARR_ERR_STATE` before the first node and after the last.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -83,6 +93,10 @@ pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf:
 
 /// Gets the kind of the node. Where only children are listed, in a directory, the first call reads the
 /// child's metadata.
+///
+/// Errors: `OZARR_ERR_STATE` before the first node and after the last.
+///
+/// @param[out] kind
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind: *mut ozarr_node_kind) -> ozarr_status {
@@ -93,6 +107,8 @@ pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind
 }
 
 /// Gets the error message of a node that cannot be understood; an empty string if it can.
+///
+/// Errors: `OZARR_ERR_STATE` before the first node and after the last.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_error(

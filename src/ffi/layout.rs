@@ -52,6 +52,9 @@ growing!(ozarr_layout: 56);
 
 /// As `ozarr_spec_new`, with a layout; NULL is one that leaves everything to the library.
 ///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_RANK`;
+/// `OZARR_ERR_TYPE`; those of documents.
+///
 /// @param[in] shape array(rank), may be NULL
 /// @param[in] layout may be NULL
 #[unsafe(no_mangle)]

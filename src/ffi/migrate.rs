@@ -21,6 +21,13 @@ pub const OZARR_MIGRATE_LINK: u32 = 4;
 /// written at all. After an interruption, repeating the call completes the conversion. With
 /// OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
 /// source is not changed. `progress` may be NULL.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
+/// `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;
+/// `OZARR_ERR_ARGUMENT` for flags that contradict each other; `OZARR_ERR_CALLBACK` and whatever
+/// `progress` returns; those of documents, chunks and stores.
+///
+/// @param[in] progress may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_migrate(

@@ -16,6 +16,8 @@ use crate::node::{NcType, Node};
 use std::ffi::c_char;
 
 /// Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -28,6 +30,10 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
 
 /// Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
 /// it.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut i64) -> ozarr_status {
@@ -40,6 +46,10 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_grou
 
 /// Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number
 /// `index`, from 0. `extent` and `unlimited` may be NULL.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`; those of documents and stores.
+///
+/// @param[out] extent,unlimited may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension(
@@ -68,6 +78,9 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension(
 
 /// Defines a dimension of the group for netCDF, of format 2, or changes one. An unlimited one may grow, and
 /// is as long as the longest array along it when the store is closed.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_UNSUPPORTED` in format 3;
+/// `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
@@ -86,6 +99,10 @@ pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
 }
 
 /// Gets whether netCDF sees a variable without dimensions, which it stores as an array of one element.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] scalar
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, scalar: *mut bool) -> ozarr_status {
@@ -99,6 +116,8 @@ pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, sca
 
 /// Gets the type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
 /// (`"float32"`); an empty text for what netCDF does not have.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -111,6 +130,8 @@ pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mu
 
 /// Gets the type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number;
 /// an empty text where it is not said.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_nc_type(

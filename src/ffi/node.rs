@@ -45,6 +45,10 @@ pub unsafe extern "C" fn ozarr_group_node(group: *const ozarr_group) -> *mut oza
 
 /// Opens the node at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array`
 /// and `*group` becomes its handle, the other one NULL.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+/// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_open(
@@ -63,6 +67,9 @@ pub unsafe extern "C" fn ozarr_node_open(
 }
 
 /// Erases the node at `location`, with everything below it.
+///
+/// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_status {
@@ -75,6 +82,8 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
 }
 
 /// Gets the node's path in its store, such as `"fields/temperature"`; empty for the root.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -85,6 +94,8 @@ pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_ch
 }
 
 /// Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -95,6 +106,10 @@ pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut 
 }
 
 /// Gets the Zarr format: 2 or 3.
+///
+/// Errors: none of its own.
+///
+/// @param[out] format
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format: *mut i32) -> ozarr_status {
@@ -140,6 +155,9 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
 ///   child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
+/// documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -154,6 +172,8 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
 /// number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
 /// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
 /// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_get(
@@ -173,6 +193,11 @@ pub unsafe extern "C" fn ozarr_node_get(
 /// Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
 /// processes may have changed its shape or attributes. Or takes what another process found out: the
 /// `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
+/// kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
+///
+/// @param[in] data may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const c_void, size: usize) -> ozarr_status {
@@ -188,6 +213,8 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const 
 
 /// Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
 /// node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
+///
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_flush(node: *mut ozarr_node) -> ozarr_status {

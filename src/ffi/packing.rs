@@ -19,6 +19,12 @@ use std::ffi::{c_char, c_void};
 
 /// Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
 /// in memory, a floating-point type. Missing values become NaN.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as for
+/// `ozarr_array_read_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point;
+/// `OZARR_ERR_RANGE`; those of documents, chunks and stores.
+///
+/// @param[in] region may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_unpacked(
@@ -39,6 +45,12 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
 /// array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
 /// that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
 /// happens to be packed into the missing value reads as missing.)
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
+/// for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
+/// documents, chunks and stores.
+///
+/// @param[in] region may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_packed(
@@ -60,6 +72,14 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
 /// one of the array's own calendar. Counts are rounded down, those of real numbers to the nearest;
 /// missing ones are `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`,
 /// and perhaps `calendar`; or its elements are points in time.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for units that cannot be
+/// understood; `OZARR_ERR_TYPE` for elements that are no numbers; `OZARR_ERR_METADATA` for an array
+/// without units of time; `OZARR_ERR_RANGE` for a time that has no count; those of documents, chunks and
+/// stores.
+///
+/// @param[in] region may be NULL
+/// @param[out] counts array(elements)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_times(
@@ -82,6 +102,13 @@ pub unsafe extern "C" fn ozarr_array_read_times(
 /// Writes times to a region (NULL: the whole array), given as counts of `units` as for
 /// `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
 /// count of the array's own unit is `OZARR_ERR_RANGE`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
+/// units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;
+/// `OZARR_ERR_METADATA` for an array without units of time; those of documents, chunks and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] counts array(elements)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_times(
@@ -103,6 +130,10 @@ pub unsafe extern "C" fn ozarr_array_write_times(
 
 /// Gets the stored value that means "missing": one element of the array's type to `value`, which has
 /// `size` bytes. `*defined` becomes whether there is one; if not, `value` is left as it is.
+///
+/// Errors: `OZARR_ERR_BUFFER_SIZE` for fewer bytes than an element has; those of documents and stores.
+///
+/// @param[out] defined
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_missing_value(
@@ -131,6 +162,12 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
 /// Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`. `calendar` is one of
 /// the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
 /// `"360_day"`); NULL is `"standard"`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for units or a calendar that cannot be understood;
+/// `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+/// that is too far away.
+///
+/// @param[in] calendar may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_time_to_text(
@@ -151,6 +188,13 @@ pub unsafe extern "C" fn ozarr_time_to_text(
 
 /// Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
 /// `units`, rounded down.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for units, a calendar or a moment that cannot be understood;
+/// `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+/// that has no count.
+///
+/// @param[in] calendar may be NULL
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_time_from_text(

@@ -32,6 +32,12 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 /// loads. Ties prefer the cut nearest the middle, then the first dimension. The load is the number of
 /// chunks; on a rectilinear grid, of elements. The result is deterministic: every process computes the same
 /// parts.
+///
+/// Errors: `OZARR_ERR_BOUNDS` for a region that leaves the array, and for an `index` that is not below
+/// `workers`; `OZARR_ERR_ARGUMENT` for a step, another flag, or a periodic region.
+///
+/// @param[in] region may be NULL
+/// @param[out] start,shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_partition(
@@ -70,6 +76,8 @@ pub unsafe extern "C" fn ozarr_array_partition(
 /// `ozarr_node_import` in other processes of a parallel program: one process reads the metadata and
 /// sends it to the others. `*len` becomes the number of bytes, also where `cap` is too small
 /// (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_void, cap: usize, len: *mut usize) -> ozarr_status {
@@ -83,6 +91,9 @@ pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_
 /// Opens an exported node in the store at `location` (the root, as for `ozarr_store_open`). No metadata
 /// are read from the store, neither for the node nor for nodes that are opened below a group. One of
 /// `*array` and `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
+/// store cannot be written; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_import(
@@ -103,6 +114,8 @@ pub unsafe extern "C" fn ozarr_node_import(
 }
 
 /// Opens an exported node in an open store, as `ozarr_node_import` does.
+///
+/// Errors: those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_import_at(
@@ -132,6 +145,11 @@ unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<No
 ///
 /// The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
 /// 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
+/// `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
+///
+/// @param[out] length may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_wait_growth(

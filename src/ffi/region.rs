@@ -118,6 +118,12 @@ growing!(ozarr_memory: 88, reserved);
 /// Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
 /// ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
 /// `OZARR_ERR_BUFFER_SIZE`.
+///
+/// Errors: `OZARR_ERR_BOUNDS` for a step of 0, too; `OZARR_ERR_RANGE` (see above); `OZARR_ERR_ARGUMENT`
+/// for elements that overlap in memory, an unknown constant, or members that exclude each other;
+/// `OZARR_ERR_TYPE`; `OZARR_ERR_NOT_FOUND` for an unknown field; those of chunks and stores.
+///
+/// @param[in] region may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_ex(
@@ -140,6 +146,12 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
 /// Writes a region (a hyperslab; NULL: the whole array) from any memory, such as the inside of a field
 /// with ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
 /// `OZARR_ERR_BUFFER_SIZE`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` for a step of 0, too; `OZARR_ERR_RANGE` (see above);
+/// `OZARR_ERR_ARGUMENT` for an unknown constant or members that exclude each other; `OZARR_ERR_TYPE`;
+/// `OZARR_ERR_NOT_FOUND` for an unknown field; those of chunks and stores.
+///
+/// @param[in] region may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_ex(

@@ -41,19 +41,16 @@
 
 use super::array::{box_of, contiguous};
 use super::entry;
-use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
-use super::handle::{Handle, handle_type};
+use super::flight::{Flight, Texts, all_of, c_text, launch_of, refuse_copy, until};
+use super::handle::Handle;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
-use super::strings::{item_count, not_null, put};
-use super::structs::{Output, growing, read_struct};
+use super::strings::{not_null, put};
+use super::structs::{Output, growing};
 use super::types::{ozarr_array, ozarr_request, ozarr_type};
-use super::user_store::as_flagged;
-use crate::error::{Error, Result, bail};
-use crate::node::{OnDone, Pending, Progress, RequestOptions, requests, wait_any};
-use std::ffi::{CString, c_char, c_void};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use crate::error::bail;
+use crate::node::{Pending, Progress, RequestOptions, requests, wait_any};
+use std::ffi::{c_char, c_void};
 
 /// In the flags of a write: the elements are copied before the call returns.
 pub const OZARR_REQUEST_COPY: u32 = 1;
@@ -101,95 +98,14 @@ pub struct ozarr_request_options {
 }
 growing!(ozarr_request_options: 40, reserved);
 
-/// The state behind an `ozarr_request`.
-pub(crate) struct Flight {
-    pending: Pending,
-    error: OnceLock<Texts>,
-}
-handle_type!(ozarr_request, Request, Flight);
-
-/// An error as C texts, which live as long as the request.
-struct Texts {
-    error: Error,
-    message: CString,
-    key: CString,
-    field: CString,
-}
-
-fn c_text(text: &str) -> CString {
-    CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default()
-}
-
-impl Flight {
-    pub(super) fn insert(pending: Pending) -> Result<*mut ozarr_request> {
-        ozarr_request::insert(Flight { pending, error: OnceLock::new() })
-    }
-
-    /// What became of it, if it is done.
-    fn outcome(&self) -> Result<()> {
-        self.pending.outcome()?
-    }
-}
-
-/// What the host wants back. Never looked at here.
-struct User(*mut c_void);
-
-// SAFETY: it is only handed through; the flags say which threads the host is called in.
-unsafe impl Send for User {}
-
-const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
-
-/// # Safety
-/// `options` is NULL or points to a struct that begins with its size.
-pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<RequestOptions> {
-    if options.is_null() {
-        return Ok(RequestOptions::default());
-    }
-    // SAFETY: the caller's promise.
-    let options = unsafe { read_struct(options, "options") }?;
-    if options.flags & !FLAGS != 0 {
-        bail!(Argument, "`options->flags` has {}, expected OZARR_REQUEST_COPY and OZARR_CALLBACK_ANY_THREAD only", options.flags & !FLAGS);
-    }
-    if options.seconds.is_nan() || options.seconds < 0.0 {
-        bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
-    }
-    let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
-    let on_done = options.done.map(|done| OnDone { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
-    let deadline = if options.seconds > 0.0 { after(options.seconds) } else { None };
-    Ok(RequestOptions { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, on_done, ..RequestOptions::default() })
-}
-
-/// Calls the host's function, in the host's world.
-fn tell(
-    done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status,
-    user: &User,
-    flags: u32,
-    result: &Result<()>,
-) {
-    let (status, text) = match result {
-        Ok(()) => (status::OZARR_OK, CString::default()),
-        Err(e) => (e.kind().status(), c_text(&e.to_string())),
-    };
-    // SAFETY: the host's function, by the contract of its type; the text lives as long as the call.
-    as_flagged(flags, || unsafe { done(user.0, status, text.as_ptr()) });
-}
-
-/// The moment `seconds` from now; `None`, never, for a negative number or one that no clock reaches.
-fn after(seconds: f64) -> Option<Instant> {
-    Duration::try_from_secs_f64(seconds).ok().and_then(|d| Instant::now().checked_add(d))
-}
-
-/// The moment at which a wait of `seconds` ends, as [`after`] says.
-fn until(seconds: f64) -> Result<Option<Instant>> {
-    if seconds.is_nan() {
-        bail!(Argument, "the argument `seconds` is NaN");
-    }
-    Ok(after(seconds))
-}
-
 /// Begins to read a region (a hyperslab), the box of `shape` elements that begins at `start`, to `data`:
 /// contiguous, the last index fastest. Errors in the arguments are returned at once, all others by the
 /// request.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a
+/// `type` that does not fit; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+///
+/// @param[in] start,shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_region(
@@ -213,6 +129,12 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
 
 /// Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
 /// `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
+/// another flag, `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit;
+/// `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see Bounds above).
+///
+/// @param[in] start,shape array(rank)
 #[allow(clippy::too_many_arguments)]
 #[unsafe(no_mangle)]
 #[must_use]
@@ -241,6 +163,12 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
 }
 
 /// Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL.
+///
+/// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`,
+/// `OZARR_ERR_NOT_FOUND` as for `ozarr_array_read_ex`; `OZARR_ERR_AGAIN` and `OZARR_ERR_LIMIT` (see
+/// Bounds above).
+///
+/// @param[in] region,options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_ex(
@@ -267,6 +195,12 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
 }
 
 /// Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`,
+/// `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for `ozarr_array_write_ex`; `OZARR_ERR_AGAIN` and
+/// `OZARR_ERR_LIMIT` (see Bounds above).
+///
+/// @param[in] region,options may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iwrite_ex(
@@ -291,16 +225,13 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     })
 }
 
-/// A read has nothing to copy beforehand.
-pub(super) fn refuse_copy(launch: &RequestOptions) -> Result<()> {
-    if launch.copy {
-        bail!(Argument, "`options->flags` has OZARR_REQUEST_COPY, which is for writes");
-    }
-    Ok(())
-}
-
 /// Checks whether the request is done (`*done`), and does a part of its work if no thread of the library
 /// does. When it is done the status is the request's own, and `*done` is true whatever the status is.
+///
+/// Errors: those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`, `OZARR_ERR_TIMEOUT` after its
+/// deadline; those of chunks and stores.
+///
+/// @param[out] done
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done: *mut bool) -> ozarr_status {
@@ -318,6 +249,9 @@ pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done:
 /// it again. `seconds` is the longest wait, negative without a limit: `OZARR_ERR_TIMEOUT` if the request is
 /// not done by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
 /// `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for NaN; `OZARR_ERR_STATE` from inside of a function that a request
+/// calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those of chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, seconds: f64) -> ozarr_status {
@@ -333,6 +267,8 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, secon
 /// Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
 /// its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
 /// chunks of a write may be stored, each as a whole.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> ozarr_status {
@@ -352,6 +288,10 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
 }
 
 /// Gets the state of the request, without working on it.
+///
+/// Errors: none of its own.
+///
+/// @param[out] state
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, state: *mut ozarr_request_state) -> ozarr_status {
@@ -370,6 +310,8 @@ pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, 
 
 /// Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
 /// `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info: *mut ozarr_error_info) -> ozarr_status {
@@ -402,28 +344,17 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
     })
 }
 
-/// The requests of a list; `None` for a NULL one.
-///
-/// # Safety
-/// `requests` points to `count` handles, or `count` is 0.
-unsafe fn all_of(requests: *const *mut ozarr_request, count: i64) -> Result<Vec<Option<super::handle::Ref<Flight>>>> {
-    let count = item_count(count)?;
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    not_null(requests, "requests")?;
-    // SAFETY: not NULL; the caller's promise.
-    let handles = unsafe { std::slice::from_raw_parts(requests, count) };
-    let one = |(i, &handle): (usize, &*mut ozarr_request)| {
-        if handle.is_null() { Ok(None) } else { ozarr_request::get(handle, &format!("requests[{i}]")).map(Some) }
-    };
-    handles.iter().enumerate().map(one).collect()
-}
-
 /// Waits until all requests are done (NULL ones count as done), for at most `seconds` (negative: without
 /// end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order of
 /// the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
 /// (`OZARR_ERR_STATE` of those that are not done).
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative `count` or NaN; `OZARR_ERR_STATE` from inside of a
+/// function that a request calls; those of the requests: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those
+/// of chunks and stores.
+///
+/// @param[in] requests array(count)
+/// @param[out] statuses array(count), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_all(
@@ -463,6 +394,13 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
 /// becomes its index in the list, from 0, whose entry is then best set to NULL; -1 if all are NULL. The
 /// status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
 /// is done in time, which leaves it at -1.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative `count` or NaN; `OZARR_ERR_STATE` from inside of a
+/// function that a request calls; those of the request: `OZARR_ERR_RANGE`, `OZARR_ERR_CANCELLED`; those
+/// of chunks and stores.
+///
+/// @param[in] requests array(count)
+/// @param[out] index
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_any(
@@ -493,6 +431,8 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
 /// not have other threads then. Later calls start threads again. Stores with threads of their own
 /// (object stores, web servers) keep them until they are closed.
 /// `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {

@@ -39,6 +39,11 @@ use std::ffi::c_void;
 /// `(indices[0][i], indices[1][j])`. Dimension d has `counts[d]` indices in `indices[d]`, in any order;
 /// where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
 /// a block of the lists' lengths.
+///
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+///
+/// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_orthogonal(
@@ -57,6 +62,12 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
 }
 
 /// Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+/// chunks and stores.
+///
+/// @param[in] counts,indices array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_orthogonal(
@@ -76,6 +87,11 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
 
 /// Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
 /// has the indices of each point one after the other: one for each dimension of the array.
+///
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+///
+/// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_points(
@@ -94,6 +110,12 @@ pub unsafe extern "C" fn ozarr_array_read_points(
 }
 
 /// Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+/// chunks and stores.
+///
+/// @param[in] points array(count * rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_points(
@@ -114,6 +136,12 @@ pub unsafe extern "C" fn ozarr_array_write_points(
 /// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0
 /// to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
 /// region, the last index fastest, and the elements come in that order.
+///
+/// Errors: `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`,
+/// `OZARR_ERR_ARGUMENT` as for `ozarr_array_read_ex`; those of chunks and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] mask array(elements)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_mask(
@@ -132,6 +160,13 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
 }
 
 /// Writes to the elements that `ozarr_array_read_mask` would read.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS` (see above); `OZARR_ERR_BUFFER_SIZE`,
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for `ozarr_array_write_ex`; those of
+/// chunks and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] mask array(elements)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_mask(
@@ -152,6 +187,13 @@ pub unsafe extern "C" fn ozarr_array_write_mask(
 /// Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array), without
 /// memory of the region's size; whole chunks are encoded once for all. Whole chunks of nothing but the
 /// array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`; `OZARR_ERR_RANGE` for a value that does not fit
+/// into the array's type; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those
+/// of chunks and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] value
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill(

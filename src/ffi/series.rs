@@ -43,13 +43,15 @@ use std::ffi::{c_char, c_void};
 /// `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension
 /// across each variable must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
 ///
+/// A dimension has one series at a time, in this process or another one, where the store has locks: while
+/// it is open another is `OZARR_ERR_AGAIN`, nothing is changed, and it can be opened when that one is
+/// closed or its process has ended. What a program writes without a series is found before it is written
+/// over (`OZARR_ERR_STATE`); close the series then, what is published stays.
+///
 /// Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
-/// `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`;
+/// `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,
 /// `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
-/// series of the dimension is open, in this process or another one, where the store has locks: nothing
-/// is changed, and it can be opened when that one is closed or its process has ended. What a program
-/// writes without a series is found before it is written over (`OZARR_ERR_STATE`); close the series
-/// then, what is published stays.
+/// series of the dimension is open; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_open(
@@ -76,8 +78,12 @@ pub unsafe extern "C" fn ozarr_series_open(
 /// changed when this returns. A variable may be left out of steps: it has the fill value there.
 ///
 /// After an error the variable does not have its values of this step; the call may be repeated, also
-/// when a full disk has room again. Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` if the variable
-/// has its values of this step already.
+/// when a full disk has room again.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_ARGUMENT` for a variable without the dimension;
+/// `OZARR_ERR_STATE` if it has its values of this step already; `OZARR_ERR_BUFFER_SIZE`,
+/// `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for writing a region; those of chunks
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_put(
@@ -100,6 +106,10 @@ pub unsafe extern "C" fn ozarr_series_put(
 /// Gives a variable its values from any memory: with a halo (ghost cells), of another type,
 /// column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
 /// one step.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` as for `ozarr_series_put`; `OZARR_ERR_BOUNDS`,
+/// `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for
+/// `ozarr_array_write_ex`; those of chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *const c_char, memory: *const ozarr_memory) -> ozarr_status {
@@ -121,6 +131,8 @@ pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *c
 /// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
 /// After these the step is not taken. After an error in publishing (a full disk) it is, as
 /// `ozarr_series_position` says, and the next step, flush or close publishes it.
+///
+/// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_step(series: *mut ozarr_series, value: f64) -> ozarr_status {
@@ -130,6 +142,10 @@ pub unsafe extern "C" fn ozarr_series_step(series: *mut ozarr_series, value: f64
 /// Gets the number of steps that were taken (`*position`), which is also the index of the next one, and
 /// the number that readers see (`*published`); either may be NULL. A restart asks for the position
 /// after opening.
+///
+/// Errors: none of its own.
+///
+/// @param[out] position,published may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, position: *mut i64, published: *mut i64) -> ozarr_status {
@@ -147,6 +163,8 @@ pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, positi
 
 /// Stores and publishes all steps that were taken, and makes them durable as far as the store's
 /// `"file.sync"` promises it. What could not be stored stays in memory; each further flush tries again.
+///
+/// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_status {
@@ -156,6 +174,8 @@ pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
 /// lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
 /// (`OZARR_ERR_FORKED`).
+///
+/// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_close(series: *mut ozarr_series) -> ozarr_status {

@@ -37,6 +37,9 @@ use std::sync::PoisonError;
 /// suggested shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape`
 /// gives it later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
 ///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_RANK`;
+/// `OZARR_ERR_TYPE`; those of documents.
+///
 /// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
@@ -52,6 +55,8 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
 /// Changes the shape; the rank stays. One specification can so serve several arrays. Chunks that the
 /// library chose are chosen anew for it.
 ///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length; those of documents.
+///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
@@ -64,6 +69,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *con
 
 /// Makes a specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
 /// `ozarr_node_metadata`. Malformed JSON is `OZARR_ERR_ARGUMENT`.
+///
+/// Errors: `OZARR_ERR_NODE_KIND` for the document of a group; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -76,6 +83,10 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
 }
 
 /// Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+/// shape; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND`
+/// if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_ex(
@@ -95,6 +106,8 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
 }
 
 /// Sets the Zarr format: 3 (the default) or 2.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another number; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, format: i32) -> ozarr_status {
@@ -103,6 +116,10 @@ pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, forma
 
 /// Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set
 /// before.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1; those of documents.
+///
+/// @param[in] chunks array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
@@ -117,6 +134,11 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
 /// dimensions keep the chunks that were set before, or suggested ones. Extents that differ make a
 /// rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
 /// dimension the grid is the usual one.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an extent or a count below 1; `OZARR_ERR_BOUNDS` if there is no
+/// dimension `dim`; those of documents.
+///
+/// @param[in] extents array(count)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, extents: *const i64, count: i64) -> ozarr_status {
@@ -139,6 +161,9 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 /// removes the inner chunks, so that chunks are not shards: a specification of an existing array
 /// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
 ///
+/// Errors: `OZARR_ERR_ARGUMENT` for an extent below 1 or one that does not divide the chunk's; those of
+/// documents.
+///
 /// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
@@ -154,6 +179,8 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 
 /// Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
 /// default of the new type.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
@@ -161,6 +188,11 @@ pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozar
 }
 
 /// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
+/// does not fit; those of documents.
+///
+/// @param[in] value
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type: ozarr_type, value: *const c_void) -> ozarr_status {
@@ -176,6 +208,8 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
 
 /// Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
 /// (format 2: undefined).
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
@@ -190,6 +224,8 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *
 /// and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
 /// `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
 /// a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -201,6 +237,10 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
 }
 
 /// Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
+///
+/// Errors: those of documents.
+///
+/// @param[in] names array(rank)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, names: *const *const c_char) -> ozarr_status {
@@ -219,6 +259,8 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
 
 /// Sets the order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It
 /// changes no index and no result, only which reads are quick.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozarr_order) -> ozarr_status {
@@ -230,6 +272,8 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
 
 /// Sets whether the elements are stored big-endian; the default is little-endian. Elements in memory are
 /// always in this machine's byte order.
+///
+/// Errors: those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
@@ -241,6 +285,8 @@ pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: b
 
 /// Sets the separator between the numbers in a chunk's key: `"/"` (a directory for each dimension) or
 /// `"."`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another separator; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: *const c_char) -> ozarr_status {
@@ -269,6 +315,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 ///
 /// With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
 /// codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown name or level; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
@@ -293,6 +341,8 @@ pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
 
 /// Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
 /// by numcodecs' codec `shuffle`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another constant; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: ozarr_shuffle) -> ozarr_status {
@@ -304,6 +354,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 
 /// Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
 /// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_keep_bits(spec: *mut ozarr_spec, bits: i32) -> ozarr_status {
@@ -327,6 +379,8 @@ pub const OZARR_ZFP_RATE: ozarr_zfp = 3;
 
 /// Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
 /// this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another mode or parameter; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_zfp, parameter: f64) -> ozarr_status {
@@ -348,6 +402,8 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
 }
 
 /// Sets whether a CRC-32C is stored after each chunk (each inner chunk), which readers verify.
+///
+/// Errors: those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
@@ -355,6 +411,9 @@ pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum
 }
 
 /// Sets the attributes that the array is created with, as a JSON object.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for JSON that is no object; those of
+/// documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_attributes_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
@@ -366,6 +425,8 @@ pub unsafe extern "C" fn ozarr_spec_set_attributes_json(spec: *mut ozarr_spec, j
 }
 
 /// Gets, as JSON, the metadata document that an array created now would have.
+///
+/// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -379,6 +440,8 @@ pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c
 /// Sets chunks of a suggested shape, and explains the choice in a short text. An array that grows (with
 /// a length of 0) and would make more than 4,096 objects in 10,000 steps gets them as inner chunks of
 /// shards, unless version 2 of the format was set.
+///
+/// Errors: `OZARR_ERR_STATE` without a shape; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

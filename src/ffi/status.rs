@@ -213,6 +213,8 @@ growing!(ozarr_error_info: 48, reserved);
 
 /// Fills `info` with the details of the calling thread's last failure. The caller sets
 /// `info->struct_size` before (`OZARR_ERROR_INFO_INIT`).
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {

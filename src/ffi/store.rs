@@ -38,6 +38,10 @@ const MAX_OPTIONS: usize = 64;
 
 /// Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
 /// `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
+/// store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that this build does not have; those of
+/// stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
@@ -117,6 +121,13 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   the default.
 /// - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
 ///   `object_store` knows of the service.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown option or value; `OZARR_ERR_LOCATION`;
+/// `OZARR_ERR_READ_ONLY` where the store cannot be written; `OZARR_ERR_UNSUPPORTED` for a service that
+/// this build does not have; those of stores.
+///
+/// @param[in] context may be NULL
+/// @param[in] options array(NULL), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
@@ -138,6 +149,8 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
 
 /// Creates an empty store in memory. Its content is kept as long as any handle on it: the store's, a
 /// group's or an array's.
+///
+/// Errors: none of its own.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
@@ -149,6 +162,10 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
 
 /// Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
 /// `ozarr_array_create`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode; `OZARR_ERR_STATE` for a specification without a
+/// shape; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see `mode`); `OZARR_ERR_NODE_KIND` if a node above is an
+/// array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_at(
@@ -170,6 +187,9 @@ pub unsafe extern "C" fn ozarr_array_create_at(
 }
 
 /// Opens the array `path`, in the store's mode.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group
+/// is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
@@ -184,6 +204,10 @@ pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *c
 
 /// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
 /// that of the group above it (3 without one).
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown mode or format; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see
+/// `mode`); `OZARR_ERR_NODE_KIND` if a node above is an array; `OZARR_ERR_READ_ONLY`; those of documents
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_at(
@@ -205,6 +229,9 @@ pub unsafe extern "C" fn ozarr_group_create_at(
 }
 
 /// Opens the group `path`, in the store's mode.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if an array
+/// is; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -219,6 +246,10 @@ pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *c
 
 /// Gets the kind of the node at `path`: an array, a group, a node that cannot be understood, or nothing
 /// (which is not an error).
+///
+/// Errors: `OZARR_ERR_NAME`; those of stores.
+///
+/// @param[out] kind
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {
@@ -233,6 +264,9 @@ pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: 
 }
 
 /// Erases the node at `path`, with everything below it.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_READ_ONLY`; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *const c_char) -> ozarr_status {
@@ -245,6 +279,8 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
 
 /// Makes everything durable that was written through any handle on this store. For a zip archive: writes
 /// its directory, without which others cannot read it.
+///
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
@@ -252,6 +288,8 @@ pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_sta
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says.
+///
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_status {

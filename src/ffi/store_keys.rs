@@ -19,6 +19,9 @@ pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *con
 
 /// Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
 /// mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY` where the
+/// store cannot be written; those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_below(
@@ -39,6 +42,9 @@ pub unsafe extern "C" fn ozarr_store_below(
 /// Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
 /// while the key's version in the store has not changed. Each use asks the store for the version only. A
 /// single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+///
+/// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
+/// written; those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_cached(
@@ -58,6 +64,10 @@ pub unsafe extern "C" fn ozarr_store_cached(
 
 /// Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
 /// cannot erase, for example.
+///
+/// Errors: none of its own.
+///
+/// @param[out] capabilities
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
@@ -80,6 +90,8 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
 /// `*len` becomes the number of bytes, and is set also when the buffer is too small
 /// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
 /// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+///
+/// Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_get(
@@ -117,6 +129,8 @@ pub unsafe extern "C" fn ozarr_store_key_get(
 }
 
 /// For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key.
+///
+/// Errors: `OZARR_ERR_NAME` for a key that cannot be; `OZARR_ERR_READ_ONLY`; those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_put(
@@ -146,6 +160,10 @@ pub unsafe extern "C" fn ozarr_store_key_put(
 
 /// For tools: removes a key. `*erased` (unless NULL) becomes whether it existed; a missing key is not an
 /// error. A store that cannot erase (a zip archive) gives `OZARR_ERR_UNSUPPORTED`.
+///
+/// Errors: `OZARR_ERR_NAME` for a key that cannot be; `OZARR_ERR_READ_ONLY`; those of stores.
+///
+/// @param[out] erased may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
@@ -159,6 +177,10 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
 }
 
 /// For tools: gets whether a key exists.
+///
+/// Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
+///
+/// @param[out] exists
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: *const c_char, exists: *mut bool) -> ozarr_status {
@@ -175,6 +197,9 @@ pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: 
 /// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
 /// the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
 /// function. `user` is handed on to it. It may use the store; the text is valid during the call only.
+///
+/// Errors: `OZARR_ERR_NAME` for a prefix that cannot be; `OZARR_ERR_CALLBACK` and whatever `each`
+/// returns; those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_list(

@@ -11,6 +11,9 @@ use std::ffi::c_char;
 /// Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
 /// group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
 /// the node is copied and erased. Close handles on the moved nodes before.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_ARGUMENT`
+/// for a path below itself; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
@@ -23,6 +26,9 @@ pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *cons
 }
 
 /// Erases the node at `path` below the group, with everything below it.
+///
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_READ_ONLY`; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const c_char) -> ozarr_status {
@@ -36,6 +42,10 @@ pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const
 /// Compares the group's consolidated metadata with the documents below it, all of which are read.
 /// `*current` becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each
 /// difference. A group without consolidated metadata is not current.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] current
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidated_check(
@@ -78,6 +88,8 @@ pub struct ozarr_info {
 growing!(ozarr_info: 48);
 
 /// Fills `info` with how much of the array is stored. This lists the array's keys.
+///
+/// Errors: those of stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {

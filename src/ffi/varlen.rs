@@ -34,6 +34,11 @@ use std::ffi::{CStr, c_char, c_void};
 ///
 /// Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
 /// type that `ozarr_array_list_type` says, in this machine's byte order.
+///
+/// Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_TYPE` for elements that are neither of variable length nor text
+/// or bytes; those of chunks and stores.
+///
+/// @param[in] region may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_varlen(
@@ -57,6 +62,13 @@ pub unsafe extern "C" fn ozarr_array_read_varlen(
 ///
 /// Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed
 /// length) are `OZARR_ERR_RANGE`.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, for offsets that fall or leave `data`, too;
+/// `OZARR_ERR_TYPE` for elements that are neither of variable length nor text or bytes; those of chunks
+/// and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] offsets array(elements + 1)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_varlen(
@@ -86,6 +98,12 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
 
 /// Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
 /// region.
+///
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`; `OZARR_ERR_RANGE` for what the type does not hold;
+/// `OZARR_ERR_TYPE` for elements that are no text; those of chunks and stores.
+///
+/// @param[in] region may be NULL
+/// @param[in] strings array(elements)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_strings(
@@ -113,6 +131,10 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
 }
 
 /// Gets the type of the numbers in the lists of an array of `OZARR_LIST`.
+///
+/// Errors: `OZARR_ERR_TYPE` for other arrays.
+///
+/// @param[out] type
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
@@ -129,6 +151,8 @@ pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type
 
 /// Gets the fill value of an array of variable length, as a string. (Bytes that are not UTF-8 are
 /// `OZARR_ERR_TYPE`; `ozarr_node_metadata` shows them.)
+///
+/// Errors: `OZARR_ERR_TYPE` for elements of one size, too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -146,6 +170,10 @@ pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *
 }
 
 /// Gets the number of elements.
+///
+/// Errors: none of its own.
+///
+/// @param[out] count
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: *mut i64) -> ozarr_status {
@@ -158,6 +186,10 @@ pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: 
 
 /// Gets the bytes of element `index`, from 0. They are valid until `varlen` is freed, and are not
 /// followed by NUL.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no element `index`.
+///
+/// @param[out] bytes,len
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_get(
@@ -179,6 +211,10 @@ pub unsafe extern "C" fn ozarr_varlen_get(
 
 /// Gets all elements at once: `*offsets` has one number more than there are elements, `*data` has
 /// `*size` bytes. They are valid until `varlen` is freed.
+///
+/// Errors: none of its own.
+///
+/// @param[out] offsets,data,size
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_all(

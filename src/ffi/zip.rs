@@ -10,6 +10,10 @@ use std::ffi::c_char;
 /// a new directory, and an incomplete one at the end is cut off. `*keys` (unless NULL) becomes the
 /// number of keys that the archive has now, `*lost` (unless NULL) the number of entries that were begun
 /// and are lost. A file that can be read is left as it is.
+///
+/// Errors: those of documents and stores.
+///
+/// @param[out] keys,lost may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {

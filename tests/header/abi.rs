@@ -10,6 +10,9 @@
 //! @since 0.2                                the release that brought the function; without it, the first
 //! ```
 //!
+//! Its errors are in a paragraph that begins with `Errors:`: statuses, and `those of documents, chunks and stores` for those that many
+//! functions share ([`CLASSES`]). What its parameters can do to any function is added ([`errors`]).
+//!
 //! `array(NULL)` is a list that ends in NULL. `(char *, size_t, size_t *)` is a text out, `(void *, size_t)` are bytes, and a
 //! `void *` behind a callback is handed on to it: these need no tag.
 
@@ -18,6 +21,32 @@ use std::collections::BTreeMap;
 
 /// The first release of the interface: functions without `@since` are of it.
 pub const FIRST: &str = "0.1";
+
+/// What a function can return that names one of these in its paragraph `Errors:`; `every` is for all. The head of ozarr.h says the same.
+pub const CLASSES: &[(&str, &[&str])] = &[
+    ("every", &["INTERNAL", "INVALID_HANDLE", "FORKED", "NO_MEMORY", "NULL"]),
+    ("documents", &["CONFLICT", "EXTENSION", "LIMIT", "METADATA", "STATE", "UNSUPPORTED"]),
+    ("chunks", &["CHECKSUM", "CHUNK", "LIMIT", "MISSING", "SHARD_INDEX", "TRUNCATED", "UNSUPPORTED"]),
+    (
+        "stores",
+        &[
+            "CALLBACK",
+            "CONFLICT",
+            "IO",
+            "LIMIT",
+            "NETWORK",
+            "NO_SPACE",
+            "PARTIAL",
+            "PERMISSION",
+            "RANGES",
+            "THROTTLED",
+            "TIMEOUT",
+            "TOO_MANY_FILES",
+            "TRUNCATED",
+            "UNSUPPORTED",
+        ],
+    ),
+];
 
 /// One item of a header.
 pub struct Item {
@@ -99,6 +128,8 @@ pub fn document(items: &[Item], constants: &[Constant], version: &str) -> String
     }
     let constants = constants.iter().map(|c| json!({"name": c.name, "header": c.header, "type": c.r#type, "value": c.value}));
     let mut text = format!("{{\n\"version\": \"{version}\",\n");
+    let classes: Map<String, Value> = CLASSES.iter().map(|(name, all)| (name.to_string(), statuses(all).into())).collect();
+    text += &format!("\"error_classes\": {},\n", Value::Object(classes));
     text += &list("constants", &constants.collect::<Vec<_>>());
     for kind in ["types", "handles", "callbacks", "structs", "inline_functions", "functions"] {
         text += ",\n";
@@ -202,9 +233,9 @@ fn callable(item: &Item, names: &Names) -> Value {
     }
     let is_function = !is_callback(self::code(&item.block));
     let parameters: Vec<Value> = (0..given.len()).map(|i| parameter(item, &given, i, &tags, names, is_function)).collect();
-    let mut more = json!({ "result": result, "parameters": parameters });
+    let mut more = json!({ "result": result, "parameters": &parameters });
     if is_function {
-        more["errors"] = errors(&text).into();
+        more["errors"] = if result == "ozarr_status" { errors(&text, &parameters).into() } else { json!([]) };
         more["since"] = since.as_deref().unwrap_or(FIRST).into();
     }
     described(item, more)
@@ -216,9 +247,27 @@ fn declaration(text: &str) -> (&str, &str) {
     (text[..at].trim(), &text[at..])
 }
 
-/// The statuses that a text names.
-fn errors(text: &str) -> Vec<&str> {
-    let mut all: Vec<&str> = text.split('`').filter(|w| w.starts_with("OZARR_ERR_") && !w.contains(' ')).collect();
+fn statuses(short: &[&str]) -> Vec<String> {
+    short.iter().map(|name| format!("OZARR_ERR_{name}")).collect()
+}
+
+/// The statuses and classes of them with which a function fails: those that its text names, outside of lists of settings, and those of a text
+/// that is not UTF-8, of a struct of a wrong size, and of a buffer that is too small.
+fn errors(text: &str, parameters: &[Value]) -> Vec<String> {
+    let prose: Vec<&str> = text.lines().filter(|line| !line.starts_with('-')).collect();
+    let named = prose.iter().flat_map(|line| line.split('`')).filter(|w| w.starts_with("OZARR_ERR_") && !w.contains(' '));
+    let mut all: Vec<String> = named.map(str::to_string).collect();
+    let own = prose.iter().find_map(|line| line.strip_prefix("Errors: ")).unwrap_or("");
+    let shared = own.split([';', '.']).filter_map(|part| part.trim().strip_prefix("those of ")).flat_map(|part| part.split([',', ' ']));
+    all.extend(shared.filter(|word| CLASSES.iter().any(|(name, _)| name == word)).map(str::to_string));
+    for p in parameters {
+        all.extend(match (p["kind"].as_str(), p["direction"].as_str()) {
+            (Some("text"), Some("in")) => statuses(&["ARGUMENT"]),
+            (Some("struct"), _) => statuses(&["ARGUMENT", "UNSUPPORTED"]),
+            (Some("text" | "bytes"), Some("out")) => statuses(&["BUFFER_SIZE"]),
+            _ => Vec::new(),
+        });
+    }
     all.sort_unstable();
     all.dedup();
     all

@@ -182,3 +182,35 @@ fn results_callbacks_and_structs_are_as_the_conventions_say() {
         assert!(name(first) == "struct_size" && first["c"] == "size_t", "{} does not begin with its size", name(of));
     }
 }
+
+/// "Each function's text names the statuses with which it can fail ..."
+#[test]
+fn functions_name_their_errors() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    let known: Vec<&str> = list(&abi, "constants").iter().filter(|c| c["type"] == "ozarr_status").map(name).collect();
+    for function in list(&abi, "functions") {
+        let (of, text) = (name(function), function["text"].as_str().unwrap());
+        let said: Vec<&str> = text.lines().filter(|line| line.starts_with("Errors: ")).collect();
+        assert_eq!(said.len(), usize::from(function["result"] == "ozarr_status"), "{of}: the paragraphs `Errors:` are {said:?}");
+        let of_a_class = |error: &str| super::abi::CLASSES.iter().any(|(class, _)| *class == error);
+        for error in list(function, "errors").iter().map(|e| e.as_str().unwrap()) {
+            assert!(known.contains(&error) || of_a_class(error), "{of}: {error} is no status");
+        }
+        let Some(line) = said.first() else { continue };
+        let none = *line == "Errors: none of its own.";
+        assert!(none || line.contains("`OZARR_ERR_") || line.contains("those of "), "{of}: {line:?} names no error");
+    }
+}
+
+/// The head of ozarr.h says what the words of the paragraphs `Errors:` stand for.
+#[test]
+fn the_head_of_the_header_has_the_classes_of_errors() {
+    let head = super::config().header.unwrap().replace("\n *", "");
+    let text: Vec<&str> = head.split("Errors.").nth(1).unwrap().split("Threads.").next().unwrap().split(" - ").collect();
+    for ((class, statuses), part) in super::abi::CLASSES.iter().zip(text) {
+        let words: Vec<&str> =
+            part.split(|c: char| !(c.is_ascii_uppercase() || c == '_')).filter_map(|w| w.strip_prefix("OZARR_ERR_")).collect();
+        let missing: Vec<_> = statuses.iter().filter(|s| !words.contains(s)).collect();
+        assert!(missing.is_empty() && (*class == "every" || part.contains(class)), "{class}: {missing:?} are not in {part:?}");
+    }
+}
