@@ -2450,8 +2450,8 @@ void ozarr_series_free(ozarr_series *series);
  * time may begin, commit and prune checkpoints of a group.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
- * checkpoint; `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of
- * documents and stores.
+ * checkpoint, or an array is at `location`; `OZARR_ERR_NODE_KIND` if one is above it;
+ * `OZARR_ERR_READ_ONLY`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_checkpoint_begin(const char *location, const char *name, ozarr_group **out);
 

@@ -38,8 +38,8 @@ use std::sync::atomic::AtomicUsize;
 /// time may begin, commit and prune checkpoints of a group.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
-/// checkpoint; `OZARR_ERR_NODE_KIND` if an array is at `location`; `OZARR_ERR_READ_ONLY`; those of
-/// documents and stores.
+/// checkpoint, or an array is at `location`; `OZARR_ERR_NODE_KIND` if one is above it;
+/// `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_checkpoint_begin(location: *const c_char, name: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {

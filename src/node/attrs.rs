@@ -171,9 +171,13 @@ impl Attributes {
     /// Sets one attribute. One without a name is an error of kind `Name`; such attributes of other programs are read all the same.
     pub fn set(&self, name: &str, value: Value) -> Result<()> {
         if name.is_empty() {
-            bail!(Name, "the name of an attribute of {} is empty, expected at least one character", self.name());
+            return Err(self.unnamed());
         }
         self.change(AttributeChange::Set(name.to_string(), value))
+    }
+
+    fn unnamed(&self) -> Error {
+        err!(Name, "the name of an attribute of {} is empty, expected at least one character", self.name())
     }
 
     /// Removes one attribute; one that is not there is an error of kind `NotFound`.
@@ -238,6 +242,7 @@ impl Attributes {
     /// Replaces those that are shown by those of a JSON object.
     pub fn replace_json(&self, text: &str) -> Result<()> {
         match json::parse_allowed(text, self.allows_non_finite())? {
+            Value::Object(all) if all.contains_key("") && !self.all()?.contains_key("") => Err(self.unnamed()),
             Value::Object(all) => self.replace_shown(all),
             other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
         }
