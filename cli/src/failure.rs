@@ -1,6 +1,5 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
-use crate::interrupt;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -35,7 +34,8 @@ impl Failure {
         // Nothing can be done about a standard error that is closed.
         let _ = writeln!(io::stderr(), "ozarr: {}", one_line(&message));
         if status == 130 {
-            interrupt::die();
+            // A shell is to know that it was Ctrl-C.
+            let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
         }
         ExitCode::from(status)
     }

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use ozarr::error::{Error, ErrorKind, Result};
 use signal_hook::consts::SIGINT;
-use signal_hook::{flag, low_level};
+use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,11 +36,6 @@ impl Interrupt {
     pub fn failure(&self, e: Error, next: &str) -> Failure {
         if self.is_asked() && e.kind() == ErrorKind::Cancelled { Failure::Interrupted(next.into()) } else { e.into() }
     }
-}
-
-/// Ends the program as Ctrl-C does, so that a shell knows it.
-pub fn die() {
-    let _ = low_level::emulate_default_handler(SIGINT);
 }
 
 /// Returns whether SIGINT is ignored, as the kernel tells it.
