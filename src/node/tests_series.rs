@@ -207,8 +207,8 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
 }
 
 /// A new store in a folder of its own, an archive, or memory.
-fn new_store(kind: &str) -> (PathBuf, Store) {
-    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{}.{kind}", std::process::id()));
+fn new_store(test: &str, kind: &str) -> (PathBuf, Store) {
+    let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-{test}-{}.{kind}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
     let _ = std::fs::remove_file(&root);
     let context = Context::with_threads(1);
@@ -222,7 +222,7 @@ fn new_store(kind: &str) -> (PathBuf, Store) {
 #[test]
 fn a_dataset_is_consolidated_from_its_first_moment() {
     for (kind, format) in ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]) {
-        let (root, store) = new_store(kind);
+        let (root, store) = new_store("first", kind);
         let told = || Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
         let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, without variables");
@@ -248,7 +248,7 @@ fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
 
 #[test]
 fn a_second_series_is_refused_before_it_changes_anything() {
-    let (root, store) = new_store("zarr");
+    let (root, store) = new_store("second", "zarr");
     define(&store, Format::V3);
     let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
     run(&mut series, 3).unwrap();
