@@ -1,3 +1,6 @@
-//! Takes the whole of `ozarr` into a static archive, its C functions among them.
+//! Takes the whole of `ozarr` into a static archive, its C functions among them, with the allocator that has a reserve.
 
 pub use ozarr::*;
+
+#[global_allocator]
+static ALLOCATOR: ozarr::reserve::Allocator = ozarr::reserve::Allocator;

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod metadata;
 pub mod node;
 pub mod registry;
+pub mod reserve;
 pub mod settings;
 pub mod store;
 

@@ -1,6 +1,7 @@
 //! Limits and checked sizes: every number that comes from outside passes here before memory or arithmetic depends on it.
 
-use crate::error::{Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::reserve;
 use smallvec::SmallVec;
 
 /// Lengths, indices or extents, one for each dimension. Up to six dimensions live without allocation.
@@ -98,6 +99,17 @@ pub fn f_strides(shape: &[u64], item: usize) -> Strides {
         strides[d] = strides[d - 1].saturating_mul(shape[d - 1].max(1).min(i64::MAX as u64) as i64);
     }
     strides
+}
+
+/// An error if this thread was served from the reserve since the last look: called before each thing that is done whole or not at all.
+#[inline]
+pub fn check_memory() -> Result<()> {
+    if reserve::take_ended() { Err(no_memory()) } else { Ok(()) }
+}
+
+#[cold]
+fn no_memory() -> Error {
+    Error::new(ErrorKind::NoMemory, "the system has no more memory for this process")
 }
 
 /// Grows `buf` to at least `len` bytes and returns exactly that many; an error instead of an abort when memory is short.

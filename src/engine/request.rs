@@ -8,6 +8,7 @@ use super::inside_request::InsideRequest;
 use super::lock::{LazyCondvar, lock};
 use super::pool::{Helpable, Pool};
 use crate::error::{Error, Result, err};
+use crate::limits;
 use crate::store::Tuning;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -267,6 +268,9 @@ impl Request {
         let _inside = self.after.as_ref().map(|after| after.enter(self));
         if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.work.finish_others()) {
             return self.finish(Ok(()));
+        }
+        if let Err(e) = limits::check_memory() {
+            return self.finish(Err(e));
         }
         match catch_unwind(AssertUnwindSafe(|| self.work.run(self, item))) {
             Ok(Outcome::Done(result)) => self.finish(result),

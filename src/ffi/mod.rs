@@ -62,6 +62,7 @@ mod subarray;
 mod user_store;
 
 use crate::error::{Result, err};
+use crate::reserve;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -107,6 +108,7 @@ pub(crate) use entry;
 /// Runs the body of the exported function `name` away from the host's world.
 fn guard<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let _host = host::Host::leave();
+    let _memory = Memory::begin(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
             #[cfg(debug_assertions)]
@@ -143,6 +145,24 @@ fn record(name: &str, error: &crate::error::Error) {
             libc::write(fd, line.as_ptr().cast(), line.len());
             libc::close(fd);
         }
+    }
+}
+
+/// What a call does about memory that has ended: nothing new begins while the reserve is low, and a call that returns has told it.
+struct Memory;
+
+impl Memory {
+    fn begin(name: &str) -> Result<Memory> {
+        if reserve::is_low() && !["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end)) {
+            return Err(err!(NoMemory, "the system has no more memory for this process, and what ozarr keeps for that is half used"));
+        }
+        Ok(Memory)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let _ = reserve::take_ended();
     }
 }
 

@@ -5,7 +5,7 @@ use super::memory_object::{MemoryObject, Stored};
 use super::{Capabilities, Condition, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use crate::limits::reserve;
+use crate::limits::{check_memory, reserve};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -52,6 +52,7 @@ impl Storage for MemoryStore {
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let stored = Arc::new(Stored { bytes, version, current: AtomicBool::new(true) });
         let new_key = key.to_string();
+        check_memory()?;
         // The old value is dropped, which may take long, after the lock.
         let _old = self.map.write(|map| {
             let old = map.get_mut(key);

@@ -384,6 +384,7 @@ impl Storage for CallbackStore {
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         check_key(key)?;
+        crate::limits::check_memory()?;
         if !self.can.put {
             bail!(ReadOnly, "{} cannot be written", self.describe());
         }

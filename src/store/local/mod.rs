@@ -39,6 +39,7 @@ use super::{
 };
 use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkReset;
+use crate::limits::check_memory;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -126,7 +127,7 @@ impl LocalStore {
         if !self.writable {
             bail!(ReadOnly, "the store is open for reading only");
         }
-        Ok(())
+        check_memory()
     }
 
     /// Stores `parts` as `key`: the one way in which a value gets its name.

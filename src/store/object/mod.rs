@@ -27,7 +27,7 @@ use super::{
 };
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkReset;
-use crate::limits::reserve;
+use crate::limits::{check_memory, reserve};
 use bytes::Bytes;
 use object_store::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,7 +111,7 @@ impl Inner {
     fn check_writable(&self) -> Result<()> {
         match self.remote.service {
             Service::Http => bail!(ReadOnly, "{} is a web server, which is for reading only", self.remote.describe()),
-            _ => Ok(()),
+            _ => check_memory(),
         }
     }
 

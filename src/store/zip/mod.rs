@@ -28,7 +28,7 @@ use super::os::{self, CWD, Errno};
 use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Storage};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
-use crate::limits::grow;
+use crate::limits::{check_memory, grow};
 use directory::Directory;
 use read::{ArchiveBytes, Flight, Slot, ZipObject};
 use std::collections::BTreeMap;
@@ -268,6 +268,7 @@ impl Storage for ZipStore {
         if directory::is_ignored(key) {
             bail!(Name, "the name is one of those that are ignored in zip archives, because macOS adds them");
         }
+        check_memory()?;
         let writer = self.writer()?;
         let name: Arc<str> = self.name_to_put(key).into();
         check_key(&name)?;

@@ -1,0 +1,272 @@
+//! Memory set aside for when `malloc` fails: what Rust code cannot refuse is served from it, and the call in which that happens ends with
+//! `NoMemory` at the next point where it looks. `docs/design/memory-end.md` has the whole.
+//!
+//! [`Allocator`] is the system's allocator until the system has no memory. Then a request is served from [`ARENA`], a static block that
+//! takes no page of memory before its first use. Slots are taken and given back without locks, so that a `fork` at any moment leaves
+//! the child a whole arena.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::{Cell, UnsafeCell};
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+
+/// Slots of one size.
+struct Class {
+    size: usize,
+    count: usize,
+}
+
+/// The sizes of slots, smallest first: 8 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes.
+const CLASSES: [Class; 6] = [
+    Class { size: 64, count: 16384 },
+    Class { size: 512, count: 2048 },
+    Class { size: 4 << 10, count: 256 },
+    Class { size: 32 << 10, count: 32 },
+    Class { size: 256 << 10, count: 8 },
+    Class { size: 2 << 20, count: 1 },
+];
+
+/// The largest request that is served, in bytes. Larger ones must be refusable.
+pub const LARGEST: usize = CLASSES[CLASSES.len() - 1].size;
+/// The alignment of the arena, and the largest that a request may have.
+const ALIGN: usize = 4096;
+/// The bytes of all slots.
+const BYTES: usize = offset(CLASSES.len());
+/// Classes of slots of at most this size count for [`is_low`].
+const SMALL: usize = 4 << 10;
+/// The bytes of small slots in use from which on the reserve is low: half of them.
+const LOW: usize = offset(3) / 2;
+/// The bits of all slots, in words.
+const WORDS: usize = first_word(CLASSES.len());
+
+/// Where the slots of a class begin.
+const fn offset(class: usize) -> usize {
+    let (mut sum, mut i) = (0, 0);
+    while i < class {
+        sum += CLASSES[i].size * CLASSES[i].count;
+        i += 1;
+    }
+    sum
+}
+
+/// The first word of a class's bits.
+const fn first_word(class: usize) -> usize {
+    let (mut sum, mut i) = (0, 0);
+    while i < class {
+        sum += CLASSES[i].count.div_ceil(64);
+        i += 1;
+    }
+    sum
+}
+
+#[repr(C, align(4096))]
+struct Arena(UnsafeCell<MaybeUninit<[u8; BYTES]>>);
+
+// SAFETY: bytes of the arena are reached through slots only, and a slot has one owner at a time.
+unsafe impl Sync for Arena {}
+
+static ARENA: Arena = Arena(UnsafeCell::new(MaybeUninit::uninit()));
+/// One bit for each slot: 1 where it is in use.
+static TAKEN: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+/// Whether the reserve was ever used: as long as it was not, nothing else is looked at.
+static USED: AtomicBool = AtomicBool::new(false);
+/// The bytes of small slots in use.
+static SMALL_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether this thread was served from the reserve since it last asked.
+    static ENDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether this thread was served from the reserve since the last call.
+pub fn take_ended() -> bool {
+    USED.load(Relaxed) && ENDED.replace(false)
+}
+
+/// Returns whether half of the small slots are in use: then nothing new is to be begun.
+pub fn is_low() -> bool {
+    SMALL_BYTES.load(Relaxed) > LOW
+}
+
+/// Takes a slot for `layout`; NULL where none is left.
+#[cold]
+#[inline(never)]
+fn take(layout: Layout) -> *mut u8 {
+    if layout.align() > ALIGN {
+        return null_mut();
+    }
+    USED.store(true, Relaxed);
+    ENDED.set(true);
+    let need = layout.size().max(layout.align());
+    for (number, class) in CLASSES.iter().enumerate().filter(|(_, class)| class.size >= need) {
+        let words = &TAKEN[first_word(number)..first_word(number + 1)];
+        for (i, word) in words.iter().enumerate() {
+            let slots = (class.count - i * 64).min(64);
+            let Some(bit) = claim(word, slots) else { continue };
+            if class.size <= SMALL {
+                SMALL_BYTES.fetch_add(class.size, Relaxed);
+            }
+            return first_byte().wrapping_add(offset(number) + (i * 64 + bit) * class.size);
+        }
+    }
+    null_mut()
+}
+
+/// Sets one of the first `slots` bits of a word that is 0, and returns its number.
+fn claim(word: &AtomicU64, slots: usize) -> Option<usize> {
+    let mut seen = word.load(Relaxed);
+    loop {
+        let bit = (!seen).trailing_zeros() as usize;
+        if bit >= slots {
+            return None;
+        }
+        match word.compare_exchange_weak(seen, seen | 1 << bit, SeqCst, Relaxed) {
+            Ok(_) => return Some(bit),
+            Err(now) => seen = now,
+        }
+    }
+}
+
+fn first_byte() -> *mut u8 {
+    ARENA.0.get().cast()
+}
+
+/// Where in the arena an address is, if it is.
+fn place(block: *mut u8) -> Option<usize> {
+    let at = (block as usize).wrapping_sub(first_byte() as usize);
+    (at < BYTES).then_some(at)
+}
+
+/// The class of a place in the arena.
+fn class_of(at: usize) -> usize {
+    (1..CLASSES.len()).rev().find(|&class| at >= offset(class)).unwrap_or(0)
+}
+
+#[cold]
+#[inline(never)]
+fn give_back(at: usize) {
+    let number = class_of(at);
+    let slot = (at - offset(number)) / CLASSES[number].size;
+    if CLASSES[number].size <= SMALL {
+        SMALL_BYTES.fetch_sub(CLASSES[number].size, Relaxed);
+    }
+    TAKEN[first_word(number) + slot / 64].fetch_and(!(1 << (slot % 64)), SeqCst);
+}
+
+/// The system's allocator, and the reserve where it fails.
+pub struct Allocator;
+
+// SAFETY: blocks come from the system's allocator, or are slots of the arena, which are as large and as aligned as was asked for and
+// have one owner each; where a block goes back to is told by its address. Nothing here allocates or unwinds.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is the system's.
+        let block = unsafe { System.alloc(layout) };
+        if block.is_null() { take(layout) } else { block }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is the system's.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        if !block.is_null() {
+            return block;
+        }
+        let block = take(layout);
+        if !block.is_null() {
+            // SAFETY: a slot of at least that size, which nobody else has.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        match place(block) {
+            // SAFETY: not of the arena, so that the system allocated it.
+            None => unsafe { System.dealloc(block, layout) },
+            Some(at) => give_back(at),
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if place(block).is_none() {
+            // SAFETY: not of the arena; the caller's promise is the system's.
+            let moved = unsafe { System.realloc(block, layout, size) };
+            if !moved.is_null() {
+                return moved;
+            }
+        }
+        // SAFETY: as this function's.
+        unsafe { self.resize(block, layout, size) }
+    }
+}
+
+impl Allocator {
+    /// Grows or shrinks a block by a copy: out of the arena where the system has memory again, and into it where it has none.
+    #[cold]
+    #[inline(never)]
+    unsafe fn resize(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: `realloc`'s caller promises that size and alignment make a layout.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: a layout of more than 0 bytes, by the same promise.
+        let new = unsafe { self.alloc(wanted) };
+        if !new.is_null() {
+            // SAFETY: both blocks are live, apart, and of at least that size; the old one is not used afterwards.
+            unsafe {
+                new.copy_from_nonoverlapping(block, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes as many slots for `layout` as there are.
+    fn all(layout: Layout) -> Vec<*mut u8> {
+        std::iter::from_fn(|| Some(take(layout)).filter(|block| !block.is_null())).collect()
+    }
+
+    // One test, because the arena is one for all threads.
+    #[test]
+    fn slots_are_apart_and_come_back() {
+        let _ = take_ended();
+        let layout = |size, align| Layout::from_size_align(size, align).unwrap();
+        assert!(take(layout(LARGEST + 1, 8)).is_null(), "larger than any slot");
+        assert!(take(layout(8, 2 * ALIGN)).is_null(), "aligned more than the arena");
+        for (size, align, slots) in [(1, 1, 18729), (64, 64, 18729), (65, 8, 2345), (513, 16, 297), (4096, 4096, 297), (LARGEST, 8, 1)] {
+            for _ in 0..2 {
+                let mut blocks = all(layout(size, align));
+                assert_eq!(blocks.len(), slots, "{size} bytes");
+                assert!(take_ended() && !take_ended());
+                assert_eq!(is_low(), size <= 512, "{size} bytes");
+                blocks.sort();
+                assert!(blocks.windows(2).all(|w| w[1] as usize - w[0] as usize >= size));
+                assert!(blocks.iter().all(|b| (*b as usize).is_multiple_of(align) && place(*b).is_some()));
+                let end = first_byte() as usize + BYTES;
+                assert!(blocks.iter().all(|b| *b as usize + size <= end));
+                // SAFETY: the blocks were taken above, once each.
+                blocks.iter().for_each(|b| unsafe { Allocator.dealloc(*b, layout(size, align)) });
+                assert_eq!((is_low(), SMALL_BYTES.load(Relaxed)), (false, 0));
+            }
+        }
+        let old = layout(100, 8);
+        let block = take(old);
+        // SAFETY: a slot of 512 bytes; `realloc` gives a block of the wanted size, which is freed by its layout.
+        unsafe {
+            block.write_bytes(7, 100);
+            let moved = Allocator.realloc(block, old, 5000);
+            assert!(place(moved).is_none(), "where the system has memory, it leaves the arena");
+            assert!(std::slice::from_raw_parts(moved, 100).iter().all(|b| *b == 7));
+            Allocator.dealloc(moved, layout(5000, 8));
+        }
+        assert_eq!(SMALL_BYTES.load(Relaxed), 0);
+    }
+}

@@ -1,0 +1,271 @@
+/* Fails allocations of the library's calls, one after the other, and looks at what is left: the process is alive, the status is OK or
+ * OZARR_ERR_NO_MEMORY, what is stored is whole, the same handle works when memory is back, and nothing leaks.
+ *
+ *   memory FOLDER sample            some points of each workload
+ *   memory FOLDER all               every point: some minutes
+ *   memory FOLDER all WORKLOAD      every point of one workload
+ *   memory FOLDER one WORKLOAD MODE THREADS POINT      one point, in this process, with the stack of an abort
+ *
+ * malloc and its family, and anonymous mmap, are defined here, so that the library's calls and those of its C codecs come here. A point
+ * is a number n and a mode: the n-th allocation of a workload fails once, or all from the n-th on, or all of 32 KiB or more from the
+ * n-th of these on. "cold" points are in a process that has not used the library before. */
+#define _GNU_SOURCE
+#include "workloads.h"
+#include <errno.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+
+enum { ONCE, FROM, LARGE, MODES, BIG = 32 << 10 };
+static const char *const MODE[] = {"once", "from", "large"};
+
+static atomic_int armed;
+static atomic_long seen, live;
+static long point;
+static int mode;
+
+/* Whether this allocation is to fail. */
+static int fails(size_t size) {
+    if (!atomic_load_explicit(&armed, memory_order_relaxed) || (mode == LARGE && size < BIG)) return 0;
+    long n = atomic_fetch_add(&seen, 1) + 1;
+    return point > 0 && (n == point || (mode != ONCE && n > point));
+}
+
+static void *counted(void *p) {
+    if (p != NULL) atomic_fetch_add(&live, 1);
+    return p;
+}
+
+static void *refused(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t size) { return fails(size) ? refused() : counted(__libc_malloc(size)); }
+void *calloc(size_t n, size_t size) { return fails(n * size) ? refused() : counted(__libc_calloc(n, size)); }
+void *memalign(size_t align, size_t size) { return fails(size) ? refused() : counted(__libc_memalign(align, size)); }
+void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
+
+void *realloc(void *p, size_t size) {
+    if (fails(size)) return refused();
+    void *q = __libc_realloc(p, size);
+    return p == NULL ? counted(q) : q;
+}
+
+int posix_memalign(void **out, size_t align, size_t size) {
+    void *p = memalign(align, size);
+    if (p == NULL) return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+void free(void *p) {
+    if (p != NULL) atomic_fetch_sub(&live, 1);
+    __libc_free(p);
+}
+
+void *mmap(void *at, size_t size, int access, int flags, int fd, off_t offset) {
+    if (flags & MAP_ANONYMOUS && fails(size)) return errno = ENOMEM, MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, size, access, flags, fd, offset);
+}
+void *mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset) { return mmap(at, size, access, flags, fd, offset); }
+
+/* What became of the points of one kind, shared by the processes. */
+typedef struct tally {
+    long at, points, ok, told, other, wrong, crashes, leaks;
+} tally;
+
+static tally *now;
+static int verbose;
+
+static void problem(const workload *w, const char *text) {
+    fprintf(stderr, "%s, %s %ld: %s: %s\n", w->name, MODE[mode], point, text, trouble[0] ? trouble : ozarr_last_error());
+}
+
+static void prepare(const workload *w) {
+    current = w;
+    trouble[0] = 0;
+    first_failure = OZARR_OK;
+    w->prepare();
+    if (trouble[0]) problem(w, "prepare");
+}
+
+/* Runs a workload with the present point failing; whether the point was reached. */
+static int run_point(const workload *w) {
+    current = w;
+    trouble[0] = 0;
+    first_failure = OZARR_OK;
+    atomic_store(&seen, 0);
+    atomic_store(&armed, 1);
+    w->run();
+    atomic_store(&armed, 0);
+    long reached = atomic_load(&seen);
+    if (trouble[0] == 0) w->check(first_failure == OZARR_OK || retried);
+    if (reached < point) return 0;
+    now->points++;
+    if (trouble[0]) now->wrong++, problem(w, "wrong");
+    if (first_failure == OZARR_OK) now->ok++;
+    else if (first_failure == OZARR_ERR_NO_MEMORY) now->told++;
+    else now->other++, fprintf(stderr, "%s, %s %ld: %s: %s\n", w->name, MODE[mode], point, ozarr_status_name(first_failure), first_text);
+    return 1;
+}
+
+void disarm(void) { atomic_store(&armed, 0); }
+
+/* The number of allocations of a workload that does not fail. */
+static long count_of(const workload *w) {
+    point = -1;
+    run_point(w);
+    return atomic_load(&seen);
+}
+
+/* The points from now->at on, `step` apart, in a process that has used the library before. */
+static void warm_points(const workload *w, long step) {
+    long before, flat;
+    prepare(w);
+    for (int i = 0; i < 3; i++) count_of(w);
+    if (ozarr_shutdown()) problem(w, "shutdown");
+    flat = atomic_load(&live);
+    for (;; now->at += step) {
+        point = now->at;
+        before = now->leaks;
+        prepare(w);
+        alarm(60);
+        if (!run_point(w)) return;
+        point = -1;
+        count_of(w);
+        if (ozarr_shutdown()) problem(w, "shutdown");
+        long left = atomic_load(&live);
+        point = now->at;
+        if (left > flat + 2 && before == now->leaks) {
+            now->leaks++;
+            fprintf(stderr, "%s, %s %ld: %ld blocks more than before\n", w->name, MODE[mode], point, left - flat);
+        }
+        if (left > flat) flat = left;
+    }
+}
+
+/* Calls `work` in a process of its own; its wait status. */
+static int apart(void (*work)(const workload *, long), const workload *w, long step) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int null = verbose ? 2 : open_null();
+        if (null >= 0 && !verbose) dup2(null, 1);
+        alarm(60);
+        work(w, step);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void only_prepare(const workload *w, long step) { (void)step, prepare(w); }
+static void only_count(const workload *w, long step) { (void)step, now->at = count_of(w); }
+static void cold_point(const workload *w, long step) { (void)step, now->at = run_point(w); }
+
+static void crashed(const workload *w, int status, const char *kind) {
+    now->crashes++;
+    now->points++;
+    fprintf(stderr, "%s, %s %s %ld: ended by signal %d\n", w->name, kind, MODE[mode], point, WTERMSIG(status));
+}
+
+/* The step that leaves at most `most` of `count` points. */
+static long step_of(long count, long most) { return most <= 0 || count <= most ? 1 : (count + most - 1) / most; }
+
+static void sweep_warm(const workload *w, long most) {
+    point = -1;
+    apart(only_prepare, w, 0);
+    apart(only_count, w, 0);
+    long step = step_of(now->at, most);
+    now->at = 1 + (w->seed % step);
+    for (int status; (status = apart(warm_points, w, step)) != 0; now->at += step) {
+        point = now->at;
+        crashed(w, status, "warm");
+    }
+}
+
+static void sweep_cold(const workload *w, long most) {
+    point = -1;
+    apart(only_prepare, w, 0);
+    apart(only_count, w, 0);
+    long count = now->at, step = step_of(count, most);
+    for (long n = 1 + (w->seed % step); n <= count; n += step) {
+        point = -1;
+        apart(only_prepare, w, 0);
+        point = n;
+        int status = apart(cold_point, w, 0);
+        if (status) crashed(w, status, "cold");
+    }
+}
+
+static void add(tally *all, const tally *one) {
+    all->points += one->points, all->ok += one->ok, all->told += one->told, all->other += one->other;
+    all->wrong += one->wrong, all->crashes += one->crashes, all->leaks += one->leaks;
+}
+
+static void print(const char *name, const tally *t) {
+    printf("%-16s %6ld points: %6ld OK, %6ld NO_MEMORY, %ld others, %ld wrong, %ld crashes, %ld leaks\n", name, t->points, t->ok, t->told, t->other,
+           t->wrong, t->crashes, t->leaks);
+    fflush(stdout);
+}
+
+/* Prints the stack of an abort: offsets for addr2line. */
+static void stack(int signal) {
+    void *frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), 2);
+    _exit(128 + signal);
+}
+
+static int one(char **argv) {
+    const workload *w = find_workload(argv[0]);
+    void *warm[4];
+    if (w == NULL) return 2;
+    for (mode = 0; mode < LARGE && strcmp(MODE[mode], argv[1]); mode++) {}
+    setenv("OZARR_NUM_THREADS", argv[2], 1);
+    point = -1;
+    verbose = 1;
+    backtrace(warm, 4);
+    apart(only_prepare, w, 0);
+    signal(SIGABRT, stack);
+    signal(SIGSEGV, stack);
+    point = atol(argv[3]);
+    printf("%s\n", run_point(w) ? "reached" : "not reached");
+    print(w->name, now);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: memory FOLDER sample|all|one …\n"), 2;
+    now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
+    long warm = strcmp(argv[2], "all") == 0 ? 0 : 6, cold = strcmp(argv[2], "all") == 0 ? 60 : 2;
+    tally all = {0};
+    for (const workload *w = workloads; w->name; w++) {
+        if (argc > 3 && strcmp(argv[3], w->name) != 0) continue;
+        tally mine = {0};
+        for (int threads = 1; threads <= 4; threads += 3) {
+            setenv("OZARR_NUM_THREADS", threads == 1 ? "1" : "4", 1);
+            for (mode = 0; mode < MODES; mode++) {
+                memset(now, 0, sizeof *now);
+                sweep_warm(w, warm);
+                if (threads == 1) sweep_cold(w, cold);
+                add(&mine, now);
+            }
+        }
+        print(w->name, &mine);
+        add(&all, &mine);
+    }
+    print("all", &all);
+    return all.points == 0 || all.other + all.wrong + all.crashes + all.leaks > 0;
+}

@@ -1,0 +1,476 @@
+/* The workloads of memory.c: what a program does with the library, in steps that may fail, and what must be stored then.
+ *
+ * Each begins with what `prepare` stored (generation 0) and stores generation 1. A step that fails is noted, what is stored is checked
+ * (each chunk and each attribute is old or new), allocations work again, and the same step on the same handle must succeed. */
+#ifndef WORKLOADS_H
+#define WORKLOADS_H
+
+#include <fcntl.h>
+#include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct workload {
+    const char *name;
+    void (*prepare)(void);
+    void (*run)(void);
+    void (*check)(int all_new);
+    /* The compressor, the format, whether there are shards, and the array's location. */
+    const char *codec;
+    int format, shards;
+    const char *location;
+    int seed;
+} workload;
+
+enum { ROWS = 64, COLUMNS = 512, CHUNK_ROWS = 32, CHUNK_COLUMNS = 256, CELLS = ROWS * COLUMNS };
+
+static const workload *current;
+static ozarr_status first_failure;
+static int retried;
+static char first_text[512], trouble[1024];
+static double data[CELLS], back[CELLS];
+
+void disarm(void);
+
+static int open_null(void) { return open("/dev/null", O_WRONLY); }
+
+/* Notes what is wrong, once. */
+static void wrong(const char *format, ...) {
+    va_list list;
+    if (trouble[0]) return;
+    va_start(list, format);
+    vsnprintf(trouble, sizeof trouble, format, list);
+    va_end(list);
+}
+
+static void note(ozarr_status status, int again) {
+    disarm();
+    if (first_failure != OZARR_OK) return;
+    first_failure = status;
+    retried = again;
+    snprintf(first_text, sizeof first_text, "%s", ozarr_last_error());
+    if (first_text[0] == 0) wrong("no message");
+}
+
+/* A step that must succeed when it is done again. */
+#define STEP(call) \
+    do { \
+        if (trouble[0]) break; \
+        ozarr_status status_ = (call); \
+        if (status_ == OZARR_OK) break; \
+        note(status_, 1); \
+        current->check(0); \
+        if ((status_ = (call)) != OZARR_OK) wrong("done again, %s is %s: %s", #call, ozarr_status_name(status_), ozarr_last_error()); \
+    } while (0)
+
+/* A step that ends a handle, so that it cannot be done again. */
+#define LAST(call) \
+    do { \
+        ozarr_status status_ = (call); \
+        if (status_ != OZARR_OK) note(status_, 0), retried = 0; \
+    } while (0)
+
+/* What prepares and checks: it must succeed. */
+#define SURE(call) \
+    do { \
+        ozarr_status sure_ = (call); \
+        if (sure_ != OZARR_OK) wrong("%s is %s: %s", #call, ozarr_status_name(sure_), ozarr_last_error()); \
+    } while (0)
+
+static double value(int i, int generation) { return generation * 1000.0 + (i % 977) * 0.5; }
+
+static void fill(int generation) {
+    for (int i = 0; i < CELLS; i++) data[i] = value(i, generation);
+}
+
+static const int64_t SHAPE[] = {ROWS, COLUMNS}, CHUNKS[] = {CHUNK_ROWS, CHUNK_COLUMNS}, INNER[] = {16, 64}, ORIGIN[] = {0, 0};
+
+/* Each chunk is of one generation, the new one if `all_new`. */
+static void check_values(const double *found, int all_new, const char *where) {
+    for (int c = 0; c < CELLS / (CHUNK_ROWS * CHUNK_COLUMNS); c++) {
+        int row = c / 2 * CHUNK_ROWS, column = c % 2 * CHUNK_COLUMNS, counts[3] = {0};
+        for (int r = row; r < row + CHUNK_ROWS; r++)
+            for (int k = column; k < column + CHUNK_COLUMNS; k++) {
+                int i = r * COLUMNS + k;
+                counts[found[i] == value(i, 0) ? 0 : found[i] == value(i, 1) ? 1 : 2]++;
+            }
+        if (counts[2] || (counts[0] && counts[1]) || (all_new && counts[0]))
+            wrong("%s, chunk %d: %d old, %d new, %d other values", where, c, counts[0], counts[1], counts[2]);
+    }
+}
+
+static void make_spec(ozarr_spec **spec) {
+    STEP(ozarr_spec_new(OZARR_FLOAT64, 2, SHAPE, spec));
+    if (*spec == NULL) return;
+    if (current->format) STEP(ozarr_spec_set_zarr_format(*spec, current->format));
+    STEP(ozarr_spec_set_chunks(*spec, CHUNKS));
+    if (current->shards) STEP(ozarr_spec_set_inner_chunks(*spec, INNER));
+    if (strcmp(current->codec, "zfp") == 0) STEP(ozarr_spec_set_zfp(*spec, OZARR_ZFP_REVERSIBLE, 0));
+    else STEP(ozarr_spec_set_compressor(*spec, current->codec, -1));
+}
+
+/* Archives erase nothing: what a failed call created there is opened. */
+static ozarr_status create(const ozarr_spec *spec, ozarr_array **out) {
+    ozarr_status status = ozarr_array_create_ex(current->location, spec, OZARR_CREATE_OVERWRITE, out);
+    return status == OZARR_ERR_UNSUPPORTED ? ozarr_array_open(current->location, "r+", out) : status;
+}
+
+static void make_array(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    make_spec(&spec);
+    STEP(create(spec, &a));
+    STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
+    LAST(ozarr_array_close(a));
+    ozarr_spec_free(spec);
+}
+
+/* Makes the array of generation 0 beforehand. */
+static void prepare_array(void) {
+    remove("array.zip");
+    fill(0);
+    make_array();
+    if (first_failure) wrong("prepare: %s", first_text);
+}
+
+static void check_array(int all_new) {
+    ozarr_array *a = NULL;
+    memset(back, 0xff, sizeof back);
+    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
+    ozarr_array_free(a);
+    check_values(back, all_new, "stored");
+}
+
+/* An array that is being replaced may be gone, but not half there. */
+static void check_created(int all_new) {
+    ozarr_array *a = NULL;
+    if (!all_new && ozarr_array_open(current->location, "r", &a) == OZARR_ERR_NOT_FOUND) return;
+    ozarr_array_free(a);
+    if (all_new) check_array(1);
+}
+
+static void prepare_none(void) {}
+
+static void run_create(void) {
+    fill(1);
+    make_array();
+}
+
+/* An archive that is not there yet. */
+static void run_zip(void) {
+    remove("array.zip");
+    run_create();
+}
+
+static void run_write(void) {
+    ozarr_array *a = NULL;
+    fill(1);
+    STEP(ozarr_array_open(current->location, "r+", &a));
+    STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
+    LAST(ozarr_array_close(a));
+}
+
+/* Parts of chunks, so that chunks are read and encoded again. */
+static void run_update(void) {
+    ozarr_array *a = NULL;
+    static const int64_t half[] = {ROWS, COLUMNS / 4};
+    fill(1);
+    STEP(ozarr_array_open(current->location, "r+", &a));
+    for (int64_t i = 0; i < 4; i++) {
+        const int64_t start[] = {0, i * half[1]}, counts[] = {ROWS, 1}, strides[] = {COLUMNS * 8, 8};
+        ozarr_region region = OZARR_REGION_INIT;
+        ozarr_memory memory = OZARR_MEMORY_INIT;
+        (void)counts;
+        region.start = start, region.shape = half;
+        memory.data = data, memory.size = sizeof data, memory.type = OZARR_FLOAT64, memory.strides = strides, memory.offset = i * half[1] * 8;
+        STEP(ozarr_array_write_ex(a, &region, &memory));
+    }
+    LAST(ozarr_array_close(a));
+}
+
+/* Between the parts chunks are of both generations. */
+static void check_updated(int all_new) {
+    if (all_new) check_array(1);
+    ozarr_array *a = NULL;
+    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
+    ozarr_array_free(a);
+    for (int i = 0; i < CELLS; i++)
+        if (back[i] != value(i, 0) && back[i] != value(i, 1)) wrong("element %d is %g", i, back[i]);
+}
+
+static void run_read(void) {
+    ozarr_array *a = NULL;
+    memset(back, 0xff, sizeof back);
+    STEP(ozarr_array_open(current->location, "r", &a));
+    STEP(ozarr_array_read_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back));
+    ozarr_array_free(a);
+    for (int i = 0; i < CELLS && trouble[0] == 0; i++)
+        if (back[i] != value(i, 0)) wrong("element %d is %g", i, back[i]);
+}
+
+static void check_read(int all_new) { (void)all_new; }
+
+static void run_request(void) {
+    ozarr_array *a = NULL;
+    ozarr_request *r = NULL;
+    fill(1);
+    STEP(ozarr_array_open(current->location, "r+", &a));
+    STEP(ozarr_array_iwrite_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data, OZARR_REQUEST_COPY, &r));
+    LAST(ozarr_request_wait(r, -1));
+    ozarr_request_free(r);
+    r = NULL;
+    STEP(ozarr_array_iread_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back, &r));
+    LAST(ozarr_request_wait(r, -1));
+    ozarr_request_free(r);
+    LAST(ozarr_array_close(a));
+}
+
+static const char *const NAMES[] = {"alpha", "beta", "gamma", "delta"};
+
+static void prepare_attrs(void) {
+    ozarr_group *g = NULL;
+    SURE(ozarr_group_create("attrs.zarr", OZARR_CREATE_OVERWRITE, &g));
+    for (int i = 0; i < 4; i++) SURE(ozarr_attr_set_int64(ozarr_group_node(g), NAMES[i], 0));
+    SURE(ozarr_attr_set_string(ozarr_group_node(g), "text", "old"));
+    ozarr_group_free(g);
+}
+
+static void run_attrs(void) {
+    ozarr_group *g = NULL;
+    char text[64];
+    int64_t n;
+    STEP(ozarr_group_open("attrs.zarr", "r+", &g));
+    for (int i = 0; i < 4; i++) STEP(ozarr_attr_set_int64(ozarr_group_node(g), NAMES[i], 1));
+    STEP(ozarr_attr_set_string(ozarr_group_node(g), "text", "new"));
+    STEP(ozarr_attr_get_int64(ozarr_group_node(g), "beta", &n));
+    STEP(ozarr_attr_get_string(ozarr_group_node(g), "text", text, sizeof text, NULL));
+    LAST(ozarr_group_close(g));
+}
+
+static void check_attrs(int all_new) {
+    ozarr_group *g = NULL;
+    char text[64] = "";
+    SURE(ozarr_group_open("attrs.zarr", "r", &g));
+    for (int i = 0; i < 4; i++) {
+        int64_t n = -1;
+        SURE(ozarr_attr_get_int64(ozarr_group_node(g), NAMES[i], &n));
+        if (n != 1 && (n != 0 || all_new)) wrong("attribute %s is %d", NAMES[i], (int)n);
+    }
+    SURE(ozarr_attr_get_string(ozarr_group_node(g), "text", text, sizeof text, NULL));
+    if (strcmp(text, "new") && (all_new || strcmp(text, "old"))) wrong("text is %s", text);
+    ozarr_group_free(g);
+}
+
+static void prepare_tree(void) {
+    ozarr_group *g = NULL, *h = NULL;
+    static const int64_t three[] = {3};
+    SURE(ozarr_group_create("tree.zarr", OZARR_CREATE_OVERWRITE, &g));
+    for (int i = 0; i < 4; i++) {
+        const double numbers[] = {i, 1, 2};
+        char path[64];
+        SURE(ozarr_group_create_group(g, NAMES[i], OZARR_CREATE_NEW, &h));
+        ozarr_group_free(h);
+        snprintf(path, sizeof path, "%s/u", NAMES[i]);
+        SURE(ozarr_group_put(g, path, OZARR_FLOAT64, 1, three, numbers, sizeof numbers));
+    }
+    ozarr_group_free(g);
+}
+
+static int nodes_of(const char *location) {
+    ozarr_group *g = NULL;
+    ozarr_node_iter *it = NULL;
+    bool more = false;
+    int n = 0;
+    STEP(ozarr_group_open(location, "r", &g));
+    STEP(ozarr_group_list_nodes(g, NULL, -1, &it));
+    for (;;) {
+        char name[64];
+        ozarr_node_kind kind;
+        STEP(ozarr_node_iter_next(it, &more));
+        if (!more || trouble[0]) break;
+        n++;
+        STEP(ozarr_node_iter_name(it, name, sizeof name, NULL));
+        STEP(ozarr_node_iter_kind(it, &kind));
+    }
+    ozarr_node_iter_free(it);
+    ozarr_group_free(g);
+    return n;
+}
+
+static void run_list(void) {
+    int n = nodes_of("tree.zarr");
+    if (n != 8 && trouble[0] == 0) wrong("%d nodes are listed", n);
+}
+
+/* A node that a failed call erased is gone. */
+static ozarr_status erase(ozarr_group *g, const char *name) {
+    ozarr_status status = ozarr_group_erase(g, name);
+    return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
+}
+
+static void run_consolidate(void) {
+    ozarr_group *g = NULL;
+    STEP(ozarr_group_open("tree.zarr", "r+", &g));
+    STEP(ozarr_group_consolidate(g));
+    STEP(ozarr_attr_set_json(ozarr_group_node(g), "history", "[{\"when\": 1, \"what\": \"made\"}, {\"when\": 2, \"what\": \"read\"}]"));
+    STEP(erase(g, "delta"));
+    LAST(ozarr_group_close(g));
+}
+
+static void check_tree(int all_new) {
+    ozarr_group *g = NULL;
+    double u[3] = {-1, -1, -1};
+    SURE(ozarr_group_open("tree.zarr", "r", &g));
+    for (int i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/u", NAMES[i]);
+        SURE(ozarr_group_get(g, path, OZARR_FLOAT64, u, sizeof u));
+        if (u[0] != i || u[2] != 2) wrong("%s holds %g", path, u[0]);
+    }
+    if (all_new && ozarr_group_get(g, "delta/u", OZARR_FLOAT64, u, sizeof u) != OZARR_ERR_NOT_FOUND) wrong("delta is there");
+    ozarr_group_free(g);
+}
+
+static void run_copy(void) {
+    ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+    options.mode = OZARR_CREATE_OVERWRITE;
+    STEP(ozarr_copy("tree.zarr", "copied.zarr", &options));
+}
+
+static void check_copy(int all_new) {
+    ozarr_group *g = NULL;
+    double u[3] = {-1, -1, -1};
+    if (!all_new) return;
+    SURE(ozarr_group_open("copied.zarr", "r", &g));
+    SURE(ozarr_group_get(g, "gamma/u", OZARR_FLOAT64, u, sizeof u));
+    if (u[0] != 2) wrong("the copy holds %g", u[0]);
+    ozarr_group_free(g);
+}
+
+
+/* A run: a dataset with a series of 4 steps. */
+static void run_series(void) {
+    ozarr_dataset *run = NULL;
+    ozarr_series *steps = NULL;
+    static const char *const dimensions[] = {"time", "x"};
+    STEP(ozarr_dataset_create("series.zarr", 0, OZARR_CREATE_OVERWRITE, &run));
+    STEP(ozarr_dataset_define_dimension(run, "x", COLUMNS));
+    STEP(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL));
+    STEP(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL));
+    STEP(ozarr_series_open(run, "time", -1, 2, 0, &steps));
+    for (int i = 0; i < 4; i++) {
+        STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + i, COLUMNS * 8));
+        int64_t position = 0;
+        ozarr_status status = ozarr_series_step(steps, 10.0 * i);
+        if (status == OZARR_OK) continue;
+        note(status, 1);
+        SURE(ozarr_series_position(steps, &position, NULL));
+        if (position == i) SURE(ozarr_series_step(steps, 10.0 * i));
+    }
+    STEP(ozarr_series_flush(steps));
+    LAST(ozarr_series_close(steps));
+    LAST(ozarr_dataset_close(run));
+}
+
+static void check_series(int all_new) {
+    ozarr_array *t = NULL;
+    double row[COLUMNS];
+    if (!all_new) return;
+    SURE(ozarr_array_open("series.zarr/t", "r", &t));
+    for (int64_t i = 0; i < 4; i++) {
+        const int64_t start[] = {i, 0}, shape[] = {1, COLUMNS};
+        SURE(ozarr_array_read_region(t, start, shape, OZARR_FLOAT64, row, sizeof row));
+        if (memcmp(row, data + i, sizeof row)) wrong("step %d is another", (int)i);
+    }
+    ozarr_array_free(t);
+}
+
+static void put_checkpoint(const char *name, int generation) {
+    ozarr_group *g = NULL;
+    fill(generation);
+    STEP(ozarr_checkpoint_begin("checkpoints.zarr", name, &g));
+    STEP(ozarr_attr_set_int64(ozarr_group_node(g), "step", generation));
+    ozarr_status status = ozarr_group_put(g, "u", OZARR_FLOAT64, 2, SHAPE, data, sizeof data);
+    if (status != OZARR_OK) {
+        note(status, 0);
+        LAST(ozarr_checkpoint_abandon(g));
+        return;
+    }
+    LAST(ozarr_checkpoint_commit(g));
+}
+
+static void prepare_checkpoint(void) {
+    put_checkpoint("base", 0);
+    SURE(ozarr_checkpoint_prune("checkpoints.zarr", 1));
+}
+
+static void run_checkpoint(void) { put_checkpoint("next", 1); }
+
+static void check_checkpoint(int all_new) {
+    ozarr_group *g = NULL;
+    int64_t step = -1;
+    SURE(ozarr_checkpoint_latest("checkpoints.zarr", &g));
+    SURE(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step));
+    SURE(ozarr_group_get(g, "u", OZARR_FLOAT64, back, sizeof back));
+    ozarr_group_free(g);
+    check_values(back, step == 1, "checkpoint");
+    if (step != 0 && step != 1) wrong("step %d", (int)step);
+    if (all_new && step != 1) wrong("the new checkpoint is not there");
+}
+
+static void run_strings(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_varlen *texts = NULL;
+    const char *bytes = NULL;
+    size_t len = 0;
+    static const int64_t four[] = {4};
+    STEP(ozarr_spec_new(OZARR_STRING, 1, four, &spec));
+    STEP(ozarr_array_create_ex("strings.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    STEP(ozarr_array_write_strings(a, NULL, NAMES));
+    STEP(ozarr_array_read_varlen(a, NULL, &texts));
+    STEP(ozarr_varlen_get(texts, 3, &bytes, &len));
+    if (trouble[0] == 0 && (len != 5 || memcmp(bytes, "delta", 5))) wrong("element 3 is %.*s", (int)len, bytes);
+    ozarr_varlen_free(texts);
+    LAST(ozarr_array_close(a));
+    ozarr_spec_free(spec);
+}
+
+#define CODEC(codec, number) \
+    {"write " codec, prepare_array, run_write, check_array, codec, 0, 0, "array.zarr/a", number}, \
+    {"read " codec, prepare_array, run_read, check_read, codec, 0, 0, "array.zarr/a", number + 1}
+
+static const workload workloads[] = {
+    {"create", prepare_array, run_create, check_created, "zstd", 0, 0, "array.zarr/a", 0},
+    {"create v2", prepare_array, run_create, check_created, "lz4", 2, 0, "array.zarr/a", 1},
+    CODEC("none", 2), CODEC("zstd", 4), CODEC("gzip", 6), CODEC("zlib", 8), CODEC("bz2", 10), CODEC("lzma", 12), CODEC("lz4", 14),
+    CODEC("pcodec", 26), CODEC("zfp", 28),
+    {"write shards", prepare_array, run_write, check_array, "zstd", 0, 1, "array.zarr/a", 30},
+    {"read shards", prepare_array, run_read, check_read, "zstd", 0, 1, "array.zarr/a", 31},
+    {"update", prepare_array, run_update, check_updated, "zstd", 0, 0, "array.zarr/a", 32},
+    {"update shards", prepare_array, run_update, check_updated, "gzip", 0, 1, "array.zarr/a", 33},
+    {"request", prepare_array, run_request, check_array, "zstd", 0, 0, "array.zarr/a", 34},
+    {"zip create", prepare_none, run_zip, check_created, "zstd", 0, 0, "array.zip/a", 35},
+    {"zip write", prepare_array, run_write, check_array, "zstd", 0, 0, "array.zip/a", 36},
+    {"zip read", prepare_array, run_read, check_read, "zstd", 0, 0, "array.zip/a", 37},
+    {"attributes", prepare_attrs, run_attrs, check_attrs, "", 0, 0, "", 38},
+    {"list", prepare_tree, run_list, check_read, "", 0, 0, "", 39},
+    {"consolidate", prepare_tree, run_consolidate, check_tree, "", 0, 0, "", 40},
+    {"copy", prepare_tree, run_copy, check_copy, "", 0, 0, "", 41},
+    {"series", prepare_none, run_series, check_series, "", 0, 0, "", 42},
+    {"checkpoint", prepare_checkpoint, run_checkpoint, check_checkpoint, "", 0, 0, "", 43},
+    {"strings", prepare_none, run_strings, check_read, "", 0, 0, "", 44},
+    {0},
+};
+
+static const workload *find_workload(const char *name) {
+    const workload *w = workloads;
+    while (w->name && strcmp(w->name, name)) w++;
+    return w->name ? w : NULL;
+}
+
+#endif
