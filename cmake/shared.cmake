@@ -18,6 +18,9 @@ target_include_directories(ozarr INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_options(ozarr PRIVATE
   "LINKER:--version-script=${OZARR_MAP}" "LINKER:@${OZARR_WANTED}" LINKER:--gc-sections LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now -static-libgcc)
+# glibc ends the process when it has no memory to note the destructor of a thread's variable. Without its function Rust notes them itself:
+# this name for it is defined nowhere.
+target_link_options(ozarr PRIVATE LINKER:--wrap=__cxa_thread_atexit_impl)
 target_link_libraries(ozarr PRIVATE "$<BUILD_INTERFACE:${OZARR_ARCHIVE}>" ${OZARR_SYSTEM_LIBS})
 if(OZARR_SANITIZE)
   target_link_options(ozarr PUBLIC -fsanitize=${OZARR_SANITIZE})

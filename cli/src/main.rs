@@ -44,10 +44,6 @@ use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use std::process::ExitCode;
 
-/// As in the library: small requests that the system refuses are served from a reserve, so that the command ends with a message.
-#[global_allocator]
-static ALLOCATOR: ozarr::reserve::Allocator = ozarr::reserve::Allocator;
-
 /// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
 ///
 /// LOCATION is a folder or zip archive, or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or

@@ -6,8 +6,9 @@
 //!
 //! Decoding follows the header alone; the configuration only says how to encode. The blocks are walked here: sizes, starts and counts
 //! are checked before anything is decoded, each part goes to the decoder of its own format, and the shuffles are undone by
-//! `shuffle.rs`. Only the encoder is that of the C library.
+//! `shuffle.rs`. Frames are written by `blosc_encode.rs`.
 
+use super::blosc_encode::{Compressor, Encoder};
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, inflate};
@@ -15,62 +16,53 @@ use super::stage::{Dest, Stage};
 use super::streams::decode_known;
 use super::{blosclz, lz4, shuffle, zstd};
 use crate::dtype::ElementType;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
 use std::cell::RefCell;
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 /// Bytes of the header.
-const HEADER: usize = 16;
+pub(super) const HEADER: usize = 16;
 /// The flag of a plain copy.
-const COPIED: u8 = 0x02;
+pub(super) const COPIED: u8 = 0x02;
 /// The flag that no version has.
 const RESERVED: u8 = 0x08;
 /// The inner compressors by the number in the header's flags: blosclz, lz4, snappy, zlib, zstd.
 const FORMATS: u8 = 5;
-/// Their numbers; snappy is only read: the C library is built without it (it would bring a C++ runtime).
-const BLOSCLZ: u8 = 0;
-const LZ4: u8 = 1;
+/// Their numbers; snappy is only read.
+pub(super) const BLOSCLZ: u8 = 0;
+pub(super) const LZ4: u8 = 1;
 const SNAPPY: u8 = 2;
-const ZLIB: u8 = 3;
+pub(super) const ZLIB: u8 = 3;
+pub(super) const ZSTD: u8 = 4;
 /// The flag that the bytes of items are shuffled in each block.
-const BYTES_SHUFFLED: u8 = 0x01;
+pub(super) const BYTES_SHUFFLED: u8 = 0x01;
 /// The flag that their bits are.
-const BITS_SHUFFLED: u8 = 0x04;
+pub(super) const BITS_SHUFFLED: u8 = 0x04;
 /// The flag that blocks are not split into one stream for each byte of an item.
-const NOT_SPLIT: u8 = 0x10;
+pub(super) const NOT_SPLIT: u8 = 0x10;
 
-struct Blosc {
-    /// `None`: snappy, which is only read.
-    cname: Option<&'static CStr>,
-    clevel: c_int,
-    shuffle: c_int,
-    typesize: usize,
-    blocksize: usize,
-}
+/// How to encode; `None`: with snappy, which is only read.
+struct Blosc(Option<Encoder>);
 
 /// Reads `cname`, `clevel`, `shuffle` (a name, a number, or -1: bits for single bytes, else bytes), `typesize` (otherwise the
 /// item's size) and `blocksize`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    let cname = match config.text("cname")? {
-        None | Some("lz4") => Some(c"lz4"),
-        Some("lz4hc") => Some(c"lz4hc"),
-        Some("blosclz") => Some(c"blosclz"),
-        Some("zlib") => Some(c"zlib"),
-        Some("zstd") => Some(c"zstd"),
+    let compressor = match config.text("cname")? {
+        None | Some("lz4") => Some(Compressor::Lz4),
+        Some("lz4hc") => Some(Compressor::Lz4Hc),
+        Some("blosclz") => Some(Compressor::BloscLz),
+        Some("zlib") => Some(Compressor::Zlib),
+        Some("zstd") => Some(Compressor::Zstd),
         Some("snappy") => None,
         Some(other) => return Err(config.error("cname", format!("found {other:?}, expected blosclz, lz4, lz4hc, zlib, zstd or snappy"))),
     };
     let typesize = config.int("typesize", 1, i64::MAX, item.size() as i64)? as usize;
     let typesize = if typesize > 255 { 1 } else { typesize };
-    Ok(Built::bytes(Blosc {
-        cname,
-        clevel: config.int("clevel", 0, 9, 5)? as c_int,
-        shuffle: shuffle_of(config, typesize)?,
-        typesize,
-        blocksize: config.int("blocksize", 0, i64::from(i32::MAX), 0)? as usize,
-    }))
+    let (level, shuffle) = (config.int("clevel", 0, 9, 5)? as c_int, shuffle_of(config, typesize)?);
+    let blocksize = config.int("blocksize", 0, i64::from(i32::MAX), 0)? as usize;
+    Ok(Built::bytes(Blosc(compressor.map(|compressor| Encoder { compressor, level, shuffle, typesize, blocksize }))))
 }
 
 fn shuffle_of(config: &Config<'_>, typesize: usize) -> Result<c_int> {
@@ -255,7 +247,7 @@ impl Header {
             if bytes.len() == n {
                 part.copy_from_slice(bytes);
             } else {
-                match self.part(bytes, part) {
+                match self.part(bytes, part)? {
                     Some(made) if made == n => {}
                     Some(made) => bail!(Chunk, "a part of blosc block {block} has {made} bytes, expected {n}"),
                     None => bail!(Chunk, "blosc block {block} is damaged, or has more than {n} bytes a part"),
@@ -267,13 +259,17 @@ impl Header {
     }
 
     /// Decodes what one of the inner compressors made: the number of bytes, or `None` where it is damaged.
-    fn part(&self, bytes: &[u8], out: &mut [u8]) -> Option<usize> {
-        match self.flags >> 5 {
-            BLOSCLZ => blosclz::decode(bytes, out),
-            LZ4 => lz4::decode_block(bytes, out).ok(),
-            SNAPPY => snap::raw::Decoder::new().decompress(bytes, out).ok(),
-            ZLIB => inflate(Wrapper::Zlib, bytes, out).ok().flatten().filter(|(used, _)| *used == bytes.len()).map(|(_, made)| made),
-            _ => zstd::decode_frames(bytes, out).ok(),
+    fn part(&self, bytes: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
+        let done = match self.flags >> 5 {
+            BLOSCLZ => return Ok(blosclz::decode(bytes, out)),
+            SNAPPY => return Ok(snap::raw::Decoder::new().decompress(bytes, out).ok()),
+            LZ4 => lz4::decode_block(bytes, out).map(Some),
+            ZLIB => inflate(Wrapper::Zlib, bytes, out).map(|done| done.filter(|(used, _)| *used == bytes.len()).map(|(_, made)| made)),
+            _ => zstd::decode_frames(bytes, out).map(Some),
+        };
+        match done {
+            Err(e) if e.kind() != ErrorKind::NoMemory => Ok(None),
+            done => done,
         }
     }
 }
@@ -284,39 +280,13 @@ impl Stage for Blosc {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        let Some(cname) = self.cname else {
+        let Some(encoder) = &self.0 else {
             bail!(Unsupported, "blosc with snappy inside is read, but not written");
         };
         if src.len() > blosc::BLOSC_MAX_BUFFERSIZE as usize {
             bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), blosc::BLOSC_MAX_BUFFERSIZE);
         }
-        dst.clear();
-        let room = src.len() + HEADER;
-        limits::reserve(dst, room)?;
-        // SAFETY: `src` and `dst`'s spare room are live, apart, and of the stated sizes; the name is a C string. One thread,
-        // so no state is shared.
-        let made = unsafe {
-            blosc::blosc_compress_ctx(
-                self.clevel,
-                self.shuffle,
-                self.typesize,
-                src.len(),
-                src.as_ptr().cast(),
-                dst.as_mut_ptr().cast(),
-                room,
-                cname.as_ptr(),
-                self.blocksize,
-                1,
-            )
-        };
-        match usize::try_from(made) {
-            Ok(n) if (HEADER..=room).contains(&n) => {
-                // SAFETY: the library has written that many bytes into the reserved room.
-                unsafe { dst.set_len(n) };
-                Ok(())
-            }
-            _ => Err(err!(Internal, "blosc_compress_ctx returned {made} for {} bytes", src.len())),
-        }
+        encoder.encode(src, dst)
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {

@@ -12,6 +12,7 @@ pub mod astype;
 pub mod base64;
 pub mod bitround;
 pub mod blosc;
+mod blosc_encode;
 mod blosclz;
 mod bound;
 mod build;

@@ -13,6 +13,7 @@ use crate::dtype::ElementType;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
 use std::cell::RefCell;
+use std::mem::MaybeUninit;
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, WriteBuf};
 
 /// Decoded chunks up to this size are always decoded as a whole.
@@ -59,6 +60,35 @@ fn with_decompressor<T>(f: impl FnOnce(&mut DCtx<'static>) -> Result<T>) -> Resu
 /// Decodes all frames to the front of `out`: the number of bytes.
 pub(super) fn decode_frames(src: &[u8], out: &mut [u8]) -> Result<usize> {
     with_decompressor(|context| context.decompress(out, src).map_err(error))
+}
+
+/// Encodes one frame, which knows its size and has no checksum, to the front of `room`: the number of bytes, 0 where it does not fit.
+pub(super) fn encode_frame(src: &[u8], room: &mut [MaybeUninit<u8>], level: i32) -> Result<usize> {
+    with_compressor(|context| match context.compress(&mut Room(room), src, level) {
+        Ok(made) => Ok(made),
+        Err(code) if number(code) == MEMORY => Err(error(code)),
+        Err(_) => Ok(0),
+    })
+}
+
+/// Room that nothing was written to yet.
+struct Room<'a>(&'a mut [MaybeUninit<u8>]);
+
+// SAFETY: pointer and capacity are the slice's own; nothing is said to be initialised.
+unsafe impl WriteBuf for Room<'_> {
+    fn as_slice(&self) -> &[u8] {
+        &[]
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.len()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+
+    unsafe fn filled_until(&mut self, _: usize) {}
 }
 
 /// A buffer's whole capacity as output: nothing is zeroed before it is written.

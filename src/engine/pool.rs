@@ -4,8 +4,10 @@ use super::lock::lock;
 use crate::fork::{ForkReset, Lazy};
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
 
 /// Work that a worker can help with.
 pub(super) trait Helpable: Send + Sync {
@@ -38,9 +40,25 @@ struct Queue {
 /// The threads of all pools, and what to tell them by.
 static STARTED: Lazy<ForkReset<Mutex<Vec<Started>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
+/// A thread that was started by the system's own call: the standard library's takes memory that it cannot do without.
 struct Started {
-    thread: JoinHandle<()>,
+    thread: libc::pthread_t,
+    ended: Arc<AtomicBool>,
     pool: Weak<PoolState>,
+}
+
+impl Started {
+    /// Waits for its end.
+    fn join(self) {
+        // SAFETY: the thread was started joinable, and is joined once: this value is the only one that names it.
+        unsafe { libc::pthread_join(self.thread, std::ptr::null_mut()) };
+    }
+}
+
+/// What a new thread is given.
+struct Beginning {
+    pool: Arc<PoolState>,
+    ended: Arc<AtomicBool>,
 }
 
 thread_local! {
@@ -62,8 +80,7 @@ pub(super) fn join_all() {
         lock(&shared.queue).resting = true;
         shared.wake.notify_all();
     }
-    // A worker catches what it runs, so that it ends well.
-    all.into_iter().for_each(|started| drop(started.thread.join()));
+    all.into_iter().for_each(Started::join);
     pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
 
@@ -120,23 +137,56 @@ impl Drop for Pool {
     }
 }
 
+/// The stack of a worker, in bytes: as much as the standard library gives.
+const STACK: usize = 2 << 20;
+
 /// Starts a worker with all signals blocked, so that the host's handlers never run on it.
 fn start_worker(shared: Arc<PoolState>) -> bool {
-    // SAFETY: the signal sets are initialised by sigfillset and pthread_sigmask.
+    let (pool, ended) = (Arc::downgrade(&shared), Arc::new(AtomicBool::new(false)));
+    let Some(thread) = start_thread(Box::new(Beginning { pool: shared, ended: ended.clone() })) else { return false };
+    let mut all = lock(STARTED.get().get());
+    let gone: Vec<Started> = all.extract_if(.., |other| other.ended.load(Ordering::Acquire)).collect();
+    all.push(Started { thread, ended, pool });
+    drop(all);
+    gone.into_iter().for_each(Started::join);
+    true
+}
+
+fn start_thread(beginning: Box<Beginning>) -> Option<libc::pthread_t> {
+    let beginning = Box::into_raw(beginning);
+    // SAFETY: signal sets and attributes are initialised by the calls that take them first; `run` takes over the beginning, unless no
+    // thread was started.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut old: libc::sigset_t = std::mem::zeroed();
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let mut thread: libc::pthread_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, STACK);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let pool = Arc::downgrade(&shared);
-        let started = std::thread::Builder::new().name("ozarr".into()).spawn(move || work(&shared));
+        let failed = libc::pthread_create(&mut thread, &attributes, run, beginning.cast());
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
-        let Ok(thread) = started else { return false };
-        let mut all = lock(STARTED.get().get());
-        all.retain(|other| !other.thread.is_finished());
-        all.push(Started { thread, pool });
-        true
+        libc::pthread_attr_destroy(&mut attributes);
+        if failed != 0 {
+            drop(Box::from_raw(beginning));
+            return None;
+        }
+        Some(thread)
     }
+}
+
+/// A worker's first function.
+extern "C" fn run(beginning: *mut c_void) -> *mut c_void {
+    // SAFETY: `start_thread` gave it away to this thread, once.
+    let Beginning { pool, ended } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
+    // SAFETY: the name is a C string of at most 15 bytes.
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), c"ozarr".as_ptr()) };
+    // A worker catches what it runs; a panic may not leave this function.
+    let _ = catch_unwind(AssertUnwindSafe(|| work(&pool)));
+    drop(pool);
+    ended.store(true, Ordering::Release);
+    std::ptr::null_mut()
 }
 
 fn work(shared: &PoolState) {

@@ -352,6 +352,9 @@ static void check_copy(int all_new) {
 }
 
 
+/* A variable that a failed call created is there: a definition is more than one document. */
+static ozarr_status made(ozarr_status status) { return first_failure != OZARR_OK && status == OZARR_ERR_EXISTS ? OZARR_OK : status; }
+
 /* A run: a dataset with a series of 4 steps. */
 static void run_series(void) {
     ozarr_dataset *run = NULL;
@@ -359,8 +362,8 @@ static void run_series(void) {
     static const char *const dimensions[] = {"time", "x"};
     STEP(ozarr_dataset_create("series.zarr", 0, OZARR_CREATE_OVERWRITE, &run));
     STEP(ozarr_dataset_define_dimension(run, "x", COLUMNS));
-    STEP(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL));
-    STEP(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL));
+    STEP(made(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL)));
+    STEP(made(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL)));
     STEP(ozarr_series_open(run, "time", -1, 2, 0, &steps));
     for (int i = 0; i < 4; i++) {
         STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + i, COLUMNS * 8));
@@ -448,6 +451,7 @@ static const workload workloads[] = {
     {"create", prepare_array, run_create, check_created, "zstd", 0, 0, "array.zarr/a", 0},
     {"create v2", prepare_array, run_create, check_created, "lz4", 2, 0, "array.zarr/a", 1},
     CODEC("none", 2), CODEC("zstd", 4), CODEC("gzip", 6), CODEC("zlib", 8), CODEC("bz2", 10), CODEC("lzma", 12), CODEC("lz4", 14),
+    CODEC("blosc:lz4", 16), CODEC("blosc:lz4hc", 18), CODEC("blosc:blosclz", 20), CODEC("blosc:zlib", 22), CODEC("blosc:zstd", 24),
     CODEC("pcodec", 26), CODEC("zfp", 28),
     {"write shards", prepare_array, run_write, check_array, "zstd", 0, 1, "array.zarr/a", 30},
     {"read shards", prepare_array, run_read, check_read, "zstd", 0, 1, "array.zarr/a", 31},
