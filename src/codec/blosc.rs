@@ -8,7 +8,7 @@
 //! are checked before anything is decoded, each part goes to the decoder of its own format, and the shuffles are undone by
 //! `shuffle.rs`. Frames are written by `blosc_encode.rs`.
 
-use super::blosc_encode::{Compressor, Encoder};
+use super::blosc_encode::{BITS_SHUFFLED, BLOSCLZ, BYTES_SHUFFLED, COPIED, Compressor, Encoder, HEADER, LZ4, NOT_SPLIT, ZLIB};
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, inflate};
@@ -22,26 +22,12 @@ use crate::metadata::{Value, json::brief};
 use std::cell::RefCell;
 use std::ffi::c_int;
 
-/// Bytes of the header.
-pub(super) const HEADER: usize = 16;
-/// The flag of a plain copy.
-pub(super) const COPIED: u8 = 0x02;
 /// The flag that no version has.
 const RESERVED: u8 = 0x08;
 /// The inner compressors by the number in the header's flags: blosclz, lz4, snappy, zlib, zstd.
 const FORMATS: u8 = 5;
-/// Their numbers; snappy is only read.
-pub(super) const BLOSCLZ: u8 = 0;
-pub(super) const LZ4: u8 = 1;
+/// The number of snappy, which is only read.
 const SNAPPY: u8 = 2;
-pub(super) const ZLIB: u8 = 3;
-pub(super) const ZSTD: u8 = 4;
-/// The flag that the bytes of items are shuffled in each block.
-pub(super) const BYTES_SHUFFLED: u8 = 0x01;
-/// The flag that their bits are.
-pub(super) const BITS_SHUFFLED: u8 = 0x04;
-/// The flag that blocks are not split into one stream for each byte of an item.
-pub(super) const NOT_SPLIT: u8 = 0x10;
 
 /// How to encode; `None`: with snappy, which is only read.
 struct Blosc(Option<Encoder>);

@@ -3,7 +3,6 @@
 //!
 //! Of the library only the routines that allocate nothing are used: its shuffles, and the compressor that only `blosc` has.
 
-use super::blosc::{BITS_SHUFFLED, BLOSCLZ, BYTES_SHUFFLED, COPIED, HEADER, LZ4, NOT_SPLIT, ZLIB, ZSTD};
 use super::zstd;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -20,6 +19,21 @@ unsafe extern "C" {
     fn LZ4_compress_HC_extStateHC(state: *mut c_void, src: *const u8, dst: *mut u8, len: c_int, room: c_int, level: c_int) -> c_int;
 }
 
+/// Bytes of the header.
+pub(super) const HEADER: usize = 16;
+/// The flag of a plain copy.
+pub(super) const COPIED: u8 = 0x02;
+/// The numbers of the inner compressors in the header's flags.
+pub(super) const BLOSCLZ: u8 = 0;
+pub(super) const LZ4: u8 = 1;
+pub(super) const ZLIB: u8 = 3;
+pub(super) const ZSTD: u8 = 4;
+/// The flag that the bytes of items are shuffled in each block.
+pub(super) const BYTES_SHUFFLED: u8 = 0x01;
+/// The flag that their bits are.
+pub(super) const BITS_SHUFFLED: u8 = 0x04;
+/// The flag that blocks are not split into one stream for each byte of an item.
+pub(super) const NOT_SPLIT: u8 = 0x10;
 /// zlib's answers to `compress2`.
 const Z_OK: c_int = 0;
 const Z_MEM_ERROR: c_int = -4;
