@@ -6,10 +6,10 @@
 //! Where entries that are written overlap, the last of them wins. Memory that is read to must not overlap.
 
 use super::entry;
-use super::flight::{Flight, launch_of, refuse_copy};
+use super::flight::Flight;
 use super::handle::{Handle, Ref};
 use super::region::{both, ozarr_memory, ozarr_region};
-use super::request::ozarr_request_options;
+use super::request::{launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
 use super::strings::{item_count, not_null, put};
 use super::structs::{growing, read_struct, struct_size};

@@ -41,16 +41,18 @@
 
 use super::array::{box_of, contiguous};
 use super::entry;
-use super::flight::{Flight, Texts, all_of, c_text, launch_of, refuse_copy, until};
+use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
+use super::flight::{Flight, Texts, after, all_of, c_text, until};
 use super::handle::Handle;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
-use super::structs::{Output, growing};
+use super::structs::{Output, growing, read_struct};
 use super::types::{ozarr_array, ozarr_request, ozarr_type};
-use crate::error::bail;
-use crate::node::{Pending, Progress, RequestOptions, requests, wait_any};
-use std::ffi::{c_char, c_void};
+use super::user_store::as_flagged;
+use crate::error::{Result, bail};
+use crate::node::{OnDone, Pending, Progress, RequestOptions, requests, wait_any};
+use std::ffi::{CString, c_char, c_void};
 
 /// In the flags of a write: the elements are copied before the call returns.
 pub const OZARR_REQUEST_COPY: u32 = 1;
@@ -437,4 +439,55 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
 #[must_use]
 pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {
     entry!("ozarr_shutdown", { crate::node::requests::shutdown() })
+}
+
+/// What the host wants back. Never looked at here.
+struct User(*mut c_void);
+
+// SAFETY: it is only handed through; the flags say which threads the host is called in.
+unsafe impl Send for User {}
+
+const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
+
+/// # Safety
+/// `options` is NULL or points to a struct that begins with its size.
+pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<RequestOptions> {
+    if options.is_null() {
+        return Ok(RequestOptions::default());
+    }
+    // SAFETY: the caller's promise.
+    let options = unsafe { read_struct(options, "options") }?;
+    if options.flags & !FLAGS != 0 {
+        bail!(Argument, "`options->flags` has {}, expected OZARR_REQUEST_COPY and OZARR_CALLBACK_ANY_THREAD only", options.flags & !FLAGS);
+    }
+    if options.seconds.is_nan() || options.seconds < 0.0 {
+        bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
+    }
+    let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
+    let on_done = options.done.map(|done| OnDone { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
+    let deadline = if options.seconds > 0.0 { after(options.seconds) } else { None };
+    Ok(RequestOptions { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, on_done, ..RequestOptions::default() })
+}
+
+/// Calls the host's function, in the host's world.
+fn tell(
+    done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status,
+    user: &User,
+    flags: u32,
+    result: &Result<()>,
+) {
+    let (status, text) = match result {
+        Ok(()) => (status::OZARR_OK, CString::default()),
+        Err(e) => (e.kind().status(), c_text(&e.to_string())),
+    };
+    // SAFETY: the host's function, by the contract of its type; the text lives as long as the call.
+    as_flagged(flags, || unsafe { done(user.0, status, text.as_ptr()) });
+}
+
+/// A read has nothing to copy beforehand.
+pub(super) fn refuse_copy(launch: &RequestOptions) -> Result<()> {
+    if launch.copy {
+        bail!(Argument, "`options->flags` has OZARR_REQUEST_COPY, which is for writes");
+    }
+    Ok(())
 }
