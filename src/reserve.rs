@@ -1,7 +1,7 @@
 //! Memory set aside for when `malloc` fails: what Rust code cannot refuse is served from it, and the call in which that happens ends with
 //! `NoMemory` at the next point where it looks. `docs/design/memory-end.md` has the whole.
 //!
-//! [`Allocator`] is the system's allocator until the system has no memory. Then a request is served from [`ARENA`], a static block that
+//! [`Allocator`] is the system's allocator until the system has no memory. Then a request is served from `ARENA`, a static block that
 //! takes no page of memory before its first use. Slots are taken and given back without locks, so that a `fork` at any moment leaves
 //! the child a whole arena.
 

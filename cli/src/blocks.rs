@@ -78,9 +78,9 @@ impl Blocks {
                 self.cuts[d] = joined(&self.cuts[d], most);
             }
         }
-        for d in 0..self.cuts.len() {
+        for (d, &length) in lengths.iter().enumerate() {
             let most = u64::try_from(LARGEST / self.bytes_but(d, &longest).max(1)).unwrap_or(u64::MAX);
-            let most = (most / lengths[d]).max(1).saturating_mul(lengths[d]);
+            let most = (most / length).max(1).saturating_mul(length);
             if longest(&self.cuts[d]) > most {
                 self.cuts[d] = divided(&self.cuts[d], most);
             }
@@ -163,7 +163,7 @@ impl Blocks {
         };
         std::thread::scope(|scope| {
             // A thread that cannot be started is done without.
-            let helpers: Vec<_> = (1..self.threads()).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, &run).ok()).collect();
+            let helpers: Vec<_> = (1..self.threads()).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
             run();
             helpers.into_iter().for_each(|helper| drop(helper.join()));
         });
@@ -230,11 +230,14 @@ mod tests {
         Blocks::new(&array, selection, item, cut)
     }
 
+    /// Shape, chunk shape, step, cut, and the first borders of each dimension.
+    type Case<'a> = (&'a [u64], &'a [u64], i64, Cut<'a>, &'a [&'a [u64]]);
+
     #[test]
     fn blocks_end_with_chunks_and_cover_everything_once() {
         const M: u64 = 1 << 20;
         let lengths = [1, 256];
-        let cases: &[(&[u64], &[u64], i64, Cut<'_>, &[&[u64]])] = &[
+        let cases: &[Case<'_>] = &[
             (&[10 * M], &[M], 1, Cut::Chunks, &[&[0, M, 2 * M]]),
             (&[1000, 1000], &[100, 100], 1, Cut::Chunks, &[&[0, 1000], &[0, 1000]]),
             (&[5, 7], &[2, 3], 1, Cut::EachChunk, &[&[0, 2, 4], &[0, 3, 6]]),

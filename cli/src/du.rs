@@ -112,7 +112,7 @@ fn lengths(store: &Store, keys: &[String], done: &(dyn Fn() + Sync)) -> Result<V
     };
     let mut lengths = vec![0; keys.len()];
     let parts = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, &work).ok()).collect();
+        let helpers: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut parts = vec![work()];
         parts.extend(helpers.into_iter().filter_map(|helper| helper.join().ok()));
         parts
