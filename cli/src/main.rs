@@ -26,16 +26,22 @@ mod migrate;
 mod moments;
 mod npy;
 mod output;
+mod pick;
+mod picture;
 mod place;
+mod plot;
 mod read;
 mod region;
 mod resize;
 mod rm;
+mod sample;
 mod slabs;
 mod stats;
 mod tail;
 mod tree;
+mod variable;
 mod verify;
+mod view;
 mod write;
 mod zip_repair;
 
@@ -66,6 +72,8 @@ enum Command {
     Digest(digest::Digest),
     Du(du::Du),
     Tail(tail::Tail),
+    Plot(Box<plot::Plot>),
+    View(view::View),
     Explain(explain::Explain),
     Create(create::CreateNode),
     Write(write::Write),
@@ -93,6 +101,8 @@ fn run(command: Command) -> Outcome {
         Command::Digest(c) => c.run(),
         Command::Du(c) => c.run(),
         Command::Tail(c) => c.run(),
+        Command::Plot(c) => c.run(),
+        Command::View(c) => c.run(),
         Command::Explain(c) => c.run(),
         Command::Create(c) => c.run(),
         Command::Write(c) => c.run(),

@@ -1,0 +1,241 @@
+//! Elements as doubles, read slab by slab, and made fewer while they are read: means, least and greatest values of bins.
+
+use crate::failure::{Failure, Outcome};
+use crate::slabs::Slabs;
+use ozarr::dtype::{DataType, Kind};
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::node::Array;
+
+/// More results than this are refused.
+const MOST: u64 = 1 << 26;
+
+/// What becomes of the elements of a bin; missing ones do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Mean,
+    Min,
+    Max,
+}
+
+/// Checks that the elements are real numbers or times.
+pub fn check_numbers(array: &Array) -> Outcome {
+    match array.data_type().kind() {
+        Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Time => Ok(()),
+        _ => {
+            let (path, name) = (array.path(), array.data_type().name());
+            Err(Failure::Error(format!(
+                "the array {path:?} has elements of type {name}, expected real numbers; `ozarr read --json` prints them"
+            )))
+        }
+    }
+}
+
+/// Reads what the selected elements mean: unpacked, missing ones as NaN, times as counts.
+pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Outcome {
+    let count = selection.shape().iter().fold(1u64, |n, &c| n.saturating_mul(c));
+    let count = usize::try_from(count).map_err(|_| Failure::Error("the region is too large".into()))?;
+    let more = count.saturating_sub(out.len());
+    out.try_reserve_exact(more).map_err(|_| Failure::Error(format!("no memory for {count} elements")))?;
+    out.resize(count, 0.0);
+    let (mut strides, mut size) = (vec![0isize; selection.shape().len()], size_of::<f64>());
+    for (stride, &n) in strides.iter_mut().zip(selection.shape()).rev() {
+        *stride = size as isize;
+        size *= n as usize;
+    }
+    let kind = array.data_type().kind();
+    let data_type = match kind {
+        Kind::Time => array.data_type(),
+        _ => DataType::Float64,
+    };
+    let (data, size) = (out.as_mut_ptr().cast(), size_of_val(out.as_slice()));
+    let memory = Memory {
+        data,
+        size,
+        offset: 0,
+        strides: strides.iter().map(|&s| s as _).collect(),
+        data_type,
+        overflow: Overflow::Error,
+        arena: None,
+    };
+    // SAFETY: the memory is all of `out`, which nobody else touches until the call returns; times have eight bytes as doubles have.
+    unsafe {
+        if matches!(kind, Kind::Time | Kind::Bool) { array.read(selection, &memory)? } else { array.read_unpacked(selection, &memory)? }
+    }
+    if kind == Kind::Time {
+        for value in out.iter_mut() {
+            let count = value.to_bits() as i64;
+            *value = if count == i64::MIN { f64::NAN } else { count as f64 };
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with every slab of a selection, and where it is in it.
+pub fn each_slab(array: &Array, selection: &Selection, each: &mut dyn FnMut(&Selection, &[u64], &[f64])) -> Outcome {
+    let (shape, grid) = (array.shape(), array.grid());
+    let mut buffer = Vec::new();
+    for slab in Slabs::new(&shape, &grid, selection, size_of::<f64>(), false) {
+        let part = slab?.selection;
+        read(array, &part, &mut buffer)?;
+        let offset = |d: usize| (part.start()[d].abs_diff(selection.start()[d])) / selection.step()[d].unsigned_abs();
+        let offsets: Vec<u64> = (0..shape.len()).map(offset).collect();
+        each(&part, &offsets, &buffer);
+    }
+    Ok(())
+}
+
+/// Numbers in bins, row by row.
+struct Bins {
+    how: How,
+    values: Vec<f64>,
+    /// How many elements a mean is of.
+    counts: Vec<u32>,
+}
+
+impl Bins {
+    fn new(how: How, len: usize) -> Bins {
+        let (first, counts) = if how == How::Mean { (0.0, vec![0; len]) } else { (f64::NAN, Vec::new()) };
+        Bins { how, values: vec![first; len], counts }
+    }
+
+    /// Adds elements that are in one bin.
+    fn add(&mut self, bin: usize, elements: &[f64]) {
+        let present = elements.iter().copied().filter(|v| !v.is_nan());
+        match self.how {
+            How::Mean => {
+                let (sum, count) = present.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
+                self.values[bin] += sum;
+                self.counts[bin] = self.counts[bin].saturating_add(count);
+            }
+            // These two take the other one where one is NaN.
+            How::Min => self.values[bin] = elements.iter().fold(self.values[bin], |a, &b| a.min(b)),
+            How::Max => self.values[bin] = elements.iter().fold(self.values[bin], |a, &b| a.max(b)),
+        }
+    }
+
+    fn finish(mut self) -> Vec<f64> {
+        for (value, &count) in self.values.iter_mut().zip(&self.counts) {
+            *value = if count == 0 { f64::NAN } else { *value / f64::from(count) };
+        }
+        self.values
+    }
+}
+
+/// How many bins a selection has along each dimension.
+fn bins_of(selection: &Selection, bins: &[u64]) -> Vec<u64> {
+    selection.shape().iter().zip(bins).map(|(n, b)| n.div_ceil((*b).max(1))).collect()
+}
+
+/// The elements in bins of that shape, once for each `how`, row by row.
+pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How]) -> Outcome<Vec<Vec<f64>>> {
+    let counts = bins_of(selection, bins);
+    let len = counts.iter().fold(1u64, |n, &c| n.saturating_mul(c));
+    if len > MOST {
+        return Err(Failure::Error(format!("{len} numbers are too many for a picture, expected at most {MOST}; select fewer elements")));
+    }
+    let mut all: Vec<Bins> = hows.iter().map(|&how| Bins::new(how, len as usize)).collect();
+    let rank = counts.len();
+    each_slab(array, selection, &mut |part, offsets, elements| {
+        let Some(&width) = part.shape().last() else {
+            return all.iter_mut().for_each(|b| b.add(0, elements));
+        };
+        let (bin, first) = (bins[rank - 1].max(1), offsets[rank - 1]);
+        let mut at = vec![0u64; rank];
+        for row in elements.chunks_exact((width as usize).max(1)) {
+            let base = (0..rank - 1).fold(0, |n, d| n * counts[d] + (offsets[d] + at[d]) / bins[d].max(1)) * counts[rank - 1];
+            let mut x = 0;
+            while x < width {
+                let place = (first + x) / bin;
+                let end = ((place + 1) * bin - first).min(width);
+                all.iter_mut().for_each(|b| b.add((base + place) as usize, &row[x as usize..end as usize]));
+                x = end;
+            }
+            for d in (0..rank - 1).rev() {
+                at[d] += 1;
+                if at[d] < part.shape()[d] {
+                    break;
+                }
+                at[d] = 0;
+            }
+        }
+    })?;
+    Ok(all.into_iter().map(Bins::finish).collect())
+}
+
+/// The least and the greatest finite element, and the number of all that are finite.
+pub fn extremes(array: &Array, selection: &Selection) -> Outcome<(f64, f64, u64)> {
+    let mut found = (f64::INFINITY, f64::NEG_INFINITY, 0u64);
+    each_slab(array, selection, &mut |_, _, elements| {
+        for &v in elements.iter().filter(|v| v.is_finite()) {
+            found = (found.0.min(v), found.1.max(v), found.2 + 1);
+        }
+    })?;
+    Ok(found)
+}
+
+/// How many elements each of equal parts of a range has; the last part has its end, too.
+pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), parts: usize) -> Outcome<Vec<u64>> {
+    let mut counts = vec![0; parts];
+    each_slab(array, selection, &mut |_, _, elements| {
+        for &v in elements.iter().filter(|v| **v >= low && **v <= high) {
+            let part = ((v - low) / (high - low) * parts as f64) as usize;
+            counts[part.min(parts - 1)] += 1;
+        }
+    })?;
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ozarr::node::{Context, Create, Spec, Store};
+
+    /// 5 x 7 elements, 10 a row and 1 a column, one missing; chunks of 2 x 3.
+    fn array() -> Array {
+        let store = Store::memory(&Context::default());
+        let mut spec = Spec::new(DataType::Float32, &[5, 7]).unwrap();
+        spec.set_chunks(&[2, 3]).unwrap();
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let mut values: Vec<f32> = (0..35).map(|i| (i / 7 * 10 + i % 7) as f32).collect();
+        values[8] = f32::NAN;
+        let strides = [28isize, 4].iter().map(|&s| s as _).collect();
+        let memory = Memory {
+            data: values.as_mut_ptr().cast(),
+            size: 140,
+            offset: 0,
+            strides,
+            data_type: DataType::Float32,
+            overflow: Overflow::Error,
+            arena: None,
+        };
+        // SAFETY: the memory is this function's.
+        unsafe { array.write(&Selection::all(&[5, 7]), &memory) }.unwrap();
+        array
+    }
+
+    fn reduced(start: &[i64], count: &[i64], step: &[i64], bins: &[u64], how: How) -> Vec<f64> {
+        let selection = Selection::new(&[5, 7], start, count, Some(step)).unwrap();
+        reduce(&array(), &selection, bins, &[how]).unwrap_or_else(|_| panic!("reduced")).remove(0)
+    }
+
+    #[test]
+    fn bins_hold_what_their_elements_make() {
+        assert_eq!(reduced(&[0, 0], &[1, 7], &[1, 1], &[1, 1], How::Mean), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(reduced(&[0, 0], &[1, 7], &[1, 1], &[1, 3], How::Mean), [1.0, 4.0, 6.0]);
+        assert_eq!(reduced(&[0, 0], &[5, 7], &[1, 1], &[5, 7], How::Max), [46.0]);
+        assert_eq!(reduced(&[1, 0], &[4, 7], &[1, 1], &[4, 7], How::Min), [10.0]);
+        // The missing element does not count: 10 and 12 .. 16.
+        assert_eq!(reduced(&[1, 0], &[1, 7], &[1, 1], &[1, 7], How::Mean), [80.0 / 6.0]);
+        assert_eq!(reduced(&[4, 6], &[3, 2], &[-2, -3], &[2, 2], How::Mean), [(46.0 + 43.0 + 26.0 + 23.0) / 4.0, (6.0 + 3.0) / 2.0]);
+        assert!(reduced(&[1, 1], &[1, 1], &[1, 1], &[1, 1], How::Mean)[0].is_nan());
+        assert!(reduced(&[1, 1], &[1, 1], &[1, 1], &[1, 1], How::Max)[0].is_nan());
+    }
+
+    #[test]
+    fn elements_are_counted_in_parts_of_a_range() {
+        let (array, all) = (array(), Selection::all(&[5, 7]));
+        assert_eq!(extremes(&array, &all).unwrap_or_default(), (0.0, 46.0, 34));
+        assert_eq!(histogram(&array, &all, (0.0, 46.0), 2).unwrap_or_default(), [16, 18]);
+        assert_eq!(histogram(&array, &all, (40.0, 46.0), 3).unwrap_or_default(), [2, 2, 3]);
+    }
+}

@@ -1,0 +1,144 @@
+//! `ozarr view`: a page in the browser that shows a store, served by the program itself to this machine only.
+
+mod answer;
+mod plane;
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use answer::{Answer, Shown};
+use clap::Args;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io::Cursor;
+use std::sync::Arc;
+use tiny_http::{Header, Method, Request, Response, Server};
+
+/// So many requests are answered at once.
+const WORKERS: usize = 4;
+
+/// Look at a store in the browser: its hierarchy, attributes, chunks, and slices of its arrays as pictures
+///
+/// The page comes from this program, on the loopback interface, under an address with a random part that only you see. It ends by Ctrl-C.
+#[derive(Args)]
+pub struct View {
+    /// A store, or a node in it (`run.zarr`, `run.zarr/temperature`)
+    location: String,
+    /// The port (one that is free)
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Print the address and open no browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+impl View {
+    pub fn run(&self) -> Outcome {
+        let shown = Arc::new(Shown::open(&self.location)?);
+        let server = Server::http(("127.0.0.1", self.port)).map_err(|e| Failure::Error(format!("127.0.0.1:{}: {e}", self.port)))?;
+        let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
+        let site = Arc::new(Site { token: token(), port });
+        let address = format!("http://127.0.0.1:{port}/{}/", site.token);
+        output::line(&address)?;
+        if !self.no_browser {
+            browse(&address);
+        }
+        let server = Arc::new(server);
+        let work = |_| {
+            let (server, site, shown) = (server.clone(), site.clone(), shown.clone());
+            std::thread::spawn(move || {
+                while let Ok(request) = server.recv() {
+                    respond(&site, &shown, request);
+                }
+            })
+        };
+        let workers: Vec<_> = (0..WORKERS).map(work).collect();
+        for worker in workers {
+            worker.join().map_err(|_| Failure::Error("the server ended".into()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the page is.
+struct Site {
+    token: String,
+    port: u16,
+}
+
+/// 128 bits that nobody else knows: two values of a keyed hash whose key the system made.
+fn token() -> String {
+    let word = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", word(), word())
+}
+
+/// Opens the address in the browser; where that cannot be, the address is printed all the same.
+fn browse(address: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let null = std::process::Stdio::null;
+    let _ = std::process::Command::new(program).arg(address).stdin(null()).stdout(null()).stderr(null()).spawn();
+}
+
+impl Site {
+    /// The path below the token, if the request may be answered: from a page of this very address, which a foreign page cannot make a
+    /// browser name, and with the token.
+    fn admitted<'a>(&self, host: Option<&str>, url: &'a str) -> Option<&'a str> {
+        let own = ["127.0.0.1", "localhost"].iter().any(|name| host == Some(format!("{name}:{}", self.port).as_str()));
+        url.strip_prefix('/')?.strip_prefix(self.token.as_str())?.strip_prefix('/').filter(|_| own)
+    }
+}
+
+fn respond(site: &Site, shown: &Shown, request: Request) {
+    let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str().to_string());
+    let answer = match site.admitted(host.as_deref(), request.url()) {
+        None => Answer::refused(403, "the address of this page has a random part; take the one that `ozarr view` printed"),
+        Some(_) if *request.method() != Method::Get => Answer::refused(405, "expected GET"),
+        Some(path) => shown.answer(path),
+    };
+    let size = answer.body.len();
+    let mut response =
+        Response::new(answer.status.into(), Vec::new(), Cursor::new(answer.body), Some(size), None).with_chunked_threshold(usize::MAX);
+    let headers = [
+        ("Content-Type", answer.kind),
+        ("Cache-Control", "no-store"),
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Referrer-Policy", "no-referrer"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Shape", answer.shape.as_str()),
+    ];
+    for (name, value) in headers.iter().filter(|h| !h.1.is_empty()) {
+        if let Ok(header) = Header::from_bytes(*name, *value) {
+            response.add_header(header);
+        }
+    }
+    // A browser that went away is no error.
+    let _ = request.respond(response);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_with_token_and_own_host_are_admitted() {
+        let site = Site { token: "abc".into(), port: 80 };
+        assert_eq!(site.admitted(Some("127.0.0.1:80"), "/abc/api/tree?path="), Some("api/tree?path="));
+        assert_eq!(site.admitted(Some("localhost:80"), "/abc/"), Some(""));
+        for (host, url) in [
+            (None, "/abc/"),
+            (Some("evil.example:80"), "/abc/"),
+            (Some("127.0.0.1"), "/abc/"),
+            (Some("127.0.0.1:81"), "/abc/"),
+            (Some("127.0.0.1:80"), "/"),
+            (Some("127.0.0.1:80"), "/abcd/"),
+            (Some("127.0.0.1:80"), "/abd/"),
+            (Some("127.0.0.1:80"), "//abc/"),
+        ] {
+            assert_eq!(site.admitted(host, url), None, "{host:?} {url}");
+        }
+        assert!(token() != token() && token().len() == 32);
+    }
+}

@@ -1,0 +1,78 @@
+//! Planes and lines of an array, at the resolution of the screen.
+
+use super::answer::Query;
+use crate::failure::{Failure, Outcome};
+use crate::sample::{self, How};
+use crate::variable::Variable;
+use ozarr::engine::Selection;
+
+/// Pixels in one direction that are answered at most.
+const PIXELS: u64 = 2048;
+/// Of more elements than this some are taken, in equal distances, so that a picture comes soon.
+const ALL: u64 = 1 << 25;
+
+/// One element of each dimension, but of those in `runs`, of which it is a range: dimension, start, end.
+fn region(variable: &Variable, query: &Query, runs: &[(usize, u64, u64)]) -> Outcome<(Vec<i64>, Vec<i64>)> {
+    let (at, shape) = (query.list("at")?, variable.array.shape());
+    if at.len() != shape.len() {
+        return Err(Failure::Error(format!("at: found {} indices, expected {}", at.len(), shape.len())));
+    }
+    let mut start: Vec<i64> = at.iter().map(|&i| i64::try_from(i).unwrap_or(i64::MAX)).collect();
+    let mut count = vec![1i64; shape.len()];
+    for &(d, from, to) in runs {
+        if d >= shape.len() || from >= to || to > shape[d] {
+            return Err(Failure::Error(format!("dimension {d}: found {from} to {to}, expected a range of the shape {:?}", &shape[..])));
+        }
+        (start[d], count[d]) = (from as i64, (to - from) as i64);
+    }
+    Ok((start, count))
+}
+
+/// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins.
+fn reduced(variable: &Variable, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<Vec<f64>> {
+    let shape = variable.array.shape();
+    let (mut bins, mut step) = (vec![1; shape.len()], vec![1i64; shape.len()]);
+    let all = count.iter().fold(1u64, |n, &c| n.saturating_mul(c as u64));
+    for &(d, n) in by {
+        if all > ALL {
+            let found = (count[d] as u64).div_ceil(n);
+            start[d] += (n / 2).min(count[d] as u64 - 1 - (found - 1) * n) as i64;
+            (count[d], step[d]) = (found as i64, n as i64);
+        } else {
+            bins[d] = n;
+        }
+    }
+    let selection = Selection::new(&shape, &start, &count, Some(&step))?;
+    Ok(sample::reduce(&variable.array, &selection, &bins, &[How::Mean])?.remove(0))
+}
+
+/// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
+pub fn plane(variable: &Variable, query: &Query) -> Outcome<(Vec<f64>, String)> {
+    let (y, x) = (query.number("y")? as usize, query.number("x")? as usize);
+    if y == x {
+        return Err(Failure::Error(format!("x, y: found dimension {x} for both")));
+    }
+    let runs = [(y, query.number("y0")?, query.number("y1")?), (x, query.number("x0")?, query.number("x1")?)];
+    let area = region(variable, query, &runs)?;
+    let bin = |run: (usize, u64, u64), name: &str| -> Outcome<u64> { Ok((run.2 - run.1).div_ceil(query.number(name)?.clamp(1, PIXELS))) };
+    let (by, bx) = (bin(runs[0], "h")?, bin(runs[1], "w")?);
+    let (rows, columns) = ((runs[0].2 - runs[0].1).div_ceil(by), (runs[1].2 - runs[1].1).div_ceil(bx));
+    let values = reduced(variable, area, &[(y, by), (x, bx)])?;
+    let values = if y < x { values } else { transposed(&values, columns as usize, rows as usize) };
+    Ok((values, format!("{rows},{columns},{by},{bx}")))
+}
+
+/// `dim`: the dimension; `at`: the point that the line goes through; `w`: pixels.
+pub fn line(variable: &Variable, query: &Query) -> Outcome<(Vec<f64>, String)> {
+    let (d, shape) = (query.number("dim")? as usize, variable.array.shape());
+    let length = shape.get(d).copied().unwrap_or(0);
+    let area = region(variable, query, &[(d, 0, length)])?;
+    let bin = length.div_ceil(query.number("w")?.clamp(1, PIXELS));
+    let values = reduced(variable, area, &[(d, bin)])?;
+    Ok((values, format!("{},{bin}", length.div_ceil(bin))))
+}
+
+/// Numbers in rows and columns with the columns as rows.
+fn transposed(values: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    (0..columns).flat_map(|x| (0..rows).map(move |y| values[y * columns + x])).collect()
+}
