@@ -1,0 +1,194 @@
+"""`ozarr view` on stores of zarr-python and xarray: its answers by their numbers, what it refuses, and the page in a headless browser.
+
+Usage: view_check.py --program OZARR --build DIR [--pictures DIR]     (--pictures: renews the picture of the documentation there)
+"""
+import argparse, asyncio, base64, json, os, re, shutil, signal, subprocess, urllib.error, urllib.request
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+import numpy as np, xarray, zarr
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--program", required=True)
+arguments.add_argument("--build", type=Path, required=True)
+arguments.add_argument("--pictures", type=Path)
+options = arguments.parse_args()
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+HOSTILE = "<img src=x onerror=document.title='hacked'>"
+
+
+def make(store):
+    shutil.rmtree(store, ignore_errors=True)
+    y, x = np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-2, 2, 90), indexing="ij")
+    steps = [np.exp(-((x - np.cos(t / 5)) ** 2 + (y - 0.4 * np.sin(t / 5)) ** 2) * 3) * 20 + 280 for t in range(30)]
+    air = np.stack(steps).astype("f4")
+    air[:, 50:55, 10:20] = np.nan
+    data = xarray.Dataset({"temperature": (("time", "y", "x"), air, {"units": "K", "note": HOSTILE})},
+                          {"time": np.datetime64("2026-03-01", "ns") + np.arange(30) * np.timedelta64(6, "h"), "y": np.linspace(-1, 1, 60), "x": np.linspace(-2, 2, 90)})
+    data.to_zarr(store, encoding={"temperature": {"chunks": (1, 30, 45)}}, consolidated=False)
+    root = zarr.open_group(store, mode="r+")
+    root.create_group("below").create_array("n", shape=(3, 4), dtype="i4", chunks=(2, 2))[:2] = 7
+    root.create_array("words", shape=(3,), dtype=str, chunks=(3,))[:] = ["one", HOSTILE, "three"]
+    root.create_group(f"z{HOSTILE}")
+    return air
+
+
+def get(address, host=None, method="GET"):
+    request = urllib.request.Request(address, method=method, headers={"Host": host} if host else {})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read(), answer.headers
+    except urllib.error.HTTPError as error:
+        return error.code, error.read(), error.headers
+
+
+def answers(page, air):
+    """What the program answers, without a browser; gives how many things were compared."""
+    tree = json.loads(get(page + "api/tree?path=")[1])
+    assert {c["name"]: c["kind"] for c in tree["children"]} | {"temperature": "array", "below": "group"} == {c["name"]: c["kind"] for c in tree["children"]}, tree
+    plane = "api/plane?path=temperature&y=1&x=2&at=3,0,0"
+    status, body, headers = get(page + plane + "&y0=10&y1=50&x0=5&x1=85&h=100&w=100")
+    assert status == 200 and headers["X-Shape"] == "40,80,1,1", headers
+    assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True)
+    body = get(page + plane + "&y0=0&y1=60&x0=0&x1=90&h=30&w=30")[1]
+    assert np.allclose(np.frombuffer(body, "<f4").reshape(30, 30), np.nanmean(air[3].astype("f8").reshape(30, 2, 30, 3), axis=(1, 3)), equal_nan=True, rtol=1e-6)
+    turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
+    assert np.array_equal(np.frombuffer(turned, "<f4").reshape(90, 30), air[:, 7, :].T, equal_nan=True)
+    assert np.array_equal(np.frombuffer(get(page + "api/line?path=temperature&dim=0&at=0,20,30&w=500")[1], "<f4"), air[:, 20, 30])
+    stored = json.loads(get(page + "api/stored?path=below/n")[1])
+    assert (stored["chunks"], stored["possible"], stored["stored"]) == (2, 4, [[0, 0], [0, 1]]), stored
+    assert json.loads(get(page + "api/table?path=words")[1])["texts"] == ['"one"', json.dumps(HOSTILE), '"three"']
+    node = json.loads(get(page + "api/node?path=temperature")[1])
+    assert node["dims"][0]["labels"][1] == "2026-03-01 06:00:00" and node["attributes"]["note"] == HOSTILE, node
+    wrong = ["plane?path=temperature&y=1&x=1&at=0,0,0", "plane?path=temperature&y=1&x=2&at=0&y0=0&y1=1&x0=0&x1=1&h=1&w=1", "line?path=temperature&dim=9&at=0,0,0&w=9", "node?path=none", "stored?path=below", "table?path=",
+             "plane?path=temperature&y=1&x=2&at=99,0,0&y0=0&y1=9&x0=0&x1=9&h=9&w=9", "plane?path=temperature&y=1&x=2&at=0,0,0&y0=9&y1=1&x0=0&x1=9&h=9&w=9", "plane?path=words&y=0&x=1&at=0", "line?path=../..&dim=0&at=0&w=9"]
+    for query in wrong:
+        status, body, _ = get(page + "api/" + query)
+        assert status == 400 and body, (query, status, body)
+    place = urlsplit(page)
+    outside = f"http://{place.netloc}/"
+    for address, host, method, want in [(outside, None, "GET", 403), (outside + "0" * 32 + "/", None, "GET", 403), (page, "evil.example", "GET", 403), (page, None, "POST", 405), (page + "no", None, "GET", 404), (page + "../page.js", None, "GET", 404)]:
+        found = get(address, host, method)[0]
+        assert found == want, (address, host, method, found)
+    assert "script-src 'self'" in get(page)[2]["Content-Security-Policy"]
+    return 7 + len(wrong) + 6
+
+
+class Tab:
+    """A page of the browser, by its debugging protocol."""
+
+    def __init__(self, socket):
+        self.socket, self.number = socket, 0
+
+    async def call(self, method, **parameters):
+        self.number += 1
+        await self.socket.send_json({"id": self.number, "method": method, "params": parameters})
+        while (message := await self.socket.receive_json(timeout=10)).get("id") != self.number:
+            pass
+        assert "error" not in message, message
+        return message["result"]
+
+    async def value(self, code):
+        result = await self.call("Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    async def until(self, code):
+        for _ in range(200):
+            if found := await self.value(code):
+                return found
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"{code}: not in 10 s; {await self.value('document.body.innerText')}")
+
+    async def key(self, key):
+        for kind in ("keyDown", "keyUp"):
+            await self.call("Input.dispatchKeyEvent", type=kind, key=key)
+
+    async def picture(self, file):
+        file.write_bytes(base64.b64decode((await self.call("Page.captureScreenshot", format="png"))["data"]))
+
+
+async def in_browser(program, page, air, store):
+    import aiohttp
+
+    profile = options.build / "profile"
+    browser = subprocess.Popen([program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        listening = next(line for line in browser.stderr if "DevTools listening" in line)
+        port = re.search(r":(\d+)/", listening)[1]
+        async with aiohttp.ClientSession() as session:
+            async with session.put(f"http://127.0.0.1:{port}/json/new?{quote('about:blank')}") as made:
+                target = (await made.json(content_type=None))["webSocketDebuggerUrl"]
+            async with session.ws_connect(target, max_msg_size=0) as socket:
+                return await drive(Tab(socket), page, air, store)
+    finally:
+        # Its helpers, too: they would keep the output open.
+        os.killpg(browser.pid, signal.SIGKILL)
+        browser.wait()
+
+
+async def drive(tab, page, air, store):
+    await tab.call("Page.enable")
+    await tab.call("Emulation.setDeviceMetricsOverride", width=1100, height=1010, deviceScaleFactor=1, mobile=False)
+    await tab.call("Page.navigate", url=page)
+    await tab.until("typeof state !== 'undefined' && state.plane && document.getElementById('stored').textContent.includes('120 of 120')")
+    colour = """((row, column) => { const c = document.getElementById('plane'), d = state.plane, i = place(d.values[row * d.columns + column], ...range()) * 3, t = colourTable(state.maps[document.getElementById('map').value]);
+        const p = c.getContext('2d').getImageData((column + 0.5) * c.width / d.columns, (d.rows - row - 0.5) * c.height / d.rows, 1, 1).data;
+        return [d.values[row * d.columns + column], p[0] - t[i], p[1] - t[i + 1], p[2] - t[i + 2]]; })"""
+    for row, column in [(0, 0), (30, 45), (59, 89), (10, 70)]:
+        value, *off = await tab.value(f"{colour}({row}, {column})")
+        assert np.float32(value) == air[0, row, column] and off == [0, 0, 0], (row, column, value, off)
+    await tab.key("ArrowRight")
+    await tab.until(f"Math.abs(state.plane.values[30 * 90 + 45] - {air[1, 30, 45]}) < 1e-4 && document.querySelector('output').textContent.startsWith('2026-03-01 06:00:00')")
+    box = await tab.value("(({left, top, width, height}) => [left, top, width, height])(document.getElementById('plane').getBoundingClientRect())")
+    x, y = box[0] + box[2] * 45.5 / 90, box[1] + box[3] * (60 - 30.5) / 60
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        await tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left" if kind != "mouseMoved" else "none", clickCount=1)
+    told = await tab.value("document.getElementById('cursor').textContent")
+    assert told.endswith(f"{float(np.format_float_positional(air[1, 30, 45], 6, fractional=False)):g}"), (told, air[1, 30, 45])
+    await tab.until("document.getElementById('through').textContent.includes('x ')")
+    if options.pictures:
+        await tab.picture(options.pictures / "view.png")
+    await tab.key("+")
+    await tab.until("state.plane.part[1] - state.plane.part[0] === 30 && state.plane.part[3] - state.plane.part[2] === 45")
+    await tab.key("0")
+    await tab.key("c")
+    assert await tab.value("document.getElementById('map').value") != "viridis"
+    # Names and attributes are text.
+    assert await tab.value("document.querySelectorAll('img').length") == 0 and "hacked" not in await tab.value("document.title")
+    assert HOSTILE in await tab.value("document.getElementById('attributes').textContent")
+    # New steps appear, and a slider at the end goes with them.
+    await tab.value("go(0, 29)")
+    xarray.Dataset({"temperature": (("time", "y", "x"), air[:1] + 5)}, {"time": [np.datetime64("2026-03-09", "ns")]}).to_zarr(store, append_dim="time", consolidated=False)
+    await tab.until(f"state.at[0] === 30 && Math.abs(state.plane.values[0] - {air[0, 0, 0] + 5}) < 1e-3")
+    await tab.value("choose('words')")
+    await tab.until("document.getElementById('table').textContent.includes('three')")
+    assert await tab.value("document.querySelectorAll('img').length") == 0
+    await tab.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    await tab.value("choose('temperature')")
+    assert await tab.until("document.documentElement.scrollWidth") <= 390
+    # A store that goes away is told, and the page stays.
+    shutil.rmtree(store)
+    await tab.value("choose('temperature')")
+    await tab.until("!document.getElementById('error').hidden && document.getElementById('error').textContent.length > 10")
+    return 14
+
+
+def main():
+    options.build.mkdir(parents=True, exist_ok=True)
+    store = options.build / "run.zarr"
+    air = make(store)
+    server = subprocess.Popen([options.program, "view", str(store), "--no-browser"], stdout=subprocess.PIPE, text=True)
+    try:
+        page = server.stdout.readline().strip()
+        passed = answers(page, air)
+        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        if program is None:
+            print("no browser is there, so that the page itself was not tried: apt-get install chromium-headless-shell")
+        else:
+            passed += asyncio.run(in_browser(program, page, air, store))
+        print(f"view: {passed} passed, 0 failed")
+    finally:
+        server.kill()
+
+
+main()
