@@ -70,8 +70,11 @@ pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Outcome
     Ok(())
 }
 
+/// What is called for each slab: with the slab, where it begins in the selection, and its elements.
+type EachSlab<'a> = dyn FnMut(&Selection, &[u64], &[f64]) + 'a;
+
 /// Calls `each` with every slab of a selection, and where it is in it.
-pub fn each_slab(array: &Array, selection: &Selection, each: &mut dyn FnMut(&Selection, &[u64], &[f64])) -> Outcome {
+pub fn each_slab(array: &Array, selection: &Selection, each: &mut EachSlab<'_>) -> Outcome {
     let (shape, grid) = (array.shape(), array.grid());
     let mut buffer = Vec::new();
     for slab in Slabs::new(&shape, &grid, selection, size_of::<f64>(), false) {

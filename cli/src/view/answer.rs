@@ -256,7 +256,7 @@ impl Shown {
         Ok(object([("shape", Value::from(count)), ("texts", texts.into())]))
     }
 
-    fn numbers(&self, query: &Query, read: fn(&Variable, &Query) -> Outcome<(Vec<f64>, String)>) -> Answer {
+    fn numbers(&self, query: &Query, read: fn(&Variable, &Query) -> Outcome<plane::Numbers>) -> Answer {
         match self.variable(&self.path(query), false).and_then(|variable| read(&variable, query)) {
             Ok((values, shape)) => {
                 let body: Vec<u8> = values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect();

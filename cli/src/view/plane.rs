@@ -46,8 +46,11 @@ fn reduced(variable: &Variable, (mut start, mut count): (Vec<i64>, Vec<i64>), by
     Ok(sample::reduce(&variable.array, &selection, &bins, &[How::Mean])?.remove(0))
 }
 
+/// Numbers, and their shape as a text.
+pub type Numbers = (Vec<f64>, String);
+
 /// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
-pub fn plane(variable: &Variable, query: &Query) -> Outcome<(Vec<f64>, String)> {
+pub fn plane(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let (y, x) = (query.number("y")? as usize, query.number("x")? as usize);
     if y == x {
         return Err(Failure::Error(format!("x, y: found dimension {x} for both")));
@@ -63,7 +66,7 @@ pub fn plane(variable: &Variable, query: &Query) -> Outcome<(Vec<f64>, String)> 
 }
 
 /// `dim`: the dimension; `at`: the point that the line goes through; `w`: pixels.
-pub fn line(variable: &Variable, query: &Query) -> Outcome<(Vec<f64>, String)> {
+pub fn line(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let (d, shape) = (query.number("dim")? as usize, variable.array.shape());
     let length = shape.get(d).copied().unwrap_or(0);
     let area = region(variable, query, &[(d, 0, length)])?;
