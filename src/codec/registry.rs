@@ -101,7 +101,7 @@ fn pickle() -> Error {
     err!(Unsupported, "the codec \"pickle\" runs code that is in the data; it is never read or written")
 }
 
-/// The v3 names that [`super::chain`] handles itself.
+/// The v3 names that [`super::parse`] handles itself.
 const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze", "zarrs.vlen"];
 
 /// The registered name of a v3 codec that may be written as a URL.
