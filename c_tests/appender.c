@@ -27,7 +27,7 @@ static bool failing;
 static ozarr_status counted_put(void *context, const char *key, const void *bytes, size_t size) {
     const char *name = strrchr(key, '/') ? strrchr(key, '/') + 1 : key;
     if (name[0] == '.' || strcmp(name, "zarr.json") == 0) return own_put(context, key, bytes, size);
-    if (failing) return ozarr_set_error(OZARR_ERR_NO_SPACE, "planted: the disk is full");
+    if (failing) return ozarr_set_error(OZARR_ERR_NO_SPACE, "planted: the disk is full", NULL);
     puts_of_chunks++;
     return own_put(context, key, bytes, size);
 }

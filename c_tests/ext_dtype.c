@@ -9,7 +9,7 @@ static ozarr_status int2_encode(void *context, const void *src, void *dst, int64
     (void)context;
     for (int64_t i = 0; i < count; i++) {
         signed char x = ((const signed char *)src)[i];
-        if (x < -2 || x > 1) return ozarr_set_error(OZARR_ERR_RANGE, "an int2 is -2 to 1");
+        if (x < -2 || x > 1) return ozarr_set_error(OZARR_ERR_RANGE, "an int2 is -2 to 1", NULL);
         ((unsigned char *)dst)[i] = (unsigned char)(x & 3);
     }
     return lie == 1 ? 5 : OZARR_OK;
@@ -28,7 +28,7 @@ static ozarr_status int2_from_json(void *context, const char *json, void *elemen
     char *end = NULL;
     long x = strtol(json, &end, 10);
     (void)context;
-    if (end == json || *end || x < -2 || x > 1) return ozarr_set_error(OZARR_ERR_METADATA, "expected an integer from -2 to 1");
+    if (end == json || *end || x < -2 || x > 1) return ozarr_set_error(OZARR_ERR_METADATA, "expected an integer from -2 to 1", NULL);
     *(signed char *)element = (signed char)x;
     return OZARR_OK;
 }

@@ -58,7 +58,7 @@ static void flip_destroy(void *context) {
 static ozarr_status flip_open(void *context, const char *configuration, ozarr_store *inner, ozarr_store_table *table) {
     const char *with = strstr(configuration, "\"with\":");
     EQUAL(table->struct_size, sizeof *table);
-    if (!with) return ozarr_set_error(OZARR_ERR_METADATA, "flip needs the member \"with\"");
+    if (!with) return ozarr_set_error(OZARR_ERR_METADATA, "flip needs the member \"with\"", NULL);
     if (strstr(configuration, "broken")) {
         table->struct_size = 8;
         return OZARR_OK;
@@ -199,7 +199,7 @@ static void transformers_may_fail(void) {
 static ozarr_status check_unit(void *context, const char *value) {
     (void)context;
     return strcmp(value, "{\"unit\":\"K\"}") == 0 || strstr(value, "\"K\"") ? OZARR_OK
-                                                 : ozarr_set_error(OZARR_ERR_METADATA, "the unit is not K");
+                                                 : ozarr_set_error(OZARR_ERR_METADATA, "the unit is not K", NULL);
 }
 
 static void members_are_understood(void) {
@@ -245,7 +245,7 @@ static int lie;
 
 static ozarr_status any_open(void *context, const char *configuration, int32_t format, ozarr_type type, size_t item, void **state, ozarr_type *encoded) {
     (void)context, (void)format, (void)item, (void)type, (void)encoded;
-    if (strstr(configuration, "bad")) return ozarr_set_error(OZARR_ERR_METADATA, "bad is bad");
+    if (strstr(configuration, "bad")) return ozarr_set_error(OZARR_ERR_METADATA, "bad is bad", NULL);
     *state = malloc(1);
     atomic_fetch_add(&states, 1);
     return OZARR_OK;
@@ -260,7 +260,7 @@ static void any_close(void *context, void *state) {
 static ozarr_status runs_size(void *context, void *state, size_t decoded, size_t *size, bool *exact) {
     (void)context, (void)state, (void)exact;
     *size = 2 * decoded;
-    if (lie == 1) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "no size today");
+    if (lie == 1) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "no size today", NULL);
     if (lie == 2) *size = 1, *exact = true;
     return OZARR_OK;
 }
@@ -274,7 +274,7 @@ static ozarr_status runs_encode(void *context, void *state, const void *src, siz
         *len = cap + 1;
         return OZARR_OK;
     }
-    if (lie == 4) return ozarr_set_error(OZARR_ERR_IO, "the encoder broke");
+    if (lie == 4) return ozarr_set_error(OZARR_ERR_IO, "the encoder broke", NULL);
     if (lie == 2) return OZARR_OK; /* 0 bytes, where 1 was said */
     for (size_t i = 0; i < size;) {
         size_t run = 1;
@@ -301,7 +301,7 @@ static ozarr_status runs_decode(void *context, void *state, const void *src, siz
         return OZARR_OK;
     }
     for (size_t i = 0; i + 1 < size; i += 2) {
-        if (n + s[i] > cap) return ozarr_set_error(OZARR_ERR_BUFFER_SIZE, "longer than the room");
+        if (n + s[i] > cap) return ozarr_set_error(OZARR_ERR_BUFFER_SIZE, "longer than the room", NULL);
         memset((char *)dst + n, s[i + 1], s[i]);
         n += s[i];
     }
@@ -326,7 +326,7 @@ static ozarr_codec_table runs_table(void) {
 /* double in memory, float in the file, half of it. */
 static ozarr_status half_open(void *context, const char *configuration, int32_t format, ozarr_type type, size_t item, void **state, ozarr_type *encoded) {
     (void)context, (void)configuration, (void)state, (void)format;
-    if (type != OZARR_FLOAT64) return ozarr_set_error(OZARR_ERR_METADATA, "halves doubles only");
+    if (type != OZARR_FLOAT64) return ozarr_set_error(OZARR_ERR_METADATA, "halves doubles only", NULL);
     EQUAL(item, 8);
     *encoded = lie == 7 ? -3 : OZARR_FLOAT32;
     return OZARR_OK;
@@ -526,7 +526,7 @@ static void codecs_that_lie_are_errors(void) {
 /* Keys in base 26, one letter a dimension: "AB" is chunk 0, 1. */
 static ozarr_status letters_encode(void *context, const char *configuration, int32_t rank, const int64_t *index, char *buf, size_t cap, size_t *len) {
     (void)context, (void)configuration;
-    if (lie == 1) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "no letters today");
+    if (lie == 1) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "no letters today", NULL);
     if (lie == 2) return *len = cap, OZARR_OK;
     if (lie == 3) return memcpy(buf, "../x", 5), *len = 4, OZARR_OK;
     if (lie == 4) return memcpy(buf, "zarr.json", 9), *len = 9, OZARR_OK;
@@ -550,7 +550,7 @@ static ozarr_status letters_decode(void *context, const char *configuration, int
 
 static ozarr_status letters_check(void *context, const char *configuration) {
     (void)context;
-    return strstr(configuration, "small") ? ozarr_set_error(OZARR_ERR_METADATA, "large letters only") : OZARR_OK;
+    return strstr(configuration, "small") ? ozarr_set_error(OZARR_ERR_METADATA, "large letters only", NULL) : OZARR_OK;
 }
 
 static void chunk_keys_of_ones_own(void) {

@@ -201,9 +201,9 @@ static ozarr_status lying_get(void *context, const char *key, ozarr_answer *answ
     case 0: return OZARR_OK; /* and no answer */
     case 1: return 77;
     case 2: return -12345;
-    case 3: return ozarr_set_error(OZARR_ERR_IO, "the tape is\ntorn");
+    case 3: return ozarr_set_error(OZARR_ERR_IO, "the tape is\ntorn", NULL);
     case 4: return OZARR_ERR_THROTTLED;
-    case 5: return ozarr_set_error(-5, NULL);
+    case 5: return ozarr_set_error(-5, NULL, NULL);
     case 6:
         OK(ozarr_answer_put(answer, "ab", 2));
         ERR_SAYS(OZARR_ERR_ARGUMENT, "part 1", "expected 1", ozarr_answer_put(answer, "ab", 2));
@@ -279,6 +279,27 @@ static void lies_are_told(void) {
     lie = 8;
     ERR(OZARR_ERR_NOT_FOUND, ozarr_array_open_at(st, "a", &a));
     ozarr_store_free(st);
+}
+
+/* What a callback knows of a failure is what the thread's last error has. */
+static void errors_have_details(void) {
+    ozarr_error_info given = OZARR_ERROR_INFO_INIT, found = OZARR_ERROR_INFO_INIT;
+    given.os_errno = ENOSPC, given.http_status = 507, given.key = "t/c/0", given.field = "codecs[0]", given.message = "not this";
+    CHECK(ozarr_set_error(OZARR_ERR_NO_SPACE, "the tape is full", &given) == OZARR_ERR_NO_SPACE);
+    OK(ozarr_last_error_info(&found));
+    CHECK(found.status == OZARR_ERR_NO_SPACE && found.os_errno == ENOSPC && found.http_status == 507);
+    TEXT(found.key, "t/c/0");
+    TEXT(found.field, "codecs[0]");
+    TEXT(found.message, "t/c/0: codecs[0]: the tape is full");
+    const ozarr_error_info none = OZARR_ERROR_INFO_INIT;
+    CHECK(ozarr_set_error(OZARR_ERR_IO, "torn", &none) == OZARR_ERR_IO);
+    OK(ozarr_last_error_info(&found));
+    CHECK(found.os_errno == 0 && found.http_status == 0);
+    TEXT(found.key, "");
+    TEXT(found.field, "");
+    TEXT(found.message, "torn");
+    given.struct_size = 8;
+    CHECK(ozarr_set_error(OZARR_ERR_IO, "torn", &given) == OZARR_ERR_ARGUMENT);
 }
 
 static void lies_about_ranges_are_told(void) {
@@ -472,6 +493,7 @@ int main(void) {
     nothing_is_read_twice();
     bad_tables();
     lies_are_told();
+    errors_have_details();
     lies_about_ranges_are_told();
     functions_may_call_ozarr();
     threads_take_turns_unless_told_otherwise();

@@ -11,7 +11,7 @@ struct told {
 static ozarr_status tell(void *user, int64_t done, int64_t total) {
     struct told *told = user;
     told->calls++, told->done = done, told->total = total;
-    return told->stop && done >= told->stop ? ozarr_set_error(OZARR_ERR_CANCELLED, "enough") : OZARR_OK;
+    return told->stop && done >= told->stop ? ozarr_set_error(OZARR_ERR_CANCELLED, "enough", NULL) : OZARR_OK;
 }
 
 static void write_v2(const char *location) {

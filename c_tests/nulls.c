@@ -357,7 +357,8 @@ static void tables(void) {
     NULL_IS("out", ozarr_store_below(st, "", "r", NULL));
     NULL_IS("mode", ozarr_store_cached(st, 1, NULL, &ost));
     NULL_IS("out", ozarr_store_cached(st, 1, "r", NULL));
-    NULL_OK("message", ozarr_set_error(OZARR_ERR_IO, NULL) == OZARR_ERR_IO ? OZARR_OK : OZARR_ERR_INTERNAL);
+    NULL_OK("message", ozarr_set_error(OZARR_ERR_IO, NULL, NULL) == OZARR_ERR_IO ? OZARR_OK : OZARR_ERR_INTERNAL);
+    NULL_OK("details", ozarr_set_error(OZARR_ERR_IO, "torn", NULL) == OZARR_ERR_IO ? OZARR_OK : OZARR_ERR_INTERNAL);
     NULL_IS("table", ozarr_register_transformer(NULL));
     NULL_IS("table", ozarr_register_codec(NULL));
     NULL_IS("table", ozarr_register_dtype(NULL));

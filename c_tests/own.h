@@ -77,7 +77,7 @@ static inline ozarr_status own_get_ranges(void *user, const char *key, const oza
         void *room = NULL;
         if (r[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = e->size;
         if (r[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = size > e->size ? UINT64_MAX : e->size - size;
-        if (from > e->size || size > e->size - from) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter");
+        if (from > e->size || size > e->size - from) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter", NULL);
         else if (!(status = ozarr_answer_room(answer, size, &room)) && size) memcpy(room, (char *)e->data + from, size);
         if (!status) atomic_fetch_add(&s->bytes, (int)size);
     }
@@ -152,7 +152,7 @@ static inline ozarr_status own_start(void *user, const char *key, const ozarr_by
     own_store *s = (own_store *)user;
     own_read *r = (own_read *)calloc(1, sizeof *r);
     pthread_t thread;
-    if (count > 8) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "more ranges than this program has room for");
+    if (count > 8) return ozarr_set_error(OZARR_ERR_UNSUPPORTED, "more ranges than this program has room for", NULL);
     atomic_fetch_add(&s->started, 1);
     r->store = s;
     r->key = strdup(key);

@@ -9,7 +9,7 @@ static char listed[256];
 static ozarr_status note(void *user, const char *key) {
     size_t at = strlen(listed);
     snprintf(listed + at, sizeof listed - at, "%s%s", at ? " " : "", key);
-    return strcmp(key, (const char *)user) != 0 ? OZARR_OK : ozarr_set_error(OZARR_ERR_CANCELLED, "that was the last");
+    return strcmp(key, (const char *)user) != 0 ? OZARR_OK : ozarr_set_error(OZARR_ERR_CANCELLED, "that was the last", NULL);
 }
 
 static const char *keys(ozarr_store *st, const char *prefix, const char *last) {

@@ -191,15 +191,20 @@ OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
 
 /**
  * Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
- * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+ * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn", NULL);`. The call that ran the callback then
  * fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
  * allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+ *
+ * `details` says more, for `ozarr_last_error_info`: its `os_errno`, `http_status`, `key` and `field`, of
+ * which the last two are also put in front of the message. Its status and message do not count.
  *
  * Errors: `status`, or `OZARR_ERR_CALLBACK`: it never returns OK.
  *
  * @param[in] message may be NULL
+ * @param[in] details may be NULL
  */
-OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
+OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message,
+    const ozarr_error_info *details);
 
 /**
  * Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts

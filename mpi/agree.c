@@ -12,7 +12,7 @@ ozarr_status om_error(ozarr_status status, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return ozarr_set_error(status, text);
+    return ozarr_set_error(status, text, NULL);
 }
 
 ozarr_status om_check(const char *call, int mpi_status) {
@@ -44,7 +44,7 @@ static ozarr_status spread_failure(ozarr_mpi *m, ozarr_status status, int first)
     if (failed == OZARR_OK) failed = broadcast_text(m, text, first);
     if (failed != OZARR_OK) return failed;
     text[OM_MESSAGE - 1] = 0;
-    return ozarr_set_error(agreed, text);
+    return ozarr_set_error(agreed, text, NULL);
 }
 
 ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least) {

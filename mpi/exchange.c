@@ -246,7 +246,7 @@ void om_move_pause(om_move *w) {
 
 ozarr_status om_move_end(om_move *w, int64_t *stored, int64_t *total) {
     *stored = w->stored, *total = w->total;
-    return w->status == OZARR_OK ? OZARR_OK : ozarr_set_error(w->status, w->message);
+    return w->status == OZARR_OK ? OZARR_OK : ozarr_set_error(w->status, w->message, NULL);
 }
 
 void om_move_free(om_move *w) {

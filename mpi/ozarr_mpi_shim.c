@@ -20,7 +20,7 @@ static ozarr_status type_of(const CFI_cdesc_t *u, ozarr_type *type) {
     else if (u->type == CFI_type_double) *type = OZARR_FLOAT64;
     else if (u->type == CFI_type_float_Complex) *type = OZARR_COMPLEX64;
     else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
-    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8) nor complex (2 x 4, 2 x 8)");
+    else return ozarr_set_error(OZARR_ERR_TYPE, "the variable is neither integer (1, 2, 4, 8 bytes), real (4, 8) nor complex (2 x 4, 2 x 8)", NULL);
     return OZARR_OK;
 }
 
@@ -35,13 +35,13 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     int64_t low = 0, high = (int64_t)u->elem_len;
     ozarr_region_init(&b->region);
     ozarr_memory_init(&b->memory);
-    if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array");
+    if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array", NULL);
     for (int32_t d = 0; d < rank; d++) {
         const int32_t f = rank - 1 - d;
         b->start[d] = start[f] - 1;
         b->shape[d] = f < u->rank ? u->dim[f].extent : 1;
         b->stride[d] = f < u->rank ? u->dim[f].sm : 0;
-        if (b->shape[d] < 0) return ozarr_set_error(OZARR_ERR_RANK, "the variable is of assumed size; give a section of it");
+        if (b->shape[d] < 0) return ozarr_set_error(OZARR_ERR_RANK, "the variable is of assumed size; give a section of it", NULL);
         if (b->shape[d] > 1) *(b->stride[d] < 0 ? &low : &high) += b->stride[d] * (b->shape[d] - 1);
     }
     b->region.start = b->start, b->region.shape = b->shape;

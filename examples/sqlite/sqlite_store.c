@@ -23,7 +23,7 @@ typedef struct database {
 
 static ozarr_status fail(database *d) {
     int full = sqlite3_errcode(d->sql) == SQLITE_FULL;
-    return ozarr_set_error(full ? OZARR_ERR_NO_SPACE : OZARR_ERR_IO, sqlite3_errmsg(d->sql));
+    return ozarr_set_error(full ? OZARR_ERR_NO_SPACE : OZARR_ERR_IO, sqlite3_errmsg(d->sql), NULL);
 }
 
 static sqlite3_stmt *with_key(database *d, int which, const char *key) {
@@ -47,7 +47,7 @@ static ozarr_status get_ranges(void *user, const char *key, const ozarr_byte_ran
     for (int64_t i = 0; i < count && status == OZARR_OK; i++) {
         int64_t from = ranges[i].offset, size = ranges[i].size;
         if (ranges[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = all;
-        if (size > all || from > all - size) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter than the range");
+        if (size > all || from > all - size) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter than the range", NULL);
         if (status == OZARR_OK && ranges[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = all - size;
         void *room = NULL;
         if (status == OZARR_OK) status = ozarr_answer_room(answer, (size_t)size, &room);

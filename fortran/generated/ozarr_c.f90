@@ -2357,10 +2357,11 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_from_table
-    function ozarr_set_error(status, message) bind(c, name="ozarr_set_error") result(r)
-      import :: c_char, c_int32_t
+    function ozarr_set_error(status, message, details) bind(c, name="ozarr_set_error") result(r)
+      import :: c_char, c_int32_t, c_ptr
       integer(c_int32_t), value :: status
       character(kind=c_char), intent(in), optional :: message(*)
+      type(c_ptr), value :: details
       integer(c_int32_t) :: r
     end function ozarr_set_error
     function ozarr_answer_put(answer, data, bytes) bind(c, name="ozarr_answer_put") result(r)

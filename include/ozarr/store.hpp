@@ -42,13 +42,13 @@ ozarr_status caught(F &&call) noexcept {
     try {
         return call();
     } catch (const error &e) {
-        return ozarr_set_error(e.status(), e.what());
+        return ozarr_set_error(e.status(), e.what(), nullptr);
     } catch (const std::bad_alloc &) {
         return OZARR_ERR_NO_MEMORY;
     } catch (const std::exception &e) {
-        return ozarr_set_error(OZARR_ERR_CALLBACK, e.what());
+        return ozarr_set_error(OZARR_ERR_CALLBACK, e.what(), nullptr);
     } catch (...) {
-        return ozarr_set_error(OZARR_ERR_CALLBACK, "something was thrown that is no std::exception");
+        return ozarr_set_error(OZARR_ERR_CALLBACK, "something was thrown that is no std::exception", nullptr);
     }
 }
 

@@ -191,7 +191,7 @@ static void storing(void) {
 
 static ozarr_status once(void *user) {
     ++*(int *)user;
-    return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough");
+    return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough", NULL);
 }
 
 static void agreement(void) {
@@ -201,7 +201,7 @@ static void agreement(void) {
     ERR(OZARR_ERR_LIMIT, "rank 0: enough", ozarr_mpi_once(m, once, &calls));
     char who[32];
     snprintf(who, sizeof who, "rank %d: torn", ranks - 1);
-    ERR(OZARR_ERR_IO, who, ozarr_mpi_agree(m, rank == ranks - 1 ? ozarr_set_error(OZARR_ERR_IO, "torn") : OZARR_OK));
+    ERR(OZARR_ERR_IO, who, ozarr_mpi_agree(m, rank == ranks - 1 ? ozarr_set_error(OZARR_ERR_IO, "torn", NULL) : OZARR_OK));
     OK(ozarr_mpi_agree(m, OZARR_OK));
 }
 

@@ -719,7 +719,7 @@ FUNCTIONS = {
     'ozarr_group_image_axis_unit': 'ipqqpzp',
     'ozarr_zip_repair': 'ispp',
     'ozarr_store_from_table': 'ippsp',
-    'ozarr_set_error': 'iis',
+    'ozarr_set_error': 'iisp',
     'ozarr_answer_put': 'ippz',
     'ozarr_answer_room': 'ipzp',
     'ozarr_answer_version': 'ippz',

@@ -6,8 +6,9 @@ use super::context::context_of;
 use super::entry;
 use super::ext_store::ozarr_store_table;
 use super::handle::Handle;
-use super::status::{kind_of, ozarr_status};
+use super::status::{kind_of, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put, text};
+use super::structs::read_struct;
 use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use super::user_store::{bytes_of, finish, table_of};
 use crate::error::{Error, ErrorKind, bail, err};
@@ -44,16 +45,20 @@ pub unsafe extern "C" fn ozarr_store_from_table(
 }
 
 /// Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
-/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn", NULL);`. The call that ran the callback then
 /// fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
 /// allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+///
+/// `details` says more, for `ozarr_last_error_info`: its `os_errno`, `http_status`, `key` and `field`, of
+/// which the last two are also put in front of the message. Its status and message do not count.
 ///
 /// Errors: `status`, or `OZARR_ERR_CALLBACK`: it never returns OK.
 ///
 /// @param[in] message may be NULL
+/// @param[in] details may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char, details: *const ozarr_error_info) -> ozarr_status {
     entry!("ozarr_set_error", {
         let kind = kind_of(status).unwrap_or(ErrorKind::Callback);
         let text = match message.is_null() {
@@ -61,7 +66,22 @@ pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c
             // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.
             false => unsafe { CStr::from_ptr(message) }.to_string_lossy(),
         };
-        Err(Error::new(kind, text))
+        let error = Error::new(kind, text);
+        if details.is_null() {
+            return Err(error);
+        }
+        // SAFETY: not NULL, hence a struct with its size, by the function's contract.
+        let details = unsafe { read_struct(details, "details") }?;
+        let mut error = error.with_errno(details.os_errno).with_http_status(details.http_status);
+        // SAFETY: NULL or NUL-terminated texts, by the function's contract.
+        let [key, field] = [details.key, details.field].map(|p| unsafe { (!p.is_null()).then(|| CStr::from_ptr(p).to_string_lossy()) });
+        if let Some(field) = field.filter(|text| !text.is_empty()) {
+            error = error.at_field(field);
+        }
+        if let Some(key) = key.filter(|text| !text.is_empty()) {
+            error = error.at_key(key);
+        }
+        Err(error)
     })
 }
 

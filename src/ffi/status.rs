@@ -259,11 +259,14 @@ pub(super) fn of_callback(status: ozarr_status, what: &str, before: Option<u64>)
     let cause = LAST.with(|last| {
         last.with(|l| {
             let is_new = before.is_none_or(|before| l.count > before) && l.status == status;
-            is_new.then(|| (CStr::from_bytes_until_nul(&l.message.0).unwrap_or_default().to_string_lossy().into_owned(), l.os_errno))
+            is_new.then(|| {
+                let message = CStr::from_bytes_until_nul(&l.message.0).unwrap_or_default().to_string_lossy().into_owned();
+                (message, l.os_errno, l.http_status)
+            })
         })
     });
     Err(match cause {
-        Some((message, errno)) => Error::new(kind, format!("{what}: {message}")).with_errno(errno),
+        Some((message, errno, http)) => Error::new(kind, format!("{what}: {message}")).with_errno(errno).with_http_status(http),
         None => Error::new(kind, format!("{what} failed and did not say why")),
     })
 }
