@@ -60,7 +60,7 @@ static void series(void) {
     for (int step = 0; step < STEPS; step++) {
         change(step);
         for (int i = 0; i < FIELDS; i++) check(ozarr_series_put(s, number("t", i), OZARR_FLOAT32, field, sizeof field));
-        check(ozarr_series_step(s, step));
+        check(ozarr_series_step(s, step, 0, NULL, NULL));
     }
     check(ozarr_series_close(s));
     check(ozarr_dataset_close(ds));

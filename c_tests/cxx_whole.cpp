@@ -235,11 +235,14 @@ static void series_write_all_variables() {
     for (const char *name : {"t", "p"}) ds.define_variable<float>(name, {"time", "x"});
     auto steps = ozarr::series::open(ds, "time", -1, 1);
     const double halo[5] = {-1, 7, 8, 9, -1};
-    for (int step = 0; step < 3; step++) {
-        steps.put("t", std::vector<float>{1, 2, 3});
-        if (step != 1) steps.put("p", ozarr::strided(&halo[0], 5, {0, 1}, 1));
-        steps.step(60 * step);
-    }
+    const std::vector<float> t{1, 2, 3};
+    const auto p = ozarr::strided(&halo[0], 5, {0, 1}, 1);
+    steps.put("t", t);
+    steps.put("p", p);
+    steps.step(0);
+    steps.step(60, "t", t);
+    THROWS(OZARR_ERR_STATE, "\"t\"", steps.step(120, "t", t, "p", p, "t", t));
+    steps.step(120, "t", t, std::string("p"), p);
     CHECK(steps.position() == 3 && steps.published() == 3);
     THROWS(OZARR_ERR_NOT_FOUND, "q", steps.put("q", halo, 3));
     THROWS(OZARR_ERR_ARGUMENT, "", steps.step(60));

@@ -324,6 +324,7 @@ static void datasets(void) {
     ERR(OZARR_ERR_NOT_FOUND, ozarr_series_put_ex(steps, "none", &m));
     m.data = v, m.size = 0, m.type = OZARR_INT8;
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_series_put_ex(steps, "v", &m));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_series_step(steps, 0, -1, NULL, NULL));
     ozarr_series_free(steps);
     ozarr_dataset_free(ds);
 }

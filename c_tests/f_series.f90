@@ -37,8 +37,11 @@ contains
       halo = -1
       halo(1:3, 1:2) = k
       call s%put("t", halo(1:3, 1:2))
-      if (k /= 3) call s%put("p", real([k, 2 * k, 3 * k]))
-      call s%step(6 * k)
+      if (k == 3) then
+        call s%step(6 * k)
+      else
+        call s%step(6 * k, "p", real([k, 2 * k, 3 * k]))
+      end if
     end do
     call check(s%position() == 5 .and. s%published() == 4, "published in pairs")
     call reader%open("run.zarr")
@@ -111,6 +114,10 @@ contains
     call s%put("p", [1.0, 2.0, 3.0])
     call s%put("p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_STATE, message, "p", "twice in a step")
+    call s%step(1, "p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_STATE, message, "p", "put, and given with the end of the step")
+    call s%step(1, "t", [1.0, 2.0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "", "a step with a variable of another rank")
     call s%step("x", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "value", "a coordinate that is no number")
     call s%step(1)

@@ -331,7 +331,7 @@ static void every_series_call(ozarr_series *n, ozarr_status want) {
     memory.data = data, memory.size = sizeof data;
     ERR(want, ozarr_series_put(n, "a", OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_series_put_ex(n, "a", &memory));
-    ERR(want, ozarr_series_step(n, 1));
+    ERR(want, ozarr_series_step(n, 1, 0, NULL, NULL));
     ERR(want, ozarr_series_position(n, &i64, &i64));
     ERR(want, ozarr_series_flush(n));
     ERR(want, ozarr_series_close(n));

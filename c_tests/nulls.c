@@ -224,6 +224,9 @@ static void conventions(void) {
     NULL_IS("data", ozarr_series_put(series, "steps", OZARR_INT64, NULL, 8));
     NULL_IS("name", ozarr_series_put_ex(series, NULL, &memory));
     NULL_IS("memory", ozarr_series_put_ex(series, "steps", NULL));
+    NULL_IS("names", ozarr_series_step(series, 0, 1, NULL, &memory));
+    NULL_IS("names[0]", ozarr_series_step(series, 0, 1, no_name, &memory));
+    NULL_IS("memories", ozarr_series_step(series, 0, 1, x, NULL));
     NULL_OK("position", ozarr_series_position(series, NULL, &i64));
     NULL_OK("published", ozarr_series_position(series, &i64, NULL));
     ozarr_series_free(series);

@@ -22,15 +22,21 @@ static void define(const char *location, int32_t format) {
     OK(ozarr_dataset_close(ds));
 }
 
-/* One step: the field comes from the middle of a larger one, of another type. */
+/* One step, in one call or in several: the field comes from the middle of a larger one, of another type. */
 static void put_step(ozarr_series *s, int64_t step) {
     double field[NX + 2], energy = (double)step * 0.5;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
+    const char *const names[] = {"t", "energy"};
+    ozarr_memory memories[] = {OZARR_MEMORY_INIT, OZARR_MEMORY_INIT};
     for (int i = 0; i < NX + 2; i++) field[i] = (double)(10 * step + i - 1);
-    memory.data = field, memory.size = sizeof field, memory.offset = sizeof *field, memory.type = OZARR_FLOAT64;
-    OK(ozarr_series_put_ex(s, "t", &memory));
+    memories[0].data = field, memories[0].size = sizeof field, memories[0].offset = sizeof *field, memories[0].type = OZARR_FLOAT64;
+    memories[1].data = &energy, memories[1].size = sizeof energy, memories[1].type = OZARR_FLOAT64;
+    if (step % 2 == 0) {
+        OK(ozarr_series_step(s, 60.0 * (double)step, step % 3 == 0 ? 2 : 1, names, memories));
+        return;
+    }
+    OK(ozarr_series_put_ex(s, "t", &memories[0]));
     if (step % 3 == 0) OK(ozarr_series_put(s, "energy", OZARR_FLOAT64, &energy, sizeof energy));
-    OK(ozarr_series_step(s, 60.0 * (double)step));
+    OK(ozarr_series_step(s, 60.0 * (double)step, 0, NULL, NULL));
 }
 
 static void check(const char *location, int64_t steps) {
@@ -82,9 +88,9 @@ static void grow(const char *location, int32_t format) {
     ERR_SAYS(OZARR_ERR_STATE, "\"t\"", "step 6", ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row));
     ERR_SAYS(OZARR_ERR_NOT_FOUND, "energie", "energy", ozarr_series_put(s, "energie", OZARR_FLOAT64, &length, 8));
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "4", "8", ozarr_series_put(s, "energy", OZARR_FLOAT64, row, 4));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "found 300", "more than 300", ozarr_series_step(s, 300));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "NaN", "time", ozarr_series_step(s, NAN));
-    ERR_SAYS(OZARR_ERR_RANGE, "360.5", "int64", ozarr_series_step(s, 360.5));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "found 300", "more than 300", ozarr_series_step(s, 300, 0, NULL, NULL));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "NaN", "time", ozarr_series_step(s, NAN, 0, NULL, NULL));
+    ERR_SAYS(OZARR_ERR_RANGE, "360.5", "int64", ozarr_series_step(s, 360.5, 0, NULL, NULL));
     /* The values of a step that was not ended are not kept. */
     OK(ozarr_series_close(s));
     check(location, 6);
@@ -126,7 +132,7 @@ static void many_steps_are_few_objects(void) {
     OK(ozarr_group_open_dataset(g, &ds));
     OK(ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL));
     OK(ozarr_series_open(ds, "time", -1, 0, 0, &s));
-    for (int64_t step = 0; step < MANY; step++) OK(ozarr_series_step(s, (double)step));
+    for (int64_t step = 0; step < MANY; step++) OK(ozarr_series_step(s, (double)step, 0, NULL, NULL));
     OK(ozarr_series_close(s));
     OK(ozarr_dataset_dimension_length(ds, "time", &length, NULL));
     EQUAL(length, MANY);
@@ -146,16 +152,32 @@ static ozarr_status twice(ozarr_series *s) {
     OK(ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row));
     return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
 }
+/* A step with a list of variables of which one is wrong takes none of them. */
+static ozarr_status listed(ozarr_series *s, const char *second, size_t bytes, double value) {
+    float row[NX] = {0};
+    double energy = 0;
+    const char *const names[] = {"t", second};
+    ozarr_memory memories[] = {OZARR_MEMORY_INIT, OZARR_MEMORY_INIT};
+    memories[0].data = row, memories[0].size = sizeof row, memories[0].type = OZARR_FLOAT32;
+    memories[1].data = &energy, memories[1].size = bytes, memories[1].type = OZARR_FLOAT64;
+    ozarr_status status = ozarr_series_step(s, value, 2, names, memories);
+    OK(ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row)); /* keeps the message of the failed call */
+    return status;
+}
+static ozarr_status listed_twice(ozarr_series *s) { return listed(s, "t", 8, 180); }
+static ozarr_status listed_unknown(ozarr_series *s) { return listed(s, "energie", 8, 180); }
+static ozarr_status listed_too_small(ozarr_series *s) { return listed(s, "energy", 4, 180); }
+static ozarr_status listed_back(ozarr_series *s) { return listed(s, "energy", 8, 60); }
 static ozarr_status unknown_variable(ozarr_series *s) { return ozarr_series_put(s, "energie", OZARR_FLOAT32, dims, 4); }
 static ozarr_status no_time(ozarr_series *s) { return ozarr_series_put(s, "x", OZARR_FLOAT64, dims, 8); }
 static ozarr_status too_small(ozarr_series *s) {
     float row[NX - 1] = {0};
     return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
 }
-static ozarr_status back(ozarr_series *s) { return ozarr_series_step(s, 60); }
-static ozarr_status same(ozarr_series *s) { return ozarr_series_step(s, 120); }
-static ozarr_status not_a_number(ozarr_series *s) { return ozarr_series_step(s, NAN); }
-static ozarr_status fraction(ozarr_series *s) { return ozarr_series_step(s, 180.5); }
+static ozarr_status back(ozarr_series *s) { return ozarr_series_step(s, 60, 0, NULL, NULL); }
+static ozarr_status same(ozarr_series *s) { return ozarr_series_step(s, 120, 0, NULL, NULL); }
+static ozarr_status not_a_number(ozarr_series *s) { return ozarr_series_step(s, NAN, 0, NULL, NULL); }
+static ozarr_status fraction(ozarr_series *s) { return ozarr_series_step(s, 180.5, 0, NULL, NULL); }
 static ozarr_status second_series(ozarr_series *s) {
     ozarr_dataset *ds = NULL;
     ozarr_series *second = NULL;
@@ -187,7 +209,7 @@ static ozarr_status other_writer(ozarr_series *s) {
     OK(ozarr_array_open(place, "r+", &a));
     OK(ozarr_array_append(a, 0, 1, OZARR_FLOAT32, row, sizeof row));
     OK(ozarr_array_close(a));
-    return ozarr_series_step(s, 180);
+    return ozarr_series_step(s, 180, 0, NULL, NULL);
 }
 static ozarr_status other_shape(ozarr_series *s) {
     const int64_t wider[] = {3, NX + 1};
@@ -197,7 +219,7 @@ static ozarr_status other_shape(ozarr_series *s) {
     OK(ozarr_array_open(place, "r+", &a));
     OK(ozarr_array_resize(a, wider, 0));
     OK(ozarr_array_close(a));
-    return ozarr_series_step(s, 180);
+    return ozarr_series_step(s, 180, 0, NULL, NULL);
 }
 
 /* What goes wrong in a run of three steps says what, and the three steps stay; a series that is opened then goes on. */
@@ -210,6 +232,10 @@ static void what_goes_wrong_is_told(void) {
         int64_t steps; /* that are there afterwards */
     } CASES[] = {
         {"a variable twice in a step", twice, OZARR_ERR_STATE, {"\"t\" has its values of step 3", "end the step"}, 3},
+        {"a variable twice in a list", listed_twice, OZARR_ERR_STATE, {"\"t\" has its values of step 3", "end the step"}, 3},
+        {"no such variable in a list", listed_unknown, OZARR_ERR_NOT_FOUND, {"energie", "energy"}, 3},
+        {"fewer values than a step has in a list", listed_too_small, OZARR_ERR_BUFFER_SIZE, {"8", "the variable \"energy\""}, 3},
+        {"a list with a step that goes back", listed_back, OZARR_ERR_ARGUMENT, {"found 60", "more than 120"}, 3},
         {"no such variable", unknown_variable, OZARR_ERR_NOT_FOUND, {"energie", "energy"}, 3},
         {"a variable without the dimension", no_time, OZARR_ERR_NOT_FOUND, {"x", "energy"}, 3},
         {"fewer values than a step has", too_small, OZARR_ERR_BUFFER_SIZE, {"12", "16"}, 3},

@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
         advance();
         if (ozarr_series_put(series, "t", OZARR_FLOAT64, t, sizeof t)) return failed();
         if (step % 2 == 0 && ozarr_series_put(series, "corner", OZARR_FLOAT64, &t[1][1], sizeof t[1][1])) return failed();
-        if (ozarr_series_step(series, 60.0 * (double)step)) return failed();
+        if (ozarr_series_step(series, 60.0 * (double)step, 0, NULL, NULL)) return failed();
         step++;
         if (step % EVERY == 0 && (ozarr_series_flush(series) ? failed() : save(step))) return 1;
     }

@@ -1,5 +1,4 @@
-/* A run that writes a variable step by step, stops, and goes on where it stopped; and a program that follows it. Eight calls, and two for each
- * step: one for each variable, and one that ends the step.
+/* A run that writes a variable step by step, stops, and goes on where it stopped; and a program that follows it. Each step is one call.
  *
  *   timeseries                     writes 40 steps to series.zarr, goes on to 96, and reads them
  *   timeseries write OUT.zarr      writes 96 steps; started again, it goes on where it was killed
@@ -32,15 +31,17 @@ static int open_or_create(const char *location, ozarr_dataset **run) {
 static int write_run(const char *location, int until) {
     ozarr_dataset *run = NULL;
     ozarr_series *steps = NULL;
+    const char *const names[] = {"t"};
+    ozarr_memory memory = OZARR_MEMORY_INIT; /* of each of the names */
     int64_t step;
+    memory.data = field, memory.size = sizeof field, memory.type = OZARR_FLOAT64;
     if (open_or_create(location, &run)) return 1;
     TRY(ozarr_series_open(run, "time", -1, 32, 0, &steps)); /* readers see 32 steps at a time */
     TRY(ozarr_series_position(steps, &step, NULL));
     for (; step < until; step++) {
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) field[j][i] = (double)step + 0.25 * (i - j);
-        TRY(ozarr_series_put(steps, "t", OZARR_FLOAT64, field, sizeof field));
-        TRY(ozarr_series_step(steps, 30.0 * (double)step));
+        TRY(ozarr_series_step(steps, 30.0 * (double)step, 1, names, &memory));
     }
     TRY(ozarr_series_close(steps));
     TRY(ozarr_dataset_close(run));

@@ -604,6 +604,7 @@ ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *ar
 typedef struct variable {
     ozarr_series *series;
     const char *name;
+    double value; /* of the coordinate */
 } variable;
 
 static ozarr_status put_step(const void *target, int64_t count, const ozarr_memory *memory) {
@@ -614,8 +615,21 @@ static ozarr_status put_step(const void *target, int64_t count, const ozarr_memo
 
 /* The values of a variable, whose array has this rank and grows along dimension `dim`. */
 ozarr_status ozf_series_put(ozarr_series *series, const char *name, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
-    const variable target = {series, name};
+    const variable target = {series, name, 0};
     return with_slab(put_step, &target, array, rank, u, dim);
+}
+
+static ozarr_status end_step(const void *target, int64_t count, const ozarr_memory *memory) {
+    const variable *v = (const variable *)target;
+    if (count != 1) return fail(OZARR_ERR_RANK, "found %lld steps, expected one", (long long)count);
+    return ozarr_series_step(v->series, v->value, 1, &v->name, memory);
+}
+
+/* The values of a variable, as for ozf_series_put, and the end of the step with that value of the coordinate. */
+ozarr_status ozf_series_step(ozarr_series *series, double value, const char *name, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u,
+                             int32_t dim) {
+    const variable target = {series, name, value};
+    return with_slab(end_step, &target, array, rank, u, dim);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------

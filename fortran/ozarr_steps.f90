@@ -30,7 +30,12 @@ module ozarr_steps
     generic :: put => put_int8, put_int16, put_int32, put_int64, &
       put_real32, put_real64, put_complex32, put_complex64, &
       put_logical8, put_logical16, put_logical32, put_logical64
-    procedure :: step => series_step
+    procedure, private :: series_step, step_int8, step_int16, step_int32, step_int64, &
+      step_real32, step_real64, step_complex32, step_complex64, &
+      step_logical8, step_logical16, step_logical32, step_logical64
+    generic :: step => series_step, step_int8, step_int16, step_int32, step_int64, &
+      step_real32, step_real64, step_complex32, step_complex64, &
+      step_logical8, step_logical16, step_logical32, step_logical64
     procedure :: position => series_position
     procedure :: published => series_published
     procedure :: flush => series_flush
@@ -48,6 +53,16 @@ module ozarr_steps
       type(*), dimension(..), intent(in) :: u
       integer(c_int32_t) :: r
     end function ozf_series_put
+
+    function ozf_series_step(series, value, name, array, rank, u, dim) bind(c, name="ozf_series_step") result(r)
+      import :: c_ptr, c_char, c_int32_t, c_double
+      type(c_ptr), value :: series, array
+      real(c_double), value :: value
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: rank, dim
+      type(*), dimension(..), intent(in) :: u
+      integer(c_int32_t) :: r
+    end function ozf_series_step
   end interface
 
 contains
@@ -142,7 +157,7 @@ contains
     is_open = c_associated(self%handle)
   end function series_is_open
 
-  ! One procedure for each type of variable: put_int8 and so on.
+  ! Procedures for each type of variable: put_int8, step_int8 and so on.
   include "series_kinds.inc"
 
   ! Gives a variable its values of the step that comes next, with one dimension less than it has. They are copied.
@@ -154,22 +169,48 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
     integer :: i
-    status = OZARR_ERR_NOT_FOUND
-    if (.not. c_associated(self%handle)) then
-      status = refused(OZARR_ERR_NULL, "the series is not open")
-    else
-      do i = 1, size(self%variables)
-        if (.not. allocated(self%variables(i)%name)) exit
-        if (self%variables(i)%name /= name) cycle
-        status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array%handle, &
-          int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
-        call done(status, stat, errmsg)
-        return
-      end do
-      status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable " // trim(name))
-    end if
+    call find_variable(self, name, i, status)
+    if (status == OZARR_OK) status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array%handle, &
+      int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
     call done(status, stat, errmsg)
   end subroutine put_any
+
+  ! Gives a variable its values, as put does, and ends the step; the other variables are put before.
+  subroutine step_any(self, value, name, u, stat, errmsg)
+    class(ozarr_series), intent(inout) :: self
+    class(*), intent(in) :: value
+    character(*), intent(in) :: name
+    type(*), dimension(..), intent(in) :: u
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(c_double) :: number
+    integer(c_int32_t) :: status
+    integer :: i
+    call find_variable(self, name, i, status)
+    if (status == OZARR_OK) call real_of(value, number, status)
+    if (status == OZARR_OK) status = ozf_series_step(self%handle, number, c_text(name), self%variables(i)%array%handle, &
+      int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
+    call done(status, stat, errmsg)
+  end subroutine step_any
+
+  ! The number of a variable.
+  subroutine find_variable(self, name, i, status)
+    class(ozarr_series), intent(in) :: self
+    character(*), intent(in) :: name
+    integer, intent(out) :: i
+    integer(c_int32_t), intent(out) :: status
+    i = 0
+    status = OZARR_OK
+    if (.not. c_associated(self%handle)) then
+      status = refused(OZARR_ERR_NULL, "the series is not open")
+      return
+    end if
+    do i = 1, size(self%variables)
+      if (.not. allocated(self%variables(i)%name)) exit
+      if (self%variables(i)%name == name) return
+    end do
+    status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable " // trim(name))
+  end subroutine find_variable
 
   ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables
   ! that were left out have the fill value.
@@ -183,7 +224,7 @@ contains
     status = OZARR_OK
     number = 0
     if (present(value)) call real_of(value, number, status)
-    if (status == OZARR_OK) status = ozarr_series_step(self%handle, number)
+    if (status == OZARR_OK) status = ozarr_series_step(self%handle, number, 0_c_int64_t, memories=c_null_ptr)
     call done(status, stat, errmsg)
   end subroutine series_step
 

@@ -2310,9 +2310,7 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  *     if (ozarr_series_position(steps, &step, NULL)) goto fail;
  *     for (; step < STEPS; step++) {
  *         compute(t, p);
- *         if (ozarr_series_put(steps, "t", OZARR_FLOAT32, t, sizeof t)) goto fail;
- *         if (ozarr_series_put(steps, "p", OZARR_FLOAT32, p, sizeof p)) goto fail;
- *         if (ozarr_series_step(steps, 60.0 * step)) goto fail;
+ *         if (ozarr_series_step(steps, 60.0 * step, 2, names, memories)) goto fail;
  *     }
  *     if (ozarr_series_close(steps)) goto fail; */
 
@@ -2373,18 +2371,27 @@ OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char 
     const ozarr_memory *memory);
 
 /**
- * Ends the step: `value` is that of the coordinate, unless the coordinate was given by
- * `ozarr_series_put` (as integers above 2^53 are) or the series has no coordinate. Variables that were
- * left out have the fill value. Publishes when it is time.
+ * Gives `count` variables their values of the step that comes next, as `ozarr_series_put_ex` does, and
+ * ends the step: one call a step. `names` and `memories` may be NULL if `count` is 0: all was put before.
+ * `value` is that of the coordinate, unless the coordinate was given its values as a variable (as
+ * integers above 2^53 are) or the series has none. Variables that were left out have the fill value.
+ * Publishes when it is time.
  *
  * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
  * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
- * After these the step is not taken. After an error in publishing (a full disk) it is, as
- * `ozarr_series_position` says, and the next step, flush or close publishes it.
+ * All arguments are checked first: after a wrong one nothing is taken. After a number that does not fit
+ * or a failure of the store, the call may be repeated if `ozarr_series_position` says that the step was
+ * not taken; variables that were taken keep their values. If it was taken, publishing failed (a full
+ * disk): the next step, flush or close publishes it.
  *
- * Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
+ * Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_BOUNDS` as for
+ * `ozarr_series_put_ex`; `OZARR_ERR_STATE` if a variable has its values of this step already, or another
+ * process has written; those of documents, chunks and stores.
+ *
+ * @param[in] names,memories array(count), may be NULL
  */
-OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value);
+OZARR_CHECKED ozarr_status ozarr_series_step(ozarr_series *series, double value, int64_t count,
+    const char *const *names, const ozarr_memory *memories);
 
 /**
  * Gets the number of steps that were taken (`*position`), which is also the index of the next one, and

@@ -28,7 +28,7 @@ ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "cl
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
              "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
              "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name",
-             "path": "character(*), intent(in) :: path"}
+             "path": "character(*), intent(in) :: path", "value": "class(*), intent(in) :: value"}
 REGION = ["start", "count", "stride"]
 
 # File: (type of self, [(procedure, intent of self, attributes of the variable u, further arguments, kinds)]). u is the first one, unless it
@@ -53,7 +53,10 @@ FILES = {
         ("write", "inout", "intent(in)", ["path", "u"], None),
         ("read", "in", "intent(inout)", ["path", "u"], None),
     ]),
-    "series": ("ozarr_series", [("put", "inout", "intent(in)", ["name", "u"], None)]),
+    "series": ("ozarr_series", [
+        ("put", "inout", "intent(in)", ["name", "u"], None),
+        ("step", "inout", "intent(in)", ["value", "name", "u"], None),
+    ]),
     "appender": ("ozarr_appender", [("append", "inout", "intent(in)", [], None)]),
 }
 

@@ -12,9 +12,7 @@ static void run(ozarr::dataset ds, int until) {
     for (std::int64_t step = steps.position(); step < until; step++) {
         t.assign(nx, static_cast<float>(step));
         p.assign(nx, static_cast<float>(-step));
-        steps.put("t", t);
-        steps.put("p", p);
-        steps.step(60.0 * static_cast<double>(step));
+        steps.step(60.0 * static_cast<double>(step), "t", t, "p", p);
     }
     steps.close();
     ds.close();

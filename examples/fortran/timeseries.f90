@@ -1,4 +1,4 @@
-! A time series: eight calls, and three for each step of two variables. Run again it goes on behind the last step.
+! A time series: eight calls, and one for each variable of a step. Run again it goes on behind the last step.
 program timeseries
   use ozarr
   implicit none
@@ -18,8 +18,7 @@ program timeseries
     t = 273 + k
     p = 1e5 - k
     call steps%put("t", t)
-    call steps%put("p", p)
-    call steps%step(6 * k)
+    call steps%step(6 * k, "p", p)
   end do
   call steps%close()
   print "(a, i0)", "steps: ", run%length("time")

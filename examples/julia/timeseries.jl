@@ -5,9 +5,7 @@ using OZarr
 function run_until(ds, last)
     OZarr.series(ds, "time") do steps
         for step in position(steps):last-1
-            steps["t"] = fill(Float32(step), 8)
-            steps["p"] = fill(Float32(-step), 8)
-            OZarr.step!(steps, 60step)
+            OZarr.step!(steps, 60step, "t" => fill(Float32(step), 8), "p" => fill(Float32(-step), 8))
         end
     end
     close(ds)

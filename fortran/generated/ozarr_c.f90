@@ -1297,10 +1297,13 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_series_put_ex
-    function ozarr_series_step(series, value) bind(c, name="ozarr_series_step") result(r)
-      import :: c_double, c_int32_t, c_ptr
+    function ozarr_series_step(series, value, count, names, memories) bind(c, name="ozarr_series_step") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: series
       real(c_double), value :: value
+      integer(c_int64_t), value :: count
+      type(c_ptr), intent(in), optional :: names(*)
+      type(c_ptr), value :: memories
       integer(c_int32_t) :: r
     end function ozarr_series_step
     function ozarr_series_position(series, position, published) bind(c, name="ozarr_series_position") result(r)

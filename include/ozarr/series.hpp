@@ -26,6 +26,29 @@ struct step_memory {
     ozarr_memory value = OZARR_MEMORY_INIT;
 };
 
+inline const char *text_at(const std::string &text) { return text.c_str(); }
+inline const char *text_at(const char *text) { return text; }
+
+/// The names and memories of the variables of one step; the names live as long as the call.
+template <std::size_t N>
+struct step_list {
+    const char *names[N];
+    ozarr_memory values[N];
+    index strides[N];
+    std::int64_t count = 0;
+    void add() {}
+    template <class Name, class M, class... More>
+    void add(const Name &name, const M &memory, const More &...more) {
+        const step_memory m(view_of(memory));
+        names[count] = text_at(name);
+        strides[count] = m.strides;
+        values[count] = m.value;
+        if (m.value.strides != nullptr) values[count].strides = strides[count].data();
+        count++;
+        add(more...);
+    }
+};
+
 template <class T>
 struct is_vector : std::false_type {};
 template <class T>
@@ -112,7 +135,15 @@ public:
         return detail::checked(ozarr_series_put_ex(h_, name.c_str(), &m.value));
     }
     /// Ends the step; `value` is that of the coordinate, unless it was put.
-    returned<void> step(double value) { return detail::checked(ozarr_series_step(h_, value)); }
+    returned<void> step(double value) { return detail::checked(ozarr_series_step(h_, value, 0, nullptr, nullptr)); }
+    /// Gives variables their values and ends the step, in one call: s.step(60 * k, "t", t, "p", p), each from any memory.
+    template <class... NamesAndMemories>
+    returned<void> step(double value, const std::string &name, const NamesAndMemories &...more) {
+        static_assert(sizeof...(more) % 2 == 1, "after the coordinate's value come names, each with the memory of its variable");
+        detail::step_list<(sizeof...(more) + 1) / 2> list;
+        list.add(name, more...);
+        return detail::checked(ozarr_series_step(h_, value, list.count, list.names, list.values));
+    }
     /// The number of steps that were taken: the index of the next one.
     returned<std::int64_t> position() const {
         return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_series_position(h_, n, nullptr); });

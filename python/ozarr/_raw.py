@@ -579,7 +579,7 @@ FUNCTIONS = {
     'ozarr_series_open': 'ipsqqzp',
     'ozarr_series_put': 'ipsipz',
     'ozarr_series_put_ex': 'ipsp',
-    'ozarr_series_step': 'ipd',
+    'ozarr_series_step': 'ipdqpp',
     'ozarr_series_position': 'ippp',
     'ozarr_series_flush': 'ip',
     'ozarr_series_close': 'ip',

@@ -61,6 +61,11 @@ impl Memory {
         if way == Use::Destination { self.check_overlap(shape) } else { Ok(()) }
     }
 
+    /// Checks memory whose elements are to be written, of a selection of that shape.
+    pub fn check_source(&self, shape: &[u64], file: DataType) -> Result<()> {
+        self.check(shape, file, Use::Source)
+    }
+
     /// Returns the bytes of the elements of a selection of that shape.
     pub(super) fn bytes(&self, shape: &[u64]) -> Result<u64> {
         Ok(element_count(shape)?.saturating_mul(self.data_type.size() as u64))

@@ -11,11 +11,11 @@ use super::handle::{Handle, Ref};
 use super::region::{both, ozarr_memory, ozarr_region};
 use super::request::{launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
-use super::strings::{item_count, not_null, put};
-use super::structs::{growing, read_struct, struct_size};
+use super::strings::{item_count, put};
+use super::structs::{growing, read_struct, structs};
 use super::types::{ozarr_array, ozarr_request};
 use crate::engine::{Memory, Selection};
-use crate::error::{Result, bail};
+use crate::error::Result;
 use crate::node::Array;
 use crate::node::requests::{self, Part};
 
@@ -39,23 +39,11 @@ type Checked = (Ref<Array>, Selection, Memory);
 /// # Safety `entries` points to `count` structs that begin with their size and follow each other at the
 /// first one's size, or `count` is 0.
 unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<Checked>> {
-    let count = item_count(count)?;
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    not_null(entries, "entries")?;
-    // SAFETY: the first of `count` structs.
-    let stride = unsafe { struct_size(entries, "entries[0]") }?;
-    let one = |i: usize| {
+    // SAFETY: the caller's promise.
+    let entries = unsafe { structs(entries, item_count(count)?, "entries") }?;
+    let one = |(i, pointer): (usize, *const ozarr_batch_entry)| {
         let name = format!("entries[{i}]");
-        // SAFETY: one of `count` structs, `stride` bytes apart.
-        let pointer = unsafe { entries.byte_add(i * stride) };
-        // SAFETY: it begins with its size, by the caller's promise.
-        let size = unsafe { struct_size(pointer, &name) }?;
-        if size != stride {
-            bail!(Argument, "`{name}`->struct_size is {size}, expected {stride}, that of the first entry");
-        }
-        // SAFETY: as above.
+        // SAFETY: one of the structs.
         let entry = unsafe { read_struct(pointer, &name) }?;
         let array = ozarr_array::get(entry.array, &format!("{name}.array"))?;
         // SAFETY: structs that begin with their size, by the caller's promise.
@@ -63,7 +51,7 @@ unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<C
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
         Ok((array, selection, memory))
     };
-    (0..count).map(one).collect()
+    entries.into_iter().enumerate().map(one).collect()
 }
 
 fn parts(all: &[Checked]) -> Vec<Part<'_>> {

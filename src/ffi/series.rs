@@ -12,9 +12,7 @@
 //! if (ozarr_series_position(steps, &step, NULL)) goto fail;
 //! for (; step < STEPS; step++) {
 //!     compute(t, p);
-//!     if (ozarr_series_put(steps, "t", OZARR_FLOAT32, t, sizeof t)) goto fail;
-//!     if (ozarr_series_put(steps, "p", OZARR_FLOAT32, p, sizeof p)) goto fail;
-//!     if (ozarr_series_step(steps, 60.0 * step)) goto fail;
+//!     if (ozarr_series_step(steps, 60.0 * step, 2, names, memories)) goto fail;
 //! }
 //! if (ozarr_series_close(steps)) goto fail;
 //! ```
@@ -24,7 +22,8 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, put, text};
+use super::strings::{at_least_0, item_count, put, text, texts};
+use super::structs::structs;
 use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
 use crate::node::Series;
 use std::ffi::{c_char, c_void};
@@ -123,20 +122,44 @@ pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *c
     })
 }
 
-/// Ends the step: `value` is that of the coordinate, unless the coordinate was given by
-/// `ozarr_series_put` (as integers above 2^53 are) or the series has no coordinate. Variables that were
-/// left out have the fill value. Publishes when it is time.
+/// Gives `count` variables their values of the step that comes next, as `ozarr_series_put_ex` does, and
+/// ends the step: one call a step. `names` and `memories` may be NULL if `count` is 0: all was put before.
+/// `value` is that of the coordinate, unless the coordinate was given its values as a variable (as
+/// integers above 2^53 are) or the series has none. Variables that were left out have the fill value.
+/// Publishes when it is time.
 ///
 /// The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
 /// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
-/// After these the step is not taken. After an error in publishing (a full disk) it is, as
-/// `ozarr_series_position` says, and the next step, flush or close publishes it.
+/// All arguments are checked first: after a wrong one nothing is taken. After a number that does not fit
+/// or a failure of the store, the call may be repeated if `ozarr_series_position` says that the step was
+/// not taken; variables that were taken keep their values. If it was taken, publishing failed (a full
+/// disk): the next step, flush or close publishes it.
 ///
-/// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
+/// Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_BOUNDS` as for
+/// `ozarr_series_put_ex`; `OZARR_ERR_STATE` if a variable has its values of this step already, or another
+/// process has written; those of documents, chunks and stores.
+///
+/// @param[in] names,memories array(count), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_series_step(series: *mut ozarr_series, value: f64) -> ozarr_status {
-    entry!("ozarr_series_step", { ozarr_series::get(series, "series")?.with(|series| series.step(value)) })
+pub unsafe extern "C" fn ozarr_series_step(
+    series: *mut ozarr_series,
+    value: f64,
+    count: i64,
+    names: *const *const c_char,
+    memories: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_series_step", {
+        let count = item_count(count)?;
+        // SAFETY: `count` texts, by the function's contract.
+        let names = unsafe { texts(names, count, "names") }?;
+        // SAFETY: `count` structs that begin with their size, by the function's contract.
+        let memories = unsafe { structs(memories, count, "memories") }?;
+        ozarr_series::get(series, "series")?.with(|series| {
+            // SAFETY: memory as the structs say, by the function's contract.
+            unsafe { series.step_with(value, &names, |i, array, shape| memory_of(array, shape, memories[i])) }
+        })
+    })
 }
 
 /// Gets the number of steps that were taken (`*position`), which is also the index of the next one, and

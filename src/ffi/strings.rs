@@ -35,6 +35,18 @@ pub(super) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a
     bytes.to_str().map_err(|e| err!(Argument, "the argument `{argument}` is not UTF-8 at byte {}", e.valid_up_to()))
 }
 
+/// `count` texts that the caller gives.
+///
+/// # Safety
+/// `list` has as many texts as `count` says, which live as long as the result is used; it may be NULL without any.
+pub(super) unsafe fn texts<'a>(list: *const *const c_char, count: usize, argument: &str) -> Result<Vec<&'a str>> {
+    if count > 0 {
+        not_null(list, argument)?;
+    }
+    // SAFETY: one of `count` pointers, by the caller's promise.
+    (0..count).map(|i| unsafe { text(*list.add(i), &format!("{argument}[{i}]")) }).collect()
+}
+
 /// `count` texts that the caller gives, of which each may be NULL; `None` if the list is NULL.
 ///
 /// # Safety `list` is NULL or points to `count` pointers, each NULL or to a NUL-terminated text.

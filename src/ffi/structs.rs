@@ -91,6 +91,29 @@ pub(super) unsafe fn read_struct<T: Growing>(pointer: *const T, argument: &str) 
     Ok(value)
 }
 
+/// The addresses of `count` structs that follow each other; all have the size of the first one.
+///
+/// # Safety
+/// `first` is NULL, which is refused but for a `count` of 0, or points to `count` structs that are each as for [`struct_size`].
+pub(super) unsafe fn structs<T: Growing>(first: *const T, count: usize, argument: &str) -> Result<Vec<*const T>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    not_null(first, argument)?;
+    // SAFETY: the first of `count` structs.
+    let stride = unsafe { struct_size(first, &format!("{argument}[0]")) }?;
+    let one = |i: usize| {
+        // SAFETY: one of `count` structs, `stride` bytes apart.
+        let pointer = unsafe { first.byte_add(i * stride) };
+        // SAFETY: it begins with its size, by the caller's promise.
+        match unsafe { struct_size(pointer, &format!("{argument}[{i}]")) }? {
+            size if size == stride => Ok(pointer),
+            size => bail!(Argument, "`{argument}[{i}]`->struct_size is {size}, expected {stride}, that of the first one"),
+        }
+    };
+    (0..count).map(one).collect()
+}
+
 /// A struct of the caller that is to be filled.
 pub(super) struct Output<T> {
     pointer: *mut T,

@@ -181,6 +181,11 @@ impl Appender {
         self.tell(before)
     }
 
+    /// Checks memory that is to hold one step, before anything is taken.
+    pub(super) fn check(&self, memory: &Memory) -> Result<()> {
+        memory.check_source(&self.shape_of(1), self.endless.data_type)
+    }
+
     /// Takes `count` steps like [`Appender::append`], and publishes nothing.
     ///
     /// # Safety

@@ -9,7 +9,7 @@ use super::resize::slab;
 use super::{Array, document, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::engine::{Memory, Overflow};
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::c_strides;
 use crate::store::ProcessLock;
 
@@ -35,6 +35,8 @@ pub struct Series {
 struct Part {
     name: String,
     appender: Appender,
+    /// Its values of the next step were given to [`Series::step_with`], which failed after that: they are not taken again.
+    kept: bool,
 }
 
 impl Part {
@@ -76,7 +78,7 @@ impl Series {
         let mut parts = Vec::with_capacity(along.len());
         for (name, array, d) in along {
             let appender = Appender::silent(&array, d).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
-            parts.push(Part { name, appender });
+            parts.push(Part { name, appender, kept: false });
         }
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.name == dimension && part.appender.array().rank() == 1);
@@ -102,18 +104,13 @@ impl Series {
     /// # Safety
     /// As for [`crate::engine::write`].
     pub unsafe fn put(&mut self, name: &str, memory: impl FnOnce(&Array, &[u64]) -> Result<Memory>) -> Result<()> {
-        let (position, dimension) = (self.position, &self.dimension);
-        let Some(part) = self.parts.iter_mut().find(|part| part.name == name) else {
-            self.dataset.variable(name)?;
-            bail!(Argument, "the variable {name:?} does not have the dimension {dimension:?}");
-        };
-        if part.appender.position().0 > position {
-            bail!(State, "the variable {name:?} has its values of step {position} already; end the step first");
+        let index = self.part(name)?;
+        if self.is_given(index) {
+            return Err(self.given_twice(index));
         }
-        let memory = memory(part.appender.array(), &part.appender.shape_of(1))?;
-        part.fill_to(position)?;
+        let memory = memory(self.parts[index].appender.array(), &self.parts[index].appender.shape_of(1))?;
         // SAFETY: forwarded from the caller.
-        unsafe { part.appender.put(1, &memory) }
+        unsafe { self.take(index, &memory) }
     }
 
     /// Ends a step: gives the coordinate its value, unless that was put, and publishes if it is time. After an error the position says
@@ -122,19 +119,112 @@ impl Series {
     /// Errors: `Argument` for a value that is not beyond those before; `Range` for one that the coordinate cannot hold.
     pub fn step(&mut self, value: f64) -> Result<()> {
         let Some(next) = self.position.checked_add(1) else { bail!(Limit, "2^64 steps") };
-        if self.has_coordinate
-            && let Some(part) = self.parts.last_mut()
-            && part.appender.position().0 <= self.position
-        {
-            check_value(part.appender.array().data_type(), value, self.values, &self.dimension, self.position)?;
-            part.fill_to(self.position)?;
-            let mut value_of = value;
+        if let Some(index) = self.coordinate().filter(|index| !self.is_given(*index)) {
+            self.check_value(value)?;
+            let mut number = value;
             // SAFETY: the number lives as long as the call.
-            unsafe { part.appender.put(1, &numbers(std::slice::from_mut(&mut value_of))) }?;
+            unsafe { self.take(index, &numbers(std::slice::from_mut(&mut number))) }?;
             self.values = [self.values[1], Some(value)];
         }
+        self.parts.iter_mut().for_each(|part| part.kept = false);
         self.position = next;
         if next / self.every > self.published / self.every { self.publish() } else { Ok(()) }
+    }
+
+    /// Takes the values of the variables `names`, of which `memory` says where each of them is, as [`Series::put`] does, and ends the step as
+    /// [`Series::step`] does. All arguments are checked before anything is taken. After an error that leaves the step open the call may be
+    /// repeated; the variables that were taken keep their values.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::write`].
+    pub unsafe fn step_with(
+        &mut self,
+        value: f64,
+        names: &[&str],
+        mut memory: impl FnMut(usize, &Array, &[u64]) -> Result<Memory>,
+    ) -> Result<()> {
+        let mut given: Vec<(usize, Memory)> = Vec::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            let index = self.part(name)?;
+            let part = &self.parts[index];
+            if given.iter().any(|(other, _)| *other == index) || (self.is_given(index) && !part.kept) {
+                return Err(self.given_twice(index));
+            }
+            let found = memory(i, part.appender.array(), &part.appender.shape_of(1));
+            let checked = found.and_then(|memory| part.appender.check(&memory).map(|()| memory));
+            given.push((index, checked.map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?));
+        }
+        if self.coordinate().is_some_and(|index| !self.is_given(index) && given.iter().all(|(other, _)| *other != index)) {
+            self.check_value(value)?;
+        }
+        for (index, memory) in given {
+            if !self.is_given(index) {
+                // SAFETY: forwarded from the caller.
+                unsafe { self.take(index, &memory) }.map_err(|e| e.with_note(&format!(" (the variable {:?})", self.parts[index].name)))?;
+                self.parts[index].kept = true;
+            }
+        }
+        self.step(value)
+    }
+
+    /// The index of the coordinate.
+    fn coordinate(&self) -> Option<usize> {
+        self.parts.len().checked_sub(1).filter(|_| self.has_coordinate)
+    }
+
+    /// The index of a variable that has the dimension.
+    fn part(&self, name: &str) -> Result<usize> {
+        if let Some(index) = self.parts.iter().position(|part| part.name == name) {
+            return Ok(index);
+        }
+        self.dataset.variable(name)?;
+        bail!(Argument, "the variable {name:?} does not have the dimension {:?}", self.dimension)
+    }
+
+    /// Whether a variable has its values of the next step.
+    fn is_given(&self, index: usize) -> bool {
+        self.parts[index].appender.position().0 > self.position
+    }
+
+    fn given_twice(&self, index: usize) -> Error {
+        err!(State, "the variable {:?} has its values of step {} already; end the step first", self.parts[index].name, self.position)
+    }
+
+    /// Checks that the coordinate goes on in the direction that it has.
+    fn check_value(&self, value: f64) -> Result<()> {
+        let (dimension, step, before) = (&self.dimension, self.position, self.values);
+        if value.is_nan() {
+            bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
+        }
+        let data_type = self.coordinate().map(|index| self.parts[index].appender.array().data_type());
+        if let Some(data_type) = data_type
+            && matches!(data_type.kind(), Kind::Int | Kind::UInt)
+            && value.fract() != 0.0
+        {
+            bail!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name());
+        }
+        let falls = matches!(before, [Some(first), Some(second)] if second < first);
+        match before[1] {
+            Some(last) if value == last || (before[0].is_some() && (value < last) != falls) => {
+                let expected = if falls { "less" } else { "more" };
+                bail!(
+                    Argument,
+                    "found {value} as the value of {dimension:?} for step {step}, expected {expected} than {last}, that of the step before"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a variable's values of the next step; steps before it that the variable lacks get the fill value.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::write`].
+    unsafe fn take(&mut self, index: usize, memory: &Memory) -> Result<()> {
+        let part = &mut self.parts[index];
+        part.fill_to(self.position)?;
+        // SAFETY: forwarded from the caller.
+        unsafe { part.appender.put(1, memory) }
     }
 
     /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.
@@ -222,26 +312,5 @@ fn numbers(values: &mut [f64]) -> Memory {
         data_type: DataType::Float64,
         overflow: Overflow::Error,
         arena: None,
-    }
-}
-
-/// Checks that a coordinate goes on in the direction that it has.
-fn check_value(data_type: DataType, value: f64, before: [Option<f64>; 2], dimension: &str, step: u64) -> Result<()> {
-    if value.is_nan() {
-        bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
-    }
-    if matches!(data_type.kind(), Kind::Int | Kind::UInt) && value.fract() != 0.0 {
-        return Err(err!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name()));
-    }
-    let falls = matches!(before, [Some(first), Some(second)] if second < first);
-    match before[1] {
-        Some(last) if value == last || (before[0].is_some() && (value < last) != falls) => {
-            let expected = if falls { "less" } else { "more" };
-            bail!(
-                Argument,
-                "found {value} as the value of {dimension:?} for step {step}, expected {expected} than {last}, that of the step before"
-            )
-        }
-        _ => Ok(()),
     }
 }

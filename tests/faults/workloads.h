@@ -368,11 +368,11 @@ static void run_series(void) {
     for (int i = 0; i < 4; i++) {
         STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + i, COLUMNS * 8));
         int64_t position = 0;
-        ozarr_status status = ozarr_series_step(steps, 10.0 * i);
+        ozarr_status status = ozarr_series_step(steps, 10.0 * i, 0, NULL, NULL);
         if (status == OZARR_OK) continue;
         note(status, 1);
         SURE(ozarr_series_position(steps, &position, NULL));
-        if (position == i) SURE(ozarr_series_step(steps, 10.0 * i));
+        if (position == i) SURE(ozarr_series_step(steps, 10.0 * i, 0, NULL, NULL));
     }
     STEP(ozarr_series_flush(steps));
     LAST(ozarr_series_close(steps));

@@ -93,7 +93,7 @@ static void go_on(int64_t until) {
         double sum = state[0] + state[1];
         check(ozarr_series_put(steps, "u", OZARR_FLOAT64, state, sizeof state), "putting u");
         if (step % 2 == 0) check(ozarr_series_put(steps, "sum", OZARR_FLOAT64, &sum, sizeof sum), "putting the sum");
-        check(ozarr_series_step(steps, (double)(60 * step)), "ending the step");
+        check(ozarr_series_step(steps, (double)(60 * step), 0, NULL, NULL), "ending the step");
         advance(step++);
         if (step % EVERY) continue;
         check(ozarr_series_flush(steps), "flushing the series");

@@ -24,34 +24,48 @@ function _variable(s::Series, name)
     end
 end
 
-"The values of a variable for the step that comes next; they are copied."
-function Base.setindex!(s::Series, x, name::AbstractString)
-    T, lengths, at = _variable(s, String(name))
+# The values of a variable as memory that the library reads: an Array or a view of one.
+function _step_values(s::Series, x, name)
+    T, lengths, at = _variable(s, name)
     values = x isa AbstractArray ? x : fill(x)
     size(values) == lengths || throw(DimensionMismatch("the values of $name have the size $(size(values)), expected that of one step, $lengths"))
-    y = _gives(values, T) ? values : convert(Array{T}, values)
-    y isa Array || return _put_view(s, String(name), y, at)
-    GC.@preserve y _check(ozarr_series_put(s, String(name), _type_number(eltype(y)), Ptr{Cvoid}(pointer(y)), sizeof(y)))
-    return s
+    y = _gives(values, T) && !isempty(values) ? values : convert(Array{T}, values)
+    return y, at
 end
 
-# A view of an Array: one stride in bytes for each dimension of the variable.
-function _put_view(s, name, y, at)
-    isempty(y) && return (s[name] = Array(y); s)
-    E, N = eltype(y), ndims(y) + 1
-    apart = Int64[d == at ? 0 : stride(y, d < at ? d : d - 1) * sizeof(E) for d in N:-1:1]
+# That memory for C, with one stride in bytes for each dimension of the variable, and what is to be kept from the garbage collector.
+function _step_memory(y, at)
+    E = eltype(y)
+    y isa Array && return (ozarr_memory(data = Ptr{Cvoid}(pointer(y)), size = sizeof(y), type_ = _type_number(E)), y)
+    apart = Int64[d == at ? 0 : stride(y, d < at ? d : d - 1) * sizeof(E) for d in (ndims(y) + 1):-1:1]
     reach = [(size(y, k) - 1) * stride(y, k) * sizeof(E) for k in 1:ndims(y)]
     below, above = -sum(min.(reach, 0)), sum(max.(reach, 0))
-    GC.@preserve y apart begin
-        memory = Ref(ozarr_memory(data = Ptr{Cvoid}(pointer(y)) - below, size = below + above + sizeof(E), offset = below, strides = pointer(apart),
-            type_ = _type_number(E)))
-        _check(ozarr_series_put_ex(s, name, memory))
-    end
+    memory = ozarr_memory(data = Ptr{Cvoid}(pointer(y)) - below, size = below + above + sizeof(E), offset = below, strides = pointer(apart),
+        type_ = _type_number(E))
+    return memory, (y, apart)
+end
+
+"The values of a variable for the step that comes next; they are copied."
+function Base.setindex!(s::Series, x, name::AbstractString)
+    memory, kept = _step_memory(_step_values(s, x, String(name))...)
+    GC.@preserve kept _check(ozarr_series_put_ex(s, String(name), Ref(memory)))
     return s
 end
 
-"Ends the step; `value` is that of the coordinate, unless it was given as a variable."
-step!(s::Series, value::Real = NaN) = (_check(ozarr_series_step(s, value)); s)
+"""
+    OZarr.step!(steps, value, "t" => t, "p" => p)
+
+Gives variables their values and ends the step, in one call. `value` is that of the coordinate, unless it was given as a variable; variables may
+also be given before, by `steps["t"] = t`.
+"""
+function step!(s::Series, value::Real = NaN, variables::Pair{<:AbstractString}...)
+    names = String[name for (name, _) in variables]
+    found = [_step_memory(_step_values(s, x, String(name))...) for (name, x) in variables]
+    memories, kept = ozarr_memory[memory for (memory, _) in found], [k for (_, k) in found]
+    pointers = Ptr{UInt8}[pointer(name) for name in names]
+    GC.@preserve names kept _check(ozarr_series_step(s, value, length(names), pointers, memories))
+    return s
+end
 "The number of steps that were taken, which is also the position of the last one."
 Base.position(s::Series) = Int(_number(out -> ozarr_series_position(s, out, C_NULL), Int64))
 published(s::Series) = Int(_number(out -> ozarr_series_position(s, C_NULL, out), Int64))

@@ -85,14 +85,20 @@ end
     steps = OZarr.series(ds, "time"; publish_every = 1)
     halo = [-1.0, 7, 8, 9, -1]
     for step in 0:2
-        steps["t"] = [1, 2, 3]
-        step == 1 || (steps["p"] = view(halo, 4:-1:2))
-        OZarr.step!(steps, 60step)
+        p = view(halo, 4:-1:2)
+        if step == 0
+            steps["t"] = [1, 2, 3]
+            steps["p"] = p
+            OZarr.step!(steps, 0)
+        else
+            OZarr.step!(steps, 60step, "t" => [1, 2, 3], (step == 1 ? () : ("p" => p,))...)
+        end
     end
     @test position(steps) == OZarr.published(steps) == 3
     @test fails(() -> steps["q"] = [1, 2, 3], OZarr.OZARR_ERR_NOT_FOUND)
     @test_throws DimensionMismatch steps["t"] = [1, 2]
     @test fails(() -> OZarr.step!(steps, 60), OZarr.OZARR_ERR_ARGUMENT)
+    @test fails(() -> OZarr.step!(steps, 180, "t" => [1, 2, 3], "t" => [1, 2, 3]), OZarr.OZARR_ERR_STATE)
     close(steps)
     close(ds)
     ds = OZarr.dataset("series.zarr"; mode = "r+")

@@ -575,7 +575,7 @@ end
 @c_function ozarr_series_open(dataset::Ptr{Cvoid}, dimension::Cstring, keep::Int64, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_series_put(series::Ptr{Cvoid}, name::Cstring, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_series_put_ex(series::Ptr{Cvoid}, name::Cstring, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_series_step(series::Ptr{Cvoid}, value::Cdouble)::Int32
+@c_function ozarr_series_step(series::Ptr{Cvoid}, value::Cdouble, count::Int64, names::Ptr{Ptr{UInt8}}, memories::Ptr{ozarr_memory})::Int32
 @c_function ozarr_series_position(series::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
 @c_function ozarr_series_flush(series::Ptr{Cvoid})::Int32
 @c_function ozarr_series_close(series::Ptr{Cvoid})::Int32
