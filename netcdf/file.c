@@ -184,12 +184,27 @@ int oz_abort(int ncid) {
     return close_file(file, NC_NOERR);
 }
 
+/* Consolidates the metadata of the groups of a new file, the root last. Those of another file the store keeps in step. */
+static int consolidate(const oz_file *file) {
+    int32_t format;
+    for (int i = file->group_count - 1; i >= 0 && file->created; i--) {
+        const oz_group *group = file->groups[i];
+        if (i && !group->vars.count) continue;
+        ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
+        if (!status && format == 3) status = ozarr_group_consolidate(group->handle);
+        if (status) return oz_error(status);
+    }
+    return NC_NOERR;
+}
+
 int oz_close(int ncid, void *memory) {
     (void)memory;
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    return close_file(group->file, group->file->writable ? oz_hierarchy_sync(group->file) : NC_NOERR);
+    if (group->file->writable) status = oz_hierarchy_sync(group->file);
+    if (!status) status = consolidate(group->file);
+    return close_file(group->file, status);
 }
 
 int oz_set_fill(int ncid, int mode, int *old) {

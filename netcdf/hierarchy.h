@@ -33,8 +33,12 @@ int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 
+/* Whether a dimension of the variable has no end. */
+bool oz_var_may_grow(const oz_var *var);
 /* Creates the array of a variable. */
 int oz_var_create(oz_var *var);
+/* Opens the array of a variable by its document, as if that had another shape; nothing is read. */
+int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array);
 

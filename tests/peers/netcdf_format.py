@@ -166,6 +166,9 @@ def copies(build):
         for name in "all.zarr", "in0.zarr", "ncrcat.zarr", "cdl.zarr":
             with xr.open_dataset(build / name, engine="zarr") as zarr:
                 zarr.load()
+        for group in "a", "a/b":
+            with xr.open_dataset(build / "all.zarr", group=group, engine="zarr") as zarr, xr.open_dataset(build / "all.nc", group=group) as nc:
+                xr.testing.assert_identical(zarr.load(), nc.load())
         with xr.open_dataset(build / "in0.zarr", engine="zarr") as zarr, xr.open_dataset(build / "in0.nc") as nc:
             xr.testing.assert_identical(zarr.load(), nc.load())
             zarr.to_netcdf(build / "from_xarray.nc")
