@@ -19,7 +19,7 @@ use crate::dtype::ElementType;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
-use std::cell::RefCell;
+use crate::per_thread::{self, PerThread};
 use std::ffi::c_int;
 
 /// The flag that no version has.
@@ -147,7 +147,7 @@ struct Rooms {
 }
 
 thread_local! {
-    static ROOMS: RefCell<Rooms> = const { RefCell::new(Rooms { shuffled: Vec::new(), bits: Vec::new(), block: Vec::new() }) };
+    static ROOMS: PerThread<Rooms> = const { PerThread::new(Rooms { shuffled: Vec::new(), bits: Vec::new(), block: Vec::new() }) };
 }
 
 /// Rooms of more bytes than this are given back.
@@ -155,7 +155,7 @@ const KEPT: usize = 4 << 20;
 
 /// Calls with this thread's rooms.
 fn with_rooms<T>(f: impl FnOnce(&mut Rooms) -> T) -> T {
-    ROOMS.with_borrow_mut(|rooms| {
+    per_thread::with(&ROOMS, |rooms| {
         let result = f(rooms);
         if rooms.shuffled.capacity() + rooms.bits.capacity() + rooms.block.capacity() > KEPT {
             *rooms = Rooms::default();

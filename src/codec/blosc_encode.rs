@@ -6,7 +6,7 @@
 use super::zstd;
 use crate::error::{Result, bail, err};
 use crate::limits;
-use std::cell::RefCell;
+use crate::per_thread::{self, PerThread};
 use std::ffi::{c_int, c_ulong, c_void};
 use std::mem::MaybeUninit;
 
@@ -90,7 +90,7 @@ struct Rooms {
 }
 
 thread_local! {
-    static ROOMS: RefCell<Rooms> = const { RefCell::new(Rooms { shuffled: Vec::new(), bits: Vec::new(), state: Vec::new() }) };
+    static ROOMS: PerThread<Rooms> = const { PerThread::new(Rooms { shuffled: Vec::new(), bits: Vec::new(), state: Vec::new() }) };
 }
 
 impl Encoder {
@@ -103,7 +103,7 @@ impl Encoder {
         self.write_header(src.len(), block, split, dst);
         let plain = self.level == 0 || src.len() < SMALLEST;
         let fits = !plain
-            && ROOMS.with_borrow_mut(|rooms| {
+            && per_thread::with(&ROOMS, |rooms| {
                 let done = self.write_blocks(src, block, split, rooms, dst);
                 if rooms.shuffled.capacity() + rooms.bits.capacity() > KEPT {
                     *rooms = Rooms::default();

@@ -12,7 +12,7 @@ use super::streams::decode_growing;
 use crate::dtype::ElementType;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
-use std::cell::RefCell;
+use crate::per_thread::{self, PerThread};
 use std::mem::MaybeUninit;
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, WriteBuf};
 
@@ -34,20 +34,20 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
 }
 
 thread_local! {
-    static COMPRESSOR: RefCell<Option<CCtx<'static>>> = const { RefCell::new(None) };
-    static DECOMPRESSOR: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
-    static SKIPPED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static COMPRESSOR: PerThread<Option<CCtx<'static>>> = const { PerThread::new(None) };
+    static DECOMPRESSOR: PerThread<Option<DCtx<'static>>> = const { PerThread::new(None) };
+    static SKIPPED: PerThread<Vec<u8>> = const { PerThread::new(Vec::new()) };
 }
 
 fn with_compressor<T>(f: impl FnOnce(&mut CCtx<'static>) -> Result<T>) -> Result<T> {
-    COMPRESSOR.with_borrow_mut(|slot| match slot {
+    per_thread::with(&COMPRESSOR, |slot| match slot {
         Some(context) => f(context),
         None => f(slot.insert(CCtx::try_create().ok_or_else(|| err!(NoMemory, "no memory for a zstd compressor"))?)),
     })
 }
 
 fn with_decompressor<T>(f: impl FnOnce(&mut DCtx<'static>) -> Result<T>) -> Result<T> {
-    DECOMPRESSOR.with_borrow_mut(|slot| match slot {
+    per_thread::with(&DECOMPRESSOR, |slot| match slot {
         Some(context) => f(context),
         None => {
             let context = slot.insert(DCtx::try_create().ok_or_else(|| err!(NoMemory, "no memory for a zstd decompressor"))?);
@@ -186,7 +186,7 @@ impl Stage for Zstd {
 
 fn stream_range(context: &mut DCtx<'static>, src: &[u8], offset: usize, dst: &mut [u8]) -> Result<()> {
     let mut input = InBuffer::around(src);
-    SKIPPED.with_borrow_mut(|skipped| {
+    per_thread::with(&SKIPPED, |skipped| {
         let mut left = offset;
         while left > 0 {
             let part = left.min(SKIP);

@@ -82,14 +82,59 @@ impl ChunkLocks {
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
     pub fn wait(self: &Arc<Self>, key: &str) -> ChunkGuard {
         loop {
-            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-            let handed_over = || move |guard: ChunkGuard| drop(sender.send(guard));
-            if let Some(guard) = self.acquire(key, handed_over) {
+            let mine = Arc::new(HandOver::default());
+            let theirs = Waiting(mine.clone());
+            if let Some(guard) = self.acquire(key, || move |guard: ChunkGuard| theirs.end(Some(guard))) {
                 return guard;
             }
-            if let Ok(guard) = receiver.recv() {
+            if let Some(guard) = mine.wait() {
                 return guard;
             }
+        }
+    }
+}
+
+/// A lock that one thread hands to another that waits. The channels of the standard library allocate what cannot be refused.
+#[derive(Default)]
+struct HandOver {
+    guard: Mutex<Handed>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+enum Handed {
+    #[default]
+    NotYet,
+    /// `None`: nobody is left who would hand it over.
+    Done(Option<ChunkGuard>),
+}
+
+impl HandOver {
+    fn wait(&self) -> Option<ChunkGuard> {
+        let mut handed = lock(&self.guard);
+        loop {
+            match std::mem::take(&mut *handed) {
+                Handed::Done(guard) => return guard,
+                Handed::NotYet => handed = self.changed.wait(handed).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+/// The end that is queued: it is called, or dropped with its queue.
+struct Waiting(Arc<HandOver>);
+
+impl Waiting {
+    fn end(&self, guard: Option<ChunkGuard>) {
+        *lock(&self.0.guard) = Handed::Done(guard);
+        self.0.changed.notify_one();
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if matches!(*lock(&self.0.guard), Handed::NotYet) {
+            self.end(None);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Each owner has its own, so that several can be borrowed at the same time.
 
 use super::part::Part;
-use std::cell::RefCell;
+use crate::per_thread::{self, PerThread};
 
 /// Above this, a buffer is freed after the call that grew it.
 const KEEP: usize = 64 << 20;
@@ -55,12 +55,12 @@ pub(super) struct StageBuffers {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
+    static SCRATCH: PerThread<Option<Box<Scratch>>> = const { PerThread::new(None) };
 }
 
 /// Lends the thread's buffers to `f`. A call within a call gets fresh ones.
 pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
-    let mut scratch = SCRATCH.try_with(|s| s.borrow_mut().take()).ok().flatten().unwrap_or_default();
+    let mut scratch = per_thread::with(&SCRATCH, Option::take).unwrap_or_default();
     let result = f(&mut scratch);
     scratch.parts.clear();
     for buf in [
@@ -75,7 +75,6 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
             *buf = Vec::new();
         }
     }
-    // While the thread ends there is no place to keep them.
-    let _ = SCRATCH.try_with(|s| *s.borrow_mut() = Some(scratch));
+    per_thread::with(&SCRATCH, |kept| *kept = Some(scratch));
     result
 }

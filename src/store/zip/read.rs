@@ -2,10 +2,10 @@
 
 use super::directory::{DEFLATED, ENCRYPTED, Entry, LOCAL, LOCAL_LEN, STORED, STREAMED, key_of, u16_at, u32_at};
 use crate::error::{Error, Result, bail, err};
+use crate::inflate::{Wrapper, inflate};
 use crate::limits::{MAX_KEY, grow, max_chunk};
 use crate::store::{ByteRange, Fetched, Object, ReadDone, ReadObject, SharedStore, Version, os};
-use libdeflater::{Crc, Decompressor};
-use std::cell::RefCell;
+use libdeflater::Crc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 
@@ -162,17 +162,10 @@ impl Slot {
 
     /// Inflates `stored`, all of the entry's data, into `out`, which has the value's size.
     fn inflate(&self, stored: &[u8], out: &mut [u8]) -> Result<()> {
-        thread_local! {
-            static DECOMPRESSOR: RefCell<Option<Decompressor>> = const { RefCell::new(None) };
-        }
-        let made = DECOMPRESSOR.with_borrow_mut(|d| d.get_or_insert_with(Decompressor::new).deflate_decompress(stored, out));
-        match made {
-            Ok(n) if n == out.len() => self.check_crc(out),
-            Ok(n) => bail!(Chunk, "the zip entry inflates to {n} bytes, expected {}", out.len()),
-            Err(libdeflater::DecompressionError::InsufficientSpace) => {
-                bail!(Chunk, "the zip entry inflates to more than the {} bytes that it is said to have", out.len())
-            }
-            Err(libdeflater::DecompressionError::BadData) => bail!(Chunk, "the zip entry's deflated data are damaged"),
+        match inflate(Wrapper::Bare, stored, out)? {
+            Some((_, n)) if n == out.len() => self.check_crc(out),
+            Some((_, n)) => bail!(Chunk, "the zip entry inflates to {n} bytes, expected {}", out.len()),
+            None => bail!(Chunk, "the zip entry inflates to more than the {} bytes that it is said to have", out.len()),
         }
     }
 

@@ -1,0 +1,145 @@
+//! Variables of a thread that own memory. [`std::thread_local`] asks the system for memory to note that such a variable is to be dropped when
+//! the thread ends, and ends the process where there is none; these are noted in an array of fixed size.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::LocalKey;
+
+/// What a thread keeps from call to call, in a `thread_local!`. It is taken when the thread ends.
+pub struct PerThread<T> {
+    value: RefCell<ManuallyDrop<T>>,
+    is_noted: Cell<bool>,
+}
+
+/// How many variables a thread may note.
+const MOST: usize = 16;
+
+/// A variable of the thread, and the function that takes what it has.
+type Note = (*const (), unsafe fn(*const ()));
+
+thread_local! {
+    static NOTES: [Cell<Option<Note>>; MOST] = const { [const { Cell::new(None) }; MOST] };
+}
+
+impl<T: Default> PerThread<T> {
+    /// A variable with that value, which must own nothing yet.
+    pub const fn new(value: T) -> PerThread<T> {
+        PerThread { value: RefCell::new(ManuallyDrop::new(value)), is_noted: Cell::new(false) }
+    }
+
+    /// Notes that the value is to be taken when the thread ends. Where that fails, for want of memory, the next call tries again.
+    fn note(&self) {
+        let this = std::ptr::from_ref(self).cast::<()>();
+        let free = |notes: &[Cell<Option<Note>>; MOST]| {
+            let free = notes.iter().find(|note| note.get().is_none());
+            free.map(|note| note.set(Some((this, take::<T>)))).is_some()
+        };
+        self.is_noted.set(tell_of_end() && NOTES.with(free));
+    }
+}
+
+/// Runs `f` with the thread's value of `variable`, or with one of its own in a call of `f` itself.
+pub fn with<T: Default + 'static, R>(variable: &'static LocalKey<PerThread<T>>, f: impl FnOnce(&mut T) -> R) -> R {
+    variable.with(|this| {
+        if !this.is_noted.get() {
+            this.note();
+        }
+        match this.value.try_borrow_mut() {
+            Ok(mut value) => f(&mut value),
+            Err(_) => f(&mut T::default()),
+        }
+    })
+}
+
+/// Drops what a variable has, and leaves it as new: a destructor of the program's may use the library once more.
+///
+/// # Safety
+/// `this` points to a `PerThread<T>` of this thread.
+unsafe fn take<T: Default>(this: *const ()) {
+    // SAFETY: the caller's promise.
+    let this = unsafe { &*this.cast::<PerThread<T>>() };
+    this.is_noted.set(false);
+    if let Ok(mut value) = this.value.try_borrow_mut() {
+        drop(std::mem::take(&mut **value));
+    }
+}
+
+/// Has the system call [`end`] when this thread ends.
+fn tell_of_end() -> bool {
+    // The key and 1; 0: none yet. No thread waits for another here: a child of `fork` would for ever.
+    static KEY: AtomicU64 = AtomicU64::new(0);
+    if KEY.load(Relaxed) == 0 {
+        let mut key = 0;
+        // SAFETY: the function is there as long as the process: the library is never unloaded.
+        if unsafe { libc::pthread_key_create(&mut key, Some(end)) } != 0 {
+            return false;
+        }
+        if KEY.compare_exchange(0, u64::from(key) + 1, Relaxed, Relaxed).is_err() {
+            // SAFETY: made above, and used by nobody.
+            unsafe { libc::pthread_key_delete(key) };
+        }
+    }
+    let key = (KEY.load(Relaxed) - 1) as libc::pthread_key_t;
+    // SAFETY: the key was made by one of the threads; its value is only looked at for NULL.
+    unsafe { libc::pthread_setspecific(key, NOTES.with(|notes| notes.as_ptr().cast())) == 0 }
+}
+
+unsafe extern "C" fn end(_: *mut c_void) {
+    NOTES.with(|notes| {
+        for note in notes {
+            if let Some((variable, take)) = note.take() {
+                // SAFETY: noted by this thread, whose variables are there until its destructors have run.
+                unsafe { take(variable) };
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[derive(Default)]
+    struct Counted(Option<Arc<AtomicU32>>);
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            if let Some(count) = &self.0 {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    thread_local! {
+        static ONE: PerThread<Counted> = const { PerThread::new(Counted(None)) };
+        static TWO: PerThread<Vec<u8>> = const { PerThread::new(Vec::new()) };
+    }
+
+    #[test]
+    fn what_a_thread_keeps_is_dropped_with_it() {
+        let drops = Arc::new(AtomicU32::new(0));
+        for threads in 1..=5 {
+            let mine = drops.clone();
+            let body = move || {
+                with(&ONE, |one| one.0 = Some(mine));
+                with(&TWO, |two| two.push(1));
+                (with(&ONE, |one| one.0.is_some()), with(&TWO, |two| two.len()))
+            };
+            assert_eq!(std::thread::spawn(body).join().unwrap(), (true, 1));
+            assert_eq!(drops.load(Ordering::SeqCst), threads);
+        }
+    }
+
+    #[test]
+    fn a_call_within_a_call_has_a_value_of_its_own() {
+        with(&TWO, |outer| {
+            outer.push(1);
+            assert_eq!(with(&TWO, |inner| inner.len()), 0);
+        });
+        assert_eq!(with(&TWO, |two| two.len()), 1);
+    }
+}
