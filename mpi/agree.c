@@ -15,6 +15,47 @@ ozarr_status om_error(ozarr_status status, const char *format, ...) {
     return ozarr_set_error(status, text, NULL);
 }
 
+/* Behind "PREFIX: ", where the text begins with that. */
+static const char *behind(const char *text, const char *prefix) {
+    const size_t n = strlen(prefix);
+    return n > 0 && strncmp(text, prefix, n) == 0 && text[n] == ':' && text[n + 1] == ' ' ? text + n + 2 : text;
+}
+
+void om_failure_of(om_failure *f, const ozarr_error_info *info) {
+    memset(f, 0, sizeof *f);
+    f->status = info->status, f->os_errno = info->os_errno, f->http_status = info->http_status;
+    snprintf(f->key, sizeof f->key, "%s", info->key);
+    snprintf(f->field, sizeof f->field, "%s", info->field);
+    snprintf(f->message, sizeof f->message, "%s", behind(behind(info->message, info->key), info->field));
+}
+
+void om_failure_last(om_failure *f, ozarr_status status) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    if (ozarr_last_error_info(&info) != OZARR_OK) info.message = info.key = info.field = "";
+    om_failure_of(f, &info);
+    f->status = status;
+}
+
+void om_failure_begin(om_failure *f, const char *text) {
+    char rest[sizeof f->message];
+    memcpy(rest, f->message, sizeof rest);
+    snprintf(f->message, sizeof f->message, "%s%s", text, rest);
+}
+
+/* A message that is too long with the text is cut in front of it: key, field and text fit into what ozarr keeps of an error. */
+void om_failure_add(om_failure *f, const char *text) {
+    const size_t most = sizeof f->message - 5, taken = strlen(text) + strlen(f->key) + strlen(f->field);
+    const size_t room = taken < most ? most - taken : 0, length = strlen(f->message);
+    const size_t at = length < room ? length : room;
+    snprintf(f->message + at, sizeof f->message - at, "%s", text);
+}
+
+ozarr_status om_failure_set(const om_failure *f) {
+    ozarr_error_info details = OZARR_ERROR_INFO_INIT;
+    details.os_errno = f->os_errno, details.http_status = f->http_status, details.key = f->key, details.field = f->field;
+    return ozarr_set_error(f->status, f->message, &details);
+}
+
 ozarr_status om_check(const char *call, int mpi_status) {
     if (mpi_status == MPI_SUCCESS) return OZARR_OK;
     char text[MPI_MAX_ERROR_STRING + 1] = "";
@@ -30,21 +71,18 @@ static uint64_t hash(const char *text) {
     return h;
 }
 
-/* Rank 0's text on all ranks, in `text` of OM_MESSAGE bytes. */
-static ozarr_status broadcast_text(ozarr_mpi *m, char *text, int root) {
-    return om_check("MPI_Bcast", MPI_Bcast(text, OM_MESSAGE, MPI_CHAR, root, m->comm));
-}
-
 /* The status and message of rank `first` for all. */
 static ozarr_status spread_failure(ozarr_mpi *m, ozarr_status status, int first) {
-    char text[OM_MESSAGE] = "";
-    int32_t agreed = status;
-    if (m->rank == first) snprintf(text, sizeof text, "rank %d: %s", first, ozarr_last_error());
-    ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&agreed, 1, MPI_INT32_T, first, m->comm));
-    if (failed == OZARR_OK) failed = broadcast_text(m, text, first);
-    if (failed != OZARR_OK) return failed;
-    text[OM_MESSAGE - 1] = 0;
-    return ozarr_set_error(agreed, text, NULL);
+    om_failure f;
+    char who[32];
+    memset(&f, 0, sizeof f);
+    if (m->rank == first) {
+        snprintf(who, sizeof who, "rank %d: ", first);
+        om_failure_last(&f, status);
+        om_failure_begin(&f, who);
+    }
+    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&f, sizeof f, MPI_BYTE, first, m->comm));
+    return failed != OZARR_OK ? failed : om_failure_set(&f);
 }
 
 ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least) {
@@ -60,7 +98,7 @@ static ozarr_status tell_difference(ozarr_mpi *m, ozarr_status status, const cha
     char first[OM_MESSAGE] = "", mine[OM_MESSAGE] = "";
     snprintf(first, sizeof first, "%s", call);
     snprintf(mine, sizeof mine, "%s", call);
-    const ozarr_status failed = broadcast_text(m, first, 0);
+    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(first, OM_MESSAGE, MPI_CHAR, 0, m->comm));
     if (failed != OZARR_OK) return failed;
     first[OM_MESSAGE - 1] = 0;
     if (status == OZARR_OK && strcmp(first, mine) != 0)

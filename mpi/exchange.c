@@ -126,7 +126,7 @@ static void begin_lone(om_move *w) {
         }
         w->lone = om_submit(w, &list, w->lone_objects);
     } else {
-        om_fail(w, OZARR_ERR_NO_MEMORY, "a list of regions");
+        om_note(w, om_error(OZARR_ERR_NO_MEMORY, "a list of regions"));
     }
     om_list_free(&list);
 }
@@ -246,7 +246,7 @@ void om_move_pause(om_move *w) {
 
 ozarr_status om_move_end(om_move *w, int64_t *stored, int64_t *total) {
     *stored = w->stored, *total = w->total;
-    return w->status == OZARR_OK ? OZARR_OK : ozarr_set_error(w->status, w->message, NULL);
+    return w->failure.status == OZARR_OK ? OZARR_OK : om_failure_set(&w->failure);
 }
 
 void om_move_free(om_move *w) {

@@ -45,8 +45,25 @@ struct ozarr_mpi {
 
 /* --- agree.c: one status and one message for all ranks --- */
 
+/* What went wrong: all that ozarr_last_error_info gives, as it is sent to other ranks and kept for later. */
+typedef struct om_failure {
+    int32_t status, os_errno, http_status;
+    char message[1024]; /* without key and field */
+    char key[1025];
+    char field[256];
+} om_failure;
+
 /* Sets the thread's last error from a format and returns the status. */
 __attribute__((format(printf, 2, 3))) ozarr_status om_error(ozarr_status status, const char *format, ...);
+
+/* Takes over an error; the thread's last one, with this status. */
+void om_failure_of(om_failure *f, const ozarr_error_info *info);
+void om_failure_last(om_failure *f, ozarr_status status);
+/* Adds to the message: in front, behind. */
+void om_failure_begin(om_failure *f, const char *text);
+void om_failure_add(om_failure *f, const char *text);
+/* Makes it the thread's last error and returns its status. */
+ozarr_status om_failure_set(const om_failure *f);
 
 /* OZARR_OK, or the error of a call of MPI. */
 ozarr_status om_check(const char *call, int mpi_status);

@@ -43,8 +43,7 @@ struct om_move {
     int64_t *place; /* of each piece of plan.in: the bytes in front of it in its round; -1: it is mine, and does not travel */
     ozarr_request *lone;
     int64_t lone_objects;
-    ozarr_status status; /* the first error */
-    char message[OM_MESSAGE];
+    om_failure failure; /* the first error; its status is OZARR_OK without one */
     int64_t stored, total;
     bool begun;
     int idle; /* how often nothing moved */
@@ -76,8 +75,7 @@ int64_t om_round_end(const plan *p, int64_t begin);
 /* Where a part of one of my boxes begins in memory, and the strides there. */
 char *om_in_memory(const om_move *w, int64_t box, const int64_t *start);
 const int64_t *om_strides_of(const om_move *w, int64_t box);
-/* Keeps the first failure: `om_note` with the thread's last error. */
-void om_fail(om_move *w, ozarr_status status, const char *message);
+/* Keeps the first failure: the thread's last error, if the status is one. */
 void om_note(om_move *w, ozarr_status status);
 bool om_list_new(om_region_list *list, int64_t capacity, int32_t rank);
 void om_list_free(om_region_list *list);

@@ -216,11 +216,12 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
     if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
     if (status == OZARR_OK) return status;
-    char text[OM_MESSAGE];
-    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    om_failure f;
+    om_failure_last(&f, status);
     extents[dim] -= length;
     const ozarr_status back = set_shape(m, array, extents);
-    return om_error(status, "%.1900s; the array has its old length%s", text, back == OZARR_OK ? " again" : " no more");
+    om_failure_add(&f, back == OZARR_OK ? "; the array has its old length again" : "; the array has its old length no more");
+    return om_failure_set(&f);
 }
 
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */

@@ -16,8 +16,8 @@
  * Collective.  Every rank of the communicator calls the functions in the same order with the same arguments, but for regions and memory,
  *              which are its own. The first exchange of a call compares the arguments: a rank that calls something else is
  *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_get` and `_request_test` are local, `ozarr_mpi_set` is to be called alike.
- * Statuses.    All ranks get the same status and the same message, which begins with the rank that failed. A rank that fails keeps
- *              taking part, so that no other waits for it for ever.
+ * Statuses.    All ranks get the same status and the same ozarr_last_error_info: the message names the rank that failed, behind the key in
+ *              the store. A rank that fails keeps taking part, so that no other waits for it for ever.
  * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
  *              them as ever. Open and close them by the functions here. What one of them changes rank 0 stores; the handles of the other
  *              ranks know it, too, without touching the store.

@@ -1,7 +1,6 @@
 /* What is where in a collective read or write: pieces in memory and in messages, lists of regions for ozarr, failures. */
 #include "move.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,21 +39,17 @@ char *om_in_memory(const om_move *w, int64_t box, const int64_t *start) {
 
 const int64_t *om_strides_of(const om_move *w, int64_t box) { return w->job.views[box - w->job.first_box].stride; }
 
-void om_fail(om_move *w, ozarr_status status, const char *message) {
-    if (w->status != OZARR_OK || status == OZARR_OK) return;
-    w->status = status;
-    snprintf(w->message, sizeof w->message, "%s", message);
+void om_note(om_move *w, ozarr_status status) {
+    if (w->failure.status == OZARR_OK && status != OZARR_OK) om_failure_last(&w->failure, status);
 }
-
-void om_note(om_move *w, ozarr_status status) { om_fail(w, status, ozarr_last_error()); }
 
 /* Ends a request of ozarr: its error, and the objects that it stored. */
 void om_end_request(om_move *w, ozarr_request **request, int64_t objects) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     const ozarr_status status = ozarr_request_wait(*request, -1);
     if (status == OZARR_OK) w->stored += objects;
-    else if (ozarr_request_error(*request, &info) == OZARR_OK) om_fail(w, status, info.message);
-    else om_note(w, status);
+    else if (w->failure.status == OZARR_OK && ozarr_request_error(*request, &info) == OZARR_OK) om_failure_of(&w->failure, &info);
+    om_note(w, status);
     ozarr_request_free(*request);
     *request = NULL;
 }

@@ -186,27 +186,30 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
 
 /* The message of an error of a write says what is stored. */
 static ozarr_status tell_stored(ozarr_mpi *m, ozarr_status status, int64_t stored, int64_t total) {
-    char text[OM_MESSAGE];
+    char text[128];
+    om_failure f;
     int64_t mine[2] = {stored, total}, all[2];
-    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    om_failure_last(&f, status);
     if (MPI_Allreduce(mine, all, 2, MPI_INT64_T, MPI_SUM, m->comm) != MPI_SUCCESS) return status;
-    return om_error(status, "%.1900s; at least %" PRId64 " of %" PRId64 " chunks are stored, the others are old or new", text, all[0], all[1]);
+    snprintf(text, sizeof text, "; at least %" PRId64 " of %" PRId64 " chunks are stored, the others are old or new", all[0], all[1]);
+    om_failure_add(&f, text);
+    return om_failure_set(&f);
 }
 
 /* Completes what `begin` began. */
 static ozarr_status end(ozarr_mpi_request *r) {
     int64_t stored = 0, total = 0;
     ozarr_mpi *m = r->m;
-    char text[OM_MESSAGE] = "";
+    om_failure failed;
     ozarr_status shards = OZARR_OK;
     if (r->shards) {
         (void)om_move_on(r->move);
         shards = om_shards(r->move, r->cached->encoder);
-        if (shards != OZARR_OK) snprintf(text, sizeof text, "%s", ozarr_last_error());
+        if (shards != OZARR_OK) om_failure_last(&failed, shards);
     }
     while (om_move_on(r->move)) om_move_pause(r->move);
     ozarr_status status = om_move_end(r->move, &stored, &total);
-    status = shards != OZARR_OK ? om_error(shards, "%s", text) : om_agree(m, status, NULL);
+    status = shards != OZARR_OK ? om_failure_set(&failed) : om_agree(m, status, NULL);
     if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write && !r->own) status = tell_stored(m, status, stored, total);
     request_free(r);
     return status;

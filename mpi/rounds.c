@@ -68,7 +68,7 @@ static void store_round(om_move *w, om_round *round) {
     char *chunk = round->chunks;
     round->objects = 0;
     if (!om_list_new(&list, round->end - round->begin, p->grid.rank)) {
-        om_fail(w, OZARR_ERR_NO_MEMORY, "the regions of a round");
+        om_note(w, om_error(OZARR_ERR_NO_MEMORY, "the regions of a round"));
     } else {
         for (; om_next_chunk(w, round, &c); round->objects++) {
             if (c.whole) {

@@ -239,7 +239,7 @@ static void store_round(work *s, int64_t round) {
     const plan *p = w->job.p;
     int64_t count = 0, at = 0, last = -1;
     encoded *list = gather(s, &count);
-    if (list == NULL) om_fail(w, OZARR_ERR_NO_MEMORY, "a list of encoded chunks");
+    if (list == NULL) om_note(w, om_error(OZARR_ERR_NO_MEMORY, "a list of encoded chunks"));
     for (int64_t i = 0; i < p->in_count && list != NULL; i++) {
         const int64_t shard = p->in[p->by_chunk[i]].chunk;
         if (shard == last || plan_round(p, shard) != round) continue;
@@ -266,7 +266,7 @@ static ozarr_status one_round(work *s, int64_t round) {
     s->out = calloc((size_t)p->aggregator_count + 1, sizeof *s->out);
     status = om_agree(m, s->out != NULL ? pack(s) : om_error(OZARR_ERR_NO_MEMORY, "a list of %d aggregators", (int)p->aggregator_count), NULL);
     if (status == OZARR_OK) status = ship(s);
-    if (status == OZARR_OK && s->w->status == OZARR_OK) store_round(s, round);
+    if (status == OZARR_OK && s->w->failure.status == OZARR_OK) store_round(s, round);
     streams_free(s->out, p->aggregator_count);
     streams_free(s->in, s->in_count);
     s->out = s->in = NULL, s->in_count = 0;

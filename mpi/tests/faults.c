@@ -1,0 +1,178 @@
+/* Faults of one rank's system: a full disk, no files left, a store that refuses it. The call returns on all ranks with one status, one message
+ * and one key; what is stored is old or new; and the next call works.
+ *
+ *   faults FOLDER */
+#include "check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIDE = 64, CHUNK = 16 };
+typedef int32_t field[SIDE * SIDE];
+
+static ozarr_mpi *m;
+static const int64_t shape[] = {SIDE, SIDE}, chunks[] = {CHUNK, CHUNK};
+
+/* --- faults --- */
+
+/* Changes the soft limit of this process. */
+static void limit(int resource, rlim_t to) {
+    struct rlimit l;
+    CHECK(getrlimit(resource, &l) == 0);
+    l.rlim_cur = to == RLIM_INFINITY ? l.rlim_max : to;
+    CHECK(setrlimit(resource, &l) == 0);
+}
+
+static void full_disk(bool on) { limit(RLIMIT_FSIZE, on ? 64 : RLIM_INFINITY); }
+static void no_files(bool on) {
+    static struct rlimit before;
+    if (on) CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    limit(RLIMIT_NOFILE, on ? 0 : before.rlim_cur);
+}
+/* Another user, who may not write in the folder. */
+static void refused(bool on) { CHECK(seteuid(on ? 65534 : 0) == 0); }
+
+static const struct fault {
+    const char *name;
+    void (*set)(bool on);
+    ozarr_status status;
+    int os_errno;
+    bool reads, root; /* it keeps a rank from reading, too; it needs to be root */
+} faults[] = {
+    {"a full disk", full_disk, OZARR_ERR_NO_SPACE, EFBIG, false, false},
+    {"no files left", no_files, OZARR_ERR_TOO_MANY_FILES, EMFILE, true, false},
+    {"a store that refuses", refused, OZARR_ERR_PERMISSION, EACCES, false, true},
+};
+
+/* --- calls --- */
+
+/* The rows of this rank. */
+static int64_t start[2], count[2];
+static field u;
+
+static void fill(uint64_t seed) {
+    numbers n = {seed};
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        const int32_t value = (int32_t)(next_number(&n) >> 33);
+        if (i >= start[0] * SIDE && i < (start[0] + count[0]) * SIDE) u[i - start[0] * SIDE] = value;
+    }
+}
+
+static ozarr_status write_all(ozarr_array *a) { return ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u); }
+
+static ozarr_status iwrite_all(ozarr_array *a) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    ozarr_mpi_request *request = NULL;
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
+    const ozarr_status status = ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &request);
+    return status == OZARR_OK ? ozarr_mpi_request_wait(request) : status;
+}
+
+static ozarr_status read_all(ozarr_array *a) {
+    static field all;
+    const int64_t zero[2] = {0, 0};
+    return ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all);
+}
+
+static ozarr_status append(ozarr_array *a) {
+    int64_t from[2] = {SIDE + start[0], 0};
+    return ozarr_mpi_array_append(m, a, 0, SIDE, from, count, OZARR_INT32, u, sizeof u);
+}
+
+static const struct call {
+    const char *name;
+    ozarr_status (*run)(ozarr_array *);
+    bool shards, reads;
+} calls[] = {
+    {"write_all", write_all, false, false}, {"write_all of shards", write_all, true, false}, {"iwrite_all", iwrite_all, false, false},
+    {"append", append, false, false},       {"read_all", read_all, false, true},             {"read_all of shards", read_all, true, true},
+};
+
+/* An array that is there as a whole, with elements of the seed. */
+static ozarr_array *array_of(const char *location, bool shards, uint64_t seed) {
+    static const int64_t shard[] = {2 * CHUNK, 2 * CHUNK};
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, shards ? shard : chunks));
+    if (shards) OK(ozarr_spec_set_inner_chunks(spec, chunks));
+    OK(ozarr_mpi_array_create_ex(m, location, spec, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(spec);
+    fill(seed);
+    OK(write_all(a));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_open(m, location, "r+", &a));
+    return a;
+}
+
+/* Each chunk has the elements of one of two seeds. */
+static void check_old_or_new(ozarr_array *a, uint64_t old, uint64_t new) {
+    static field all;
+    const int64_t zero[2] = {0, 0};
+    OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+    for (int c = 0; c < SIDE / CHUNK * (SIDE / CHUNK); c++) {
+        bool is_old = true, is_new = true;
+        numbers first = {old}, second = {new};
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            const int32_t x = (int32_t)(next_number(&first) >> 33), y = (int32_t)(next_number(&second) >> 33);
+            if (i / SIDE / CHUNK * (SIDE / CHUNK) + i % SIDE / CHUNK != c) continue;
+            is_old &= all[i] == x, is_new &= all[i] == y;
+        }
+        if (!is_old && !is_new) FAIL("chunk %d is neither old nor new", c);
+    }
+}
+
+/* The last error says it all, and the same on all ranks. */
+static void check_error(const struct fault *f, const struct call *c, ozarr_status status, int who) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    char named[32];
+    snprintf(named, sizeof named, "rank %d: ", who);
+    OK(ozarr_last_error_info(&info));
+    if (status != f->status || info.os_errno != f->os_errno)
+        FAIL("%s, %s: %s, errno %d: %s", f->name, c->name, ozarr_status_name(status), info.os_errno, info.message);
+    /* Rank 0 fails to store the new shape, before any chunk. */
+    const bool document = c->run == append && who == 0;
+    if (document ? strcmp(info.key, "zarr.json") != 0 : strncmp(info.key, "c/", 2) != 0) FAIL("%s, %s: the key is \"%s\"", f->name, c->name, info.key);
+    if (strncmp(info.message, info.key, strlen(info.key)) != 0 || strstr(info.message, named) == NULL)
+        FAIL("%s, %s: the message names no key, or not the rank: %s", f->name, c->name, info.message);
+    if (!c->reads && !document && strstr(info.message, "chunks are stored") == NULL)
+        FAIL("%s, %s: the message does not say what is stored: %s", f->name, c->name, info.message);
+    CHECK(same_everywhere(info.message) && same_everywhere(info.key));
+}
+
+/* One rank has the fault in one call. */
+static void provoke(const struct fault *f, const struct call *c, int who) {
+    ozarr_array *a = array_of("fault.zarr", c->shards, 1);
+    if (!c->reads) fill(2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == who) f->set(true);
+    const ozarr_status status = c->run(a);
+    if (rank == who) f->set(false);
+    check_error(f, c, status, who);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_old_or_new(a, 1, 2);
+    OK(c->run(a));
+    OK(ozarr_mpi_array_close(m, a));
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    signal(SIGXFSZ, SIG_IGN);
+    start[0] = SIDE * rank / ranks, start[1] = 0;
+    count[0] = SIDE * (rank + 1) / ranks - start[0], count[1] = SIDE;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    if (rank == 0) CHECK(chmod(".", 0755) == 0);
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            if (calls[c].reads && !faults[f].reads) continue;
+            if (faults[f].root && geteuid() != 0) continue;
+            provoke(&faults[f], &calls[c], ranks - 1);
+        }
+    OK(ozarr_mpi_close(m));
+    return end_ranks();
+}
