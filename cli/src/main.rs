@@ -5,6 +5,7 @@
 
 mod attrs;
 mod blocks;
+mod cdl;
 mod completions;
 mod consolidate;
 mod copy;
@@ -13,6 +14,7 @@ mod create;
 mod diff;
 mod digest;
 mod du;
+mod dump;
 mod element;
 mod explain;
 mod failure;
@@ -66,6 +68,7 @@ enum Command {
     Tree(tree::Tree),
     Ls(ls::Ls),
     Info(info::Info),
+    Dump(dump::Dump),
     Read(read::Read),
     Stats(stats::Stats),
     Diff(diff::Diff),
@@ -95,6 +98,7 @@ fn run(command: Command) -> Outcome {
         Command::Tree(c) => c.run(),
         Command::Ls(c) => c.run(),
         Command::Info(c) => c.run(),
+        Command::Dump(c) => c.run(),
         Command::Read(c) => c.run(),
         Command::Stats(c) => c.run(),
         Command::Diff(c) => c.run(),

@@ -23,7 +23,7 @@ fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
     for name in
-        "tree ls info read stats diff digest du tail plot view explain create write attrs resize rm consolidate verify cp copy zip-repair migrate completions man".split(' ')
+        "tree ls info dump read stats diff digest du tail plot view explain create write attrs resize rm consolidate verify cp copy zip-repair migrate completions man".split(' ')
     {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");

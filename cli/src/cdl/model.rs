@@ -1,0 +1,250 @@
+//! A hierarchy as netCDF sees it: dimensions that variables share, variables with types of netCDF, groups. The rules are those of this
+//! library's format of netCDF: what it, xarray and NCZarr record is used, the rest is made of the arrays' shapes and names.
+
+use super::attributes::{Attribute, FILL, Values, of_nczarr, read};
+use super::token::{NcType, Number};
+use crate::failure::Outcome;
+use ozarr::dtype::{DataType, Kind};
+use ozarr::node::{Array, Format, Group, Map, Node, NodeKind, Value, json};
+
+/// What this library's format of netCDF records of a group.
+const RECORD: &str = "_nc_model";
+
+/// A dimension.
+pub struct Dim {
+    pub name: String,
+    pub length: u64,
+    pub unlimited: bool,
+}
+
+/// A variable.
+pub struct Variable {
+    pub name: String,
+    pub nc: NcType,
+    /// Places in [`Model::dims`].
+    pub dims: Vec<usize>,
+    pub attributes: Vec<Attribute>,
+    /// The element that means "missing".
+    pub fill: Option<Values>,
+    pub array: Array,
+}
+
+/// A group.
+#[derive(Default)]
+pub struct Members {
+    pub name: String,
+    pub dims: Vec<usize>,
+    pub variables: Vec<Variable>,
+    pub attributes: Vec<Attribute>,
+    pub groups: Vec<Members>,
+    /// Nodes that netCDF cannot have, each with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// A hierarchy.
+pub struct Model {
+    pub dims: Vec<Dim>,
+    pub root: Members,
+}
+
+impl Model {
+    /// Of a group, or of an array alone.
+    pub fn new(top: &Node) -> Outcome<Model> {
+        let mut model = Model { dims: Vec::new(), root: Members::default() };
+        let mut root = Members::default();
+        match top {
+            Node::Group(group) => model.fill_group(group, &mut root, &[])?,
+            Node::Array(array) => {
+                let name = array.path().rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("data");
+                model.add(name, Node::open(array.store(), array.path()), &Value::Null, &mut root, &[])?;
+            }
+        }
+        model.root = root;
+        Ok(model)
+    }
+
+    /// `outer`: the dimensions of the groups around, the innermost last.
+    fn fill_group(&mut self, group: &Group, into: &mut Members, outer: &[Vec<usize>]) -> Outcome {
+        let all = group.attributes().all()?;
+        let record = all.get(RECORD).cloned().unwrap_or_default();
+        self.recorded_dims(group, &record, into)?;
+        let types = |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&group.nc_attribute_type(name).ok()??));
+        into.attributes = read(&group.attributes().shown()?, &types, None);
+        let nczarr = nczarr_group(group, &all);
+        let children = group.children()?;
+        let is_group = |name: &str| children.iter().any(|c| c.name == name && c.kind() == NodeKind::Group);
+        let all: Vec<&str> = children.iter().map(|c| c.name.as_str()).collect();
+        let of_kind = |wanted: bool| all.iter().copied().filter(|name| is_group(name) == wanted).collect::<Vec<_>>();
+        for name in in_order(of_kind(false), [record.get("variables"), nczarr.get("arrays").or_else(|| nczarr.get("vars"))]) {
+            let mine = record.get("variables").and_then(|all| all.get(name)).cloned().unwrap_or_default();
+            self.add(name, Node::open(group.store(), &group.child_path(name)?), &mine, into, outer)?;
+        }
+        let mut inner = outer.to_vec();
+        inner.push(into.dims.clone());
+        for name in in_order(of_kind(true), [record.get("groups"), nczarr.get("groups")]) {
+            let mut child = Members { name: name.to_string(), ..Members::default() };
+            self.fill_group(&group.open_group(name)?, &mut child, &inner)?;
+            into.groups.push(child);
+        }
+        Ok(())
+    }
+
+    fn recorded_dims(&mut self, group: &Group, record: &Value, into: &mut Members) -> Outcome {
+        if let Some(recorded) = record.get("dimensions").and_then(Value::as_object) {
+            for (name, value) in recorded {
+                let unlimited = value.get("unlimited").and_then(Value::as_bool) == Some(true);
+                let length = value.get("size").and_then(Value::as_u64).filter(|_| !unlimited).unwrap_or(0);
+                self.define(into, Dim { name: name.to_string(), length, unlimited });
+            }
+        } else {
+            for dim in group.nc_dimensions()?.unwrap_or_default() {
+                self.define(into, Dim { name: dim.name, length: dim.length, unlimited: dim.is_unlimited });
+            }
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, group: &mut Members, dim: Dim) -> usize {
+        self.dims.push(dim);
+        group.dims.push(self.dims.len() - 1);
+        self.dims.len() - 1
+    }
+
+    fn find(&self, dims: &[usize], name: &str) -> Option<usize> {
+        dims.iter().copied().find(|&d| self.dims[d].name == name)
+    }
+
+    /// Adds an array as a variable; `record` is what is recorded of it.
+    fn add(&mut self, name: &str, node: ozarr::error::Result<Node>, record: &Value, into: &mut Members, outer: &[Vec<usize>]) -> Outcome {
+        let array = match node {
+            Ok(Node::Array(array)) => array,
+            Ok(Node::Group(_)) => return Ok(()),
+            Err(e) => {
+                into.left_out.push((name.to_string(), e.to_string()));
+                return Ok(());
+            }
+        };
+        let Some(nc) = type_of(&array) else {
+            let why = format!("{}, for which netCDF has no type", array.describe());
+            into.left_out.push((name.to_string(), why));
+            return Ok(());
+        };
+        let mut dims = Vec::new();
+        if !array.is_nc_scalar()? {
+            let (shape, names) = (array.shape(), array.dimension_names());
+            for (d, &length) in shape.iter().enumerate() {
+                let named = names.get(d).cloned().flatten().filter(|name| !name.is_empty());
+                let named = named.unwrap_or_else(|| format!("_Anonymous_Dim_{length}"));
+                dims.push(self.resolve(into, outer, &named, length, d == 0));
+            }
+        }
+        let types = |name: &str| recorded_type(record, name).or_else(|| of_nczarr(&array.nc_attribute_type(name).ok()??));
+        let mut attributes = read(&array.attributes().shown()?, &types, Some(nc));
+        add_fill(&array, nc, record, &mut attributes);
+        let fill = attributes.iter().find(|a| a.name == FILL).map(|a| a.values.clone()).filter(|values| counts(values, nc));
+        let fill = fill.or_else(|| match nc {
+            NcType::String => Some(Values::Strings(vec![String::new()])),
+            _ => nc.default_fill().map(|number| Values::Numbers(nc, vec![number])),
+        });
+        into.variables.push(Variable { name: name.to_string(), nc, dims, attributes, fill, array });
+        Ok(())
+    }
+
+    /// The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow.
+    fn resolve(&mut self, group: &mut Members, outer: &[Vec<usize>], name: &str, length: u64, first: bool) -> usize {
+        let levels = std::iter::once(group.dims.as_slice()).chain(outer.iter().rev().map(Vec::as_slice));
+        for (level, dims) in levels.enumerate() {
+            let Some(found) = self.find(dims, name) else { continue };
+            let dim = &mut self.dims[found];
+            if dim.length != length && !dim.unlimited && !(level == 0 && first) {
+                continue;
+            }
+            dim.unlimited |= dim.length != length;
+            dim.length = dim.length.max(length);
+            return found;
+        }
+        let mut name = name.to_string();
+        if self.find(&group.dims, &name).is_some() {
+            name.push_str(&format!("_{length}"));
+        }
+        let found = self.find(&group.dims, &name);
+        found.unwrap_or_else(|| self.define(group, Dim { name, length, unlimited: length == 0 }))
+    }
+}
+
+/// What NCZarr records of a group: among its attributes, or, as older ones do, in its document.
+fn nczarr_group(group: &Group, attributes: &Map) -> Value {
+    let names = ["_nczarr_group", "_NCZARR_GROUP"];
+    let find = |map: &Map| names.iter().find_map(|name| map.get(name)).cloned();
+    let document = || json::parse_object(group.metadata_json().as_bytes(), usize::MAX).ok();
+    find(attributes).or_else(|| find(&document()?)).unwrap_or_default()
+}
+
+/// Names in the order of the first record that there is, those that it lacks behind.
+fn in_order<'a>(mut names: Vec<&'a str>, records: [Option<&Value>; 2]) -> Vec<&'a str> {
+    let Some(record) = records.into_iter().flatten().next() else { return names };
+    let listed = record.as_array().unwrap_or_default().iter().filter_map(Value::as_str);
+    let order: Vec<&str> = listed.chain(record.as_object().into_iter().flat_map(Map::keys).map(|n| n.as_str())).collect();
+    names.sort_by_key(|name| order.iter().position(|o| o == name).unwrap_or(order.len()));
+    names
+}
+
+fn recorded_type(record: &Value, name: &str) -> Option<NcType> {
+    NcType::named(record.get("types")?.get(name)?.as_str()?)
+}
+
+/// Whether a `_FillValue` is one value of the variable's type.
+fn counts(values: &Values, nc: NcType) -> bool {
+    match values {
+        Values::Chars(text) => nc == NcType::Char && text.len() == 1,
+        Values::Strings(all) => nc == NcType::String && all.len() == 1,
+        Values::Numbers(of, numbers) => *of == nc && numbers.len() == 1,
+    }
+}
+
+/// The type that netCDF has for an array's elements.
+fn type_of(array: &Array) -> Option<NcType> {
+    let stored = array.data_type();
+    if let Some(nc) = NcType::of_numbers(stored) {
+        return Some(nc);
+    }
+    match (stored, stored.kind()) {
+        (DataType::Bool, _) => Some(NcType::Byte),
+        (DataType::Bytes(1), _) => Some(NcType::Char),
+        (DataType::Bytes(_) | DataType::Text(_) | DataType::VarText | DataType::VarJson, _) => Some(NcType::String),
+        (_, Kind::Time) => Some(NcType::Int64),
+        (_, Kind::Int) => Some(NcType::Byte),
+        (_, Kind::UInt) => Some(NcType::UByte),
+        (_, Kind::Float) => Some(NcType::Float),
+        _ => None,
+    }
+}
+
+/// The fill value that format 2 states is also the attribute, unless it is the usual one.
+fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attribute>) {
+    let hidden = !record.is_null() && record.get("fill").and_then(Value::as_bool) != Some(true);
+    let fill = array.fill();
+    let same = array.data_type() == nc.in_memory() && nc != NcType::String;
+    if attributes.iter().any(|a| a.name == FILL) || hidden || !same || !fill.defined || array.format() != Format::V2 {
+        return;
+    }
+    let element = fill.element(array.data_type());
+    let values = match nc {
+        NcType::Char if element.first() == Some(&0) => return,
+        NcType::Char => Values::Chars(element.to_vec()),
+        nc => {
+            let number = nc.number(&element);
+            let double = |n: Number| match n {
+                Number::Integer(n) => n as f64,
+                Number::Real(x) => x,
+            };
+            // NCZarr stores it with few digits. A byte's is stated in attributes only where it is another one than netCDF's.
+            let usual = nc.default_fill().unwrap_or(Number::Integer(if nc == NcType::Byte { -127 } else { 255 }));
+            if (double(number) - double(usual)).abs() <= 1e-5 * double(usual).abs() {
+                return;
+            }
+            Values::Numbers(nc, vec![number])
+        }
+    };
+    attributes.push(Attribute { name: FILL.into(), values });
+}
