@@ -1,6 +1,7 @@
 /* Attributes as JSON and back, with the types that JSON does not say. */
 #include "attribute_json.h"
 #include "types.h"
+#include "user_types.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,16 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 static bool from_base64(const char *text, unsigned char *bytes, size_t size) {
     size_t n = 0;
     unsigned bits = 0;
     int have = 0;
     for (; *text && *text != '='; text++) {
-        const char *place = strchr(BASE64, *text);
+        const char *place = strchr(TEXT_BASE64, *text);
         if (!place) return false;
-        bits = bits << 6 | (unsigned)(place - BASE64);
+        bits = bits << 6 | (unsigned)(place - TEXT_BASE64);
         have += 6;
         if (have < 8) continue;
         have -= 8;
@@ -26,18 +25,6 @@ static bool from_base64(const char *text, unsigned char *bytes, size_t size) {
         bytes[n++] = (unsigned char)(bits >> have);
     }
     return n == size;
-}
-
-static void to_base64(text *t, const unsigned char *bytes, size_t size) {
-    text_put(t, "\"");
-    for (size_t i = 0; i < size; i += 3) {
-        unsigned bits = (unsigned)bytes[i] << 16;
-        if (i + 1 < size) bits |= (unsigned)bytes[i + 1] << 8;
-        if (i + 2 < size) bits |= bytes[i + 2];
-        char out[4] = {BASE64[bits >> 18], BASE64[bits >> 12 & 63], i + 1 < size ? BASE64[bits >> 6 & 63] : '=', i + 2 < size ? BASE64[bits & 63] : '='};
-        text_add(t, out, 4);
-    }
-    text_put(t, "\"");
 }
 
 /* Whether xarray has the fill value of format 3 as base64: of real numbers, as a double, and of characters. */
@@ -147,14 +134,34 @@ static int read_values(oz_att *att, const json *value) {
     return NC_NOERR;
 }
 
-static int read_one(oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
+/* Values of a type that a program defined. One is a list of one where its own form is a list. */
+static int read_user_values(const oz_group *group, oz_att *att, const json *value) {
+    bool list = value->kind == JSON_ARRAY;
+    const json *item = list ? value->first : value;
+    size_t count = list ? value->count : 1;
+    att->values = calloc(count + 1, att->info->size);
+    if (!att->values) return NC_ENOMEM;
+    for (; att->len < count; att->len++, item = list ? item->next : NULL) {
+        int status = oz_user_value_read(group->file, att->info, item, (char *)att->values + att->len * att->info->size);
+        if (status) return status;
+    }
+    return NC_NOERR;
+}
+
+static int read_one(const oz_group *group, oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
     oz_att *att = oz_att_new(atts, value->name);
     if (!att) return NC_ENOMEM;
     att->json = strndup(source + value->from, value->to - value->from);
     if (!att->json) return NC_ENOMEM;
     const json *recorded = json_member(types, value->name);
+    const oz_type *user = recorded && recorded->kind == JSON_STRING ? oz_type_named(group, recorded->text) : NULL;
+    if (user && user->kind) {
+        att->type = user->id;
+        att->info = user;
+        return read_user_values(group, att, value);
+    }
     nc_type type = recorded && recorded->kind == JSON_STRING ? oz_type_by_name(recorded->text) : NC_NAT;
-    if (var && strcmp(value->name, _FillValue) == 0) {
+    if (var && !var->info->kind && strcmp(value->name, _FillValue) == 0) {
         att->type = var->type;
         if (value->kind == JSON_STRING && var->form != OZ_STRINGS) return read_fill(att, value);
         type = var->type;
@@ -165,10 +172,12 @@ static int read_one(oz_list *atts, const json *value, const char *source, const 
     return read_values(att, value);
 }
 
-int oz_atts_read(oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
+int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var) {
     for (const json *value = object ? object->first : NULL; value; value = value->next) {
-        int status = read_one(atts, value, source, types, var);
+        int status = read_one(group, atts, value, source, types, var);
         if (status) return status;
+        oz_att *att = atts->items[atts->count - 1];
+        if (!att->info) att->info = oz_type_atomic(att->type);
     }
     return NC_NOERR;
 }
@@ -204,13 +213,22 @@ static void write_value(text *t, nc_type type, const void *value) {
     text_put(t, out);
 }
 
-static void write_att(text *t, const oz_att *att, const oz_var *var) {
+static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_var *var) {
     if (att->json) return text_put(t, att->json);
+    if (att->info->kind) {
+        bool list = att->len != 1 || att->info->kind == NC_VLEN;
+        if (list) text_put(t, "[");
+        for (size_t i = 0; i < att->len; i++) {
+            if (list) text_comma(t);
+            oz_user_value_write(t, file, att->info, (const char *)att->values + i * att->info->size);
+        }
+        return text_put(t, list ? "]" : "");
+    }
     if (encoded_fill(att, var) && att->len) {
         double number;
-        if (att->type == NC_CHAR) return to_base64(t, att->values, 1);
+        if (att->type == NC_CHAR) return text_base64(t, att->values, 1);
         oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
-        return to_base64(t, (const unsigned char *)&number, sizeof number);
+        return text_base64(t, (const unsigned char *)&number, sizeof number);
     }
     if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, att->len);
     nc_type type = att->type == NC_CHAR ? NC_UBYTE : att->type;
@@ -224,18 +242,20 @@ static void write_att(text *t, const oz_att *att, const oz_var *var) {
     if (list) text_put(t, "]");
 }
 
-void oz_atts_write(text *t, const oz_list *atts, const oz_var *var, int format) {
+void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format) {
     text_put(t, "{");
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
         if (format == 2 && var && strcmp(att->name, _FillValue) == 0) continue;
         text_member(t, att->name);
-        write_att(t, att, var);
+        write_att(t, file, att, var);
     }
+    if (var && oz_has_flags(var)) oz_flags_write(t, var);
     text_put(t, "}");
 }
 
 static bool type_is_plain(const oz_att *att, const oz_var *var) {
+    if (att->info->kind) return false;
     if (var && strcmp(att->name, _FillValue) == 0) return true;
     if (att->type == NC_CHAR) return utf8(att->values, att->len);
     if (att->type == NC_STRING) return att->len > 1;
@@ -254,7 +274,7 @@ void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_v
         }
         any = true;
         text_member(t, att->name);
-        text_quote(t, oz_type_name(att->type), strlen(oz_type_name(att->type)));
+        oz_type_reference(t, att->info);
     }
     if (any) text_put(t, "}");
 }

@@ -10,10 +10,10 @@
 
 /* Fills the list with the attributes of a JSON object, whose text is `source`. `types` is the object of recorded types, or NULL;
  * `var` the variable that they are of, or NULL. */
-int oz_atts_read(oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var);
+int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var);
 
 /* Adds all attributes as a JSON object. `_FillValue` is as xarray has it: in format 2 no attribute, but the fill value. */
-void oz_atts_write(text *t, const oz_list *atts, const oz_var *var, int format);
+void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format);
 
 /* Adds an object of the types that reading would not find by itself; nothing where there are none. */
 void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var);

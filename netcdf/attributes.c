@@ -55,8 +55,8 @@ static void touch(oz_group *group, oz_var *var) {
 }
 
 static int set_fill(oz_var *var, const void *values) {
-    if (var->type == NC_STRING) free(*(char **)var->fill);
-    return oz_copy_values(var->fill, values, var->type, 1);
+    oz_clear_values(var->info, var->fill, 1);
+    return oz_copy_values(var->info, var->fill, values, 1);
 }
 
 int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
@@ -111,7 +111,7 @@ int oz_get_att(int ncid, int varid, const char *name, void *values, nc_type type
     if (!att) return NC_ENOTATT;
     if (type == NC_NAT) type = att->type;
     if (!att->len || !values) return NC_NOERR;
-    if (type == att->type) return oz_copy_values(values, att->values, type, att->len);
+    if (type == att->type) return oz_copy_values(att->info, values, att->values, att->len);
     if (att->type == NC_CHAR || type == NC_CHAR) return NC_ECHAR;
     status = oz_convert(att->values, att->type, values, type, att->len);
     bool bytes = (type == NC_BYTE || type == NC_UBYTE) && (att->type == NC_BYTE || att->type == NC_UBYTE);
@@ -119,11 +119,10 @@ int oz_get_att(int ncid, int varid, const char *name, void *values, nc_type type
 }
 
 /* The values of a call, in the type of the file; NC_ERANGE with the values that could not be had. */
-static int new_values(const void *values, nc_type memory_type, nc_type type, size_t len, void **out) {
-    size_t size = oz_type_size(type);
-    *out = calloc(len + 1, size);
+static int new_values(const void *values, nc_type memory_type, const oz_type *type, size_t len, void **out) {
+    *out = calloc(len + 1, type->size);
     if (!*out) return NC_ENOMEM;
-    int status = memory_type == type ? oz_copy_values(*out, values, type, len) : oz_convert(values, memory_type, *out, type, len);
+    int status = memory_type == type->id ? oz_copy_values(type, *out, values, len) : oz_convert(values, memory_type, *out, type->id, len);
     if (status && status != NC_ERANGE) {
         free(*out);
         *out = NULL;
@@ -146,9 +145,10 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     if (len && !values) return NC_EINVAL;
     if (!file->writable) return NC_EPERM;
     if (status) return status;
-    bool larger = !att || len * oz_type_size(type) > att->len * oz_type_size(att->type);
+    const oz_type *info = oz_type_of(file, type);
+    bool larger = !att || !info || len * info->size > att->len * att->info->size;
     if (!file->defining && larger && file->classic) return NC_ENOTINDEFINE;
-    if (type == NC_NAT || memory_type == NC_NAT || !oz_type_size(type) || !oz_type_size(memory_type)) return NC_EBADTYPE;
+    if (!info || !oz_type_of(file, memory_type) || (type != memory_type && (info->kind || !oz_type_size(memory_type)))) return NC_EBADTYPE;
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
     if (type != memory_type && texts) return NC_ECHAR;
     return file->classic && type > NC_DOUBLE ? NC_ESTRICTNC3 : NC_NOERR;
@@ -163,17 +163,20 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     int status = find(ncid, varid, name, &group, &var, &atts, &att);
     if (!status) status = check_put(group->file, att, name, type, len, values, memory_type);
     if (status) return status;
-    int range = new_values(values, memory_type, type, len, &copy);
+    const oz_type *info = oz_type_of(group->file, type);
+    int range = new_values(values, memory_type, info, len, &copy);
     if (!copy) return range;
     bool fill = var && strcmp(name, _FillValue) == 0;
     if (fill) status = put_fill(var, type, len, copy);
     if (!status && !att && !(att = oz_att_new(atts, name))) status = NC_ENOMEM;
     if (status) {
+        oz_clear_values(info, copy, len);
         free(copy);
         return status;
     }
     oz_att_clear(att);
     att->type = type;
+    att->info = info;
     att->len = len;
     att->values = copy;
     if (!group->file->classic) group->file->defining = true;

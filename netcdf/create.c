@@ -2,6 +2,7 @@
 #include "attribute_json.h"
 #include "hierarchy.h"
 #include "types.h"
+#include "user_types.h"
 
 #include <ozarr_advanced.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 /* The chunks of a variable that may grow: one record at least, and as many records as make a chunk of the usual size. */
 static void choose_chunks(const oz_var *var, size_t *chunks) {
     enum { MOST_RECORDS = 64, MOST_VALUES = 1024 };
-    size_t item = oz_type_size(var->type), record = 1, target = oz_get_defaults()->chunk_bytes / item + 1;
+    size_t item = var->info->size, record = 1, target = oz_get_defaults()->chunk_bytes / item + 1;
     for (int d = 0; d < var->rank; d++) {
         chunks[d] = var->dims[d]->unlimited || !var->dims[d]->len ? 1 : var->dims[d]->len;
         record *= chunks[d];
@@ -57,7 +58,8 @@ static const char *const BLOSC[] = {"blosc:blosclz", "blosc:lz4", "blosc:lz4hc",
 static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int format) {
     const oz_defaults *defaults = oz_get_defaults();
     const oz_filter *deflate = oz_var_filter(var, 1), *zstd = oz_var_filter(var, 32015), *blosc = oz_var_filter(var, 32001);
-    bool shuffled = oz_var_filter(var, 2) != NULL && var->form == OZ_NUMBERS, text = var->form == OZ_STRINGS;
+    bool shuffled = oz_var_filter(var, 2) != NULL && (var->form == OZ_NUMBERS || var->form == OZ_RECORDS);
+    bool text = var->form == OZ_STRINGS || var->form == OZ_LISTS;
     const char *name = defaults->compressor;
     int level = defaults->level;
     ozarr_shuffle shuffle = text ? OZARR_SHUFFLE_DEFAULT : defaults->shuffle;
@@ -93,7 +95,7 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
 /* Inner chunks of the usual size, as many of them in a shard along the first dimensions as its bytes allow. */
 static ozarr_status set_chunks(ozarr_spec *spec, const oz_var *var) {
     int64_t chunks[64], shards[64];
-    size_t own[64], bytes = oz_type_size(var->type), shard_bytes = oz_get_defaults()->shard_bytes;
+    size_t own[64], bytes = var->info->size, shard_bytes = oz_get_defaults()->shard_bytes;
     if (!var->rank || (!var->chunks && !oz_var_may_grow(var) && !shard_bytes)) return OZARR_OK;
     if (oz_var_chunks(var, own)) return OZARR_ERR_INTERNAL;
     for (int d = 0; d < var->rank; d++) {
@@ -112,7 +114,9 @@ static ozarr_status set_chunks(ozarr_spec *spec, const oz_var *var) {
 }
 
 static ozarr_status new_spec(const oz_var *var, ozarr_spec **spec) {
-    if (var->form != OZ_CHARS) return ozarr_spec_new(oz_type_stored(var->type), var->rank, var->shape, spec);
+    if (var->form == OZ_LISTS) return ozarr_spec_new(OZARR_BYTES, var->rank, var->shape, spec);
+    if (var->form == OZ_RECORDS) return ozarr_spec_new_dtype(var->dtype, var->rank, var->shape, spec);
+    if (var->form != OZ_CHARS) return ozarr_spec_new(oz_type_stored(var->info->base), var->rank, var->shape, spec);
     ozarr_dtype *dtype = NULL;
     ozarr_status status = ozarr_dtype_parse("|S1", 2, &dtype);
     if (!status) status = ozarr_spec_new_dtype(dtype, var->rank, var->shape, spec);
@@ -121,6 +125,8 @@ static ozarr_status new_spec(const oz_var *var, ozarr_spec **spec) {
 }
 
 static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var) {
+    if (var->form == OZ_LISTS) return OZARR_OK;
+    if (var->form == OZ_RECORDS) return ozarr_spec_set_fill_dtype(spec, var->dtype, var->fill, var->info->size);
     if (var->form == OZ_NUMBERS) return ozarr_spec_set_fill_value(spec, OZARR_AS_STORED, var->fill);
     if (var->form == OZ_CHARS) {
         ozarr_dtype *dtype = NULL;
@@ -141,7 +147,7 @@ static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format) {
     const char *names[64];
     text attributes = {0};
     for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
-    oz_atts_write(&attributes, &var->atts, var, format);
+    oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
     ozarr_status status = attributes.failed ? OZARR_ERR_NO_MEMORY : OZARR_OK;
     if (!status) status = ozarr_spec_set_zarr_format(spec, format);
     if (!status && var->rank) status = ozarr_spec_set_dimension_names(spec, names);
@@ -204,6 +210,34 @@ int oz_var_import(const oz_var *var, const char *document, int format, const int
     return oz_error(status);
 }
 
+/* The document of an array of records, `*document`, in the spelling that other programs read. */
+static int respell(const oz_var *var, char **document) {
+    size_t size = 0;
+    ozarr_array *array = NULL;
+    text t = {0};
+    int status = oz_var_import(var, *document, 3, var->shape, &array);
+    if (!status) status = oz_error(ozarr_array_item_size(array, &size));
+    unsigned char *fill = calloc(1, size + 1);
+    if (!status) status = fill ? oz_error(ozarr_array_fill_value(array, fill, size, NULL)) : NC_ENOMEM;
+    ozarr_array_free(array);
+    json *tree = json_read(*document), *type = json_member(tree, "data_type"), *value = json_member(tree, "fill_value");
+    if (!status && (!type || !value || type->to > value->from)) status = NC_EINTERNAL;
+    if (!status) {
+        text_add(&t, *document, type->from);
+        oz_type_spell(&t, var->info);
+        text_add(&t, *document + type->to, value->from - type->to);
+        text_base64(&t, fill, size);
+        text_put(&t, *document + value->to);
+        status = t.failed ? NC_ENOMEM : NC_NOERR;
+    }
+    json_free(tree);
+    free(fill);
+    if (status) return free(t.bytes), status;
+    free(*document);
+    *document = t.bytes;
+    return NC_NOERR;
+}
+
 /* Stores the document of an array in a file that this process has just created, where nothing can be in its way, and opens the array
  * without reading it. A file of many variables is made with one object for each of them, and none is looked for. */
 static int publish_new(oz_var *var, const ozarr_spec *spec) {
@@ -220,8 +254,9 @@ static int publish_new(oz_var *var, const ozarr_spec *spec) {
     text_put(&key, var->name);
     text_put(&key, "/zarr.json");
     if (!status && key.failed) status = OZARR_ERR_NO_MEMORY;
-    if (!status) status = ozarr_store_key_put(var->group->file->store, key.bytes, document, len);
     int error = oz_error(status);
+    if (!error && var->form == OZ_RECORDS) error = respell(var, &document);
+    if (!error) error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
     if (!error) error = oz_var_import(var, document, 3, var->shape, &var->array);
     if (!error && oz_var_may_grow(var)) {
         set_lengths(var, true);
@@ -254,6 +289,7 @@ int oz_var_create(oz_var *var) {
     ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
     bool alone = var->group->file->created && format == 3;
     set_lengths(var, !alone);
+    if (!status && var->form == OZ_RECORDS && !var->dtype) status = oz_type_dtype(var->info, format, &var->dtype);
     if (!status) status = new_spec(var, &spec);
     if (!status) status = set_chunks(spec, var);
     if (!status) status = set_compressor(spec, var, format);

@@ -57,7 +57,7 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     if (*type == NC_NAT) *type = (*var)->type;
     if (*type != (*var)->type) {
         if (*type == NC_CHAR || (*var)->type == NC_CHAR) return NC_ECHAR;
-        if (*type == NC_STRING || (*var)->type == NC_STRING || !oz_type_size(*type)) return NC_EBADTYPE;
+        if (*type == NC_STRING || (*var)->type == NC_STRING || !oz_type_size(*type) || (*var)->info->kind) return NC_EBADTYPE;
     }
     return oz_to_data(file);
 }
@@ -69,11 +69,11 @@ static int range_status(const oz_var *var, nc_type type, int status) {
 }
 
 static ozarr_type stored_type(const oz_var *var) {
-    return var->form == OZ_CHARS ? OZARR_BY_DTYPE : oz_type_stored(var->type);
+    return var->form == OZ_CHARS || var->form == OZ_RECORDS ? OZARR_BY_DTYPE : oz_type_stored(var->info->base);
 }
 
 static ozarr_status read_numbers(const oz_var *var, const ozarr_array *array, const box *b, void *values) {
-    size_t size = b->count * oz_type_size(var->type);
+    size_t size = b->count * var->info->size;
     if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -83,11 +83,12 @@ static ozarr_status read_numbers(const oz_var *var, const ozarr_array *array, co
     memory.data = values;
     memory.size = size;
     memory.type = stored_type(var);
+    memory.dtype = var->dtype;
     return ozarr_array_read_ex(array, &region, &memory);
 }
 
 static ozarr_status write_numbers(const oz_var *var, const ozarr_array *array, const box *b, const void *values) {
-    size_t size = b->count * oz_type_size(var->type);
+    size_t size = b->count * var->info->size;
     if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -97,6 +98,7 @@ static ozarr_status write_numbers(const oz_var *var, const ozarr_array *array, c
     memory.data = (void *)values;
     memory.size = size;
     memory.type = stored_type(var);
+    memory.dtype = var->dtype;
     return ozarr_array_write_ex(array, &region, &memory);
 }
 
@@ -132,6 +134,69 @@ static int write_strings(const ozarr_array *array, const box *b, const char *con
     return status;
 }
 
+/* Numbers of lists are stored with the low byte first, whatever this machine has. */
+static void to_little_endian(void *values, size_t size, size_t count) {
+    const uint16_t probe = 1;
+    unsigned char *bytes = values;
+    if (*(const unsigned char *)&probe) return;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < size / 2; k++) {
+            unsigned char *a = bytes + i * size + k, *b = bytes + (i + 1) * size - 1 - k, c = *a;
+            *a = *b;
+            *b = c;
+        }
+}
+
+static int read_lists(const oz_var *var, const ozarr_array *array, const box *b, nc_vlen_t *lists) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_varlen *read;
+    size_t size = oz_type_size(var->info->base);
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    int status = oz_error(ozarr_array_read_varlen(array, &region, &read));
+    if (status) return status;
+    for (size_t i = 0; i < b->count && !status; i++) {
+        const char *bytes = "";
+        size_t len = 0;
+        status = oz_error(ozarr_varlen_get(read, (int64_t)i, &bytes, &len));
+        lists[i] = (nc_vlen_t){len / size, NULL};
+        if (status || len < size) continue;
+        lists[i].p = malloc(len);
+        if (!lists[i].p) status = NC_ENOMEM;
+        else memcpy(lists[i].p, bytes, len), to_little_endian(lists[i].p, size, len / size);
+    }
+    ozarr_varlen_free(read);
+    return status;
+}
+
+static int write_lists(const oz_var *var, const ozarr_array *array, const box *b, const nc_vlen_t *lists) {
+    ozarr_region region = OZARR_REGION_INIT;
+    size_t size = oz_type_size(var->info->base), total = 0;
+    for (size_t i = 0; i < b->count; i++) total += lists[i].p ? lists[i].len * size : 0;
+    char *data = malloc(total + 1);
+    int64_t *offsets = malloc((b->count + 1) * sizeof *offsets);
+    int status = data && offsets ? NC_NOERR : NC_ENOMEM;
+    size_t at = 0;
+    for (size_t i = 0; i < b->count && !status; i++) {
+        size_t len = lists[i].p ? lists[i].len * size : 0;
+        offsets[i] = (int64_t)at;
+        if (len) memcpy(data + at, lists[i].p, len);
+        at += len;
+    }
+    region.start = b->start;
+    region.shape = b->shape;
+    region.step = b->step;
+    if (!status) {
+        offsets[b->count] = (int64_t)total;
+        to_little_endian(data, size, total / size);
+        status = oz_error(ozarr_array_write_varlen(array, &region, offsets, data, total));
+    }
+    free(data);
+    free(offsets);
+    return status;
+}
+
 int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
     oz_var *var;
     ozarr_array *array;
@@ -143,8 +208,9 @@ int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     status = oz_var_data(var, NULL, &array);
     if (status) return status;
     if (var->form == OZ_STRINGS) return read_strings(array, &b, values);
+    if (var->form == OZ_LISTS) return read_lists(var, array, &b, values);
     if (type == var->type) return oz_error(read_numbers(var, array, &b, values));
-    void *buffer = malloc(b.count * oz_type_size(var->type));
+    void *buffer = malloc(b.count * var->info->size);
     if (!buffer) return NC_ENOMEM;
     status = oz_error(read_numbers(var, array, &b, buffer));
     if (!status) status = range_status(var, type, oz_convert(buffer, var->type, values, type, b.count));
@@ -161,7 +227,7 @@ static void grow(oz_var *var, const box *b) {
 /* Converts and rounds before it writes; NC_ERANGE comes after all is written. */
 static int put_converted(oz_var *var, const ozarr_array *array, const box *b, const void *values, nc_type type) {
     int range = NC_NOERR;
-    size_t size = oz_type_size(var->type);
+    size_t size = var->info->size;
     void *buffer = malloc(b->count * size);
     if (!buffer) return NC_ENOMEM;
     if (type == var->type) memcpy(buffer, values, b->count * size);
@@ -183,6 +249,7 @@ int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     status = oz_var_data(var, b.ends, &array);
     if (status) return status;
     if (var->form == OZ_STRINGS) status = write_strings(array, &b, values);
+    else if (var->form == OZ_LISTS) status = write_lists(var, array, &b, values);
     else if (type == var->type && !var->quantize) status = oz_error(write_numbers(var, array, &b, values));
     else status = put_converted(var, array, &b, values, type);
     if (status && status != NC_ERANGE) return status;
@@ -218,7 +285,7 @@ static int mapped_block(int ncid, int varid, const size_t *start, const size_t *
     int status = oz_find_var(ncid, varid, &var);
     if (!status) status = make_box(var, start, count, stride, b);
     if (status || !b->count) return status;
-    *size = oz_type_size(type == NC_NAT ? var->type : type);
+    *size = type == NC_NAT || type == var->type ? var->info->size : oz_type_size(type);
     if (!*size) return NC_EBADTYPE;
     *block = calloc(b->count, *size);
     return *block ? NC_NOERR : NC_ENOMEM;

@@ -69,7 +69,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
 
 /* Whether a variable or group of that name is there already. */
 static bool name_in_use(const oz_group *group, const char *name) {
-    return oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name);
+    return oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name) || oz_list_find(&group->types, name);
 }
 
 static int check_var(const oz_group *group, const char *name, nc_type type, int rank, const int *dims) {
@@ -79,7 +79,8 @@ static int check_var(const oz_group *group, const char *name, nc_type type, int 
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
     if (!file->writable) return NC_EPERM;
     if (status) return status;
-    if (!oz_type_size(type)) return NC_EBADTYPE;
+    const oz_type *info = oz_type_of(file, type);
+    if (!info || (info->kind >= NC_ENUM && !info->fields.count)) return NC_EBADTYPE;
     if (file->classic && type > NC_DOUBLE) return NC_ESTRICTNC3;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (rank && !dims) return NC_EINVAL;
@@ -98,15 +99,10 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
     if (!status) status = check_var(group, name, type, rank, dims);
     if (!status) status = oz_to_define(group->file);
     if (status) return status;
-    void *fill = calloc(1, 16);
-    oz_var *var = fill ? oz_var_new(group, name, type, rank) : NULL;
-    if (!var) {
-        free(fill);
-        return NC_ENOMEM;
-    }
-    var->fill = fill;
-    if (type == NC_STRING) *(char **)fill = strdup("");
-    else oz_default_fill(type, fill);
+    oz_var *var = oz_var_new(group, name, oz_type_of(group->file, type), rank);
+    if (!var) return NC_ENOMEM;
+    if (type == NC_STRING) *(char **)var->fill = strdup("");
+    else if (var->form == OZ_NUMBERS || var->form == OZ_CHARS) oz_default_fill(var->info->base, var->fill);
     var->contiguous = var->codecs_read = true;
     var->no_fill = group->file->no_fill && type != NC_STRING;
     for (int d = 0; d < rank; d++) {

@@ -7,41 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What Zarr has no form for: types of a program's own. */
-static int def_compound(int ncid, size_t size, const char *name, nc_type *id) { return (void)ncid, (void)size, (void)name, (void)id, NC_ENOTNC4; }
-static int insert_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field) {
-    return (void)ncid, (void)type, (void)name, (void)offset, (void)field, NC_ENOTNC4;
-}
-static int insert_array_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field, int rank, const int *shape) {
-    return (void)ncid, (void)type, (void)name, (void)offset, (void)field, (void)rank, (void)shape, NC_ENOTNC4;
-}
-static int inq_user_type(int ncid, nc_type type, char *name, size_t *size, nc_type *base, size_t *fields, int *kind) {
-    return (void)ncid, (void)type, (void)name, (void)size, (void)base, (void)fields, (void)kind, NC_EBADTYPE;
-}
-static int inq_compound_field(int ncid, nc_type type, int field, char *name, size_t *offset, nc_type *id, int *rank, int *shape) {
-    return (void)ncid, (void)type, (void)field, (void)name, (void)offset, (void)id, (void)rank, (void)shape, NC_EBADTYPE;
-}
-static int inq_compound_fieldindex(int ncid, nc_type type, const char *name, int *field) {
-    return (void)ncid, (void)type, (void)name, (void)field, NC_EBADTYPE;
-}
-static int def_vlen(int ncid, const char *name, nc_type base, nc_type *id) { return (void)ncid, (void)name, (void)base, (void)id, NC_ENOTNC4; }
-static int put_vlen_element(int ncid, int type, void *element, size_t len, const void *values) {
-    return (void)ncid, (void)type, (void)element, (void)len, (void)values, NC_EBADTYPE;
-}
-static int get_vlen_element(int ncid, int type, const void *element, size_t *len, void *values) {
-    return (void)ncid, (void)type, (void)element, (void)len, (void)values, NC_EBADTYPE;
-}
-static int def_enum(int ncid, nc_type base, const char *name, nc_type *id) { return (void)ncid, (void)base, (void)name, (void)id, NC_ENOTNC4; }
-static int insert_enum(int ncid, nc_type type, const char *name, const void *value) {
-    return (void)ncid, (void)type, (void)name, (void)value, NC_ENOTNC4;
-}
-static int inq_enum_member(int ncid, nc_type type, int index, char *name, void *value) {
-    return (void)ncid, (void)type, (void)index, (void)name, (void)value, NC_EBADTYPE;
-}
-static int inq_enum_ident(int ncid, nc_type type, long long value, char *name) {
-    return (void)ncid, (void)type, (void)value, (void)name, NC_EBADTYPE;
-}
-static int def_opaque(int ncid, size_t size, const char *name, nc_type *id) { return (void)ncid, (void)size, (void)name, (void)id, NC_ENOTNC4; }
 static int var_par_access(int ncid, int varid, int access) { return (void)ncid, (void)varid, (void)access, NC_ENOPAR; }
 
 static NC_Dispatch table = {
@@ -97,21 +62,21 @@ static NC_Dispatch table = {
     .inq_type_equal = oz_inq_type_equal,
     .def_grp = oz_def_grp,
     .rename_grp = oz_rename_grp,
-    .inq_user_type = inq_user_type,
+    .inq_user_type = oz_inq_user_type,
     .inq_typeid = oz_inq_typeid,
-    .def_compound = def_compound,
-    .insert_compound = insert_compound,
-    .insert_array_compound = insert_array_compound,
-    .inq_compound_field = inq_compound_field,
-    .inq_compound_fieldindex = inq_compound_fieldindex,
-    .def_vlen = def_vlen,
-    .put_vlen_element = put_vlen_element,
-    .get_vlen_element = get_vlen_element,
-    .def_enum = def_enum,
-    .insert_enum = insert_enum,
-    .inq_enum_member = inq_enum_member,
-    .inq_enum_ident = inq_enum_ident,
-    .def_opaque = def_opaque,
+    .def_compound = oz_def_compound,
+    .insert_compound = oz_insert_compound,
+    .insert_array_compound = oz_insert_array_compound,
+    .inq_compound_field = oz_inq_compound_field,
+    .inq_compound_fieldindex = oz_inq_compound_fieldindex,
+    .def_vlen = oz_def_vlen,
+    .put_vlen_element = oz_put_vlen_element,
+    .get_vlen_element = oz_get_vlen_element,
+    .def_enum = oz_def_enum,
+    .insert_enum = oz_insert_enum,
+    .inq_enum_member = oz_inq_enum_member,
+    .inq_enum_ident = oz_inq_enum_ident,
+    .def_opaque = oz_def_opaque,
     .def_var_deflate = oz_def_var_deflate,
     .def_var_fletcher32 = oz_def_var_fletcher32,
     .def_var_chunking = oz_def_var_chunking,

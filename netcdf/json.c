@@ -253,6 +253,21 @@ void text_member(text *t, const char *name) {
     text_put(t, ":");
 }
 
+const char TEXT_BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void text_base64(text *t, const unsigned char *bytes, size_t size) {
+    const char *digits = TEXT_BASE64;
+    text_put(t, "\"");
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned bits = (unsigned)bytes[i] << 16;
+        if (i + 1 < size) bits |= (unsigned)bytes[i + 1] << 8;
+        if (i + 2 < size) bits |= bytes[i + 2];
+        char out[4] = {digits[bits >> 18], digits[bits >> 12 & 63], i + 1 < size ? digits[bits >> 6 & 63] : '=', i + 2 < size ? digits[bits & 63] : '='};
+        text_add(t, out, 4);
+    }
+    text_put(t, "\"");
+}
+
 bool utf8(const char *bytes, size_t len) {
     const unsigned char *s = (const unsigned char *)bytes;
     for (size_t i = 0; i < len;) {

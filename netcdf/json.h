@@ -46,6 +46,10 @@ void text_comma(text *t);
 /* Adds `"name":`, with a comma before it where one is needed. */
 void text_member(text *t, const char *name);
 
+/* Adds bytes as base64, in quotes; its digits. */
+void text_base64(text *t, const unsigned char *bytes, size_t size);
+extern const char TEXT_BASE64[];
+
 /* Whether the bytes are UTF-8. */
 bool utf8(const char *bytes, size_t len);
 

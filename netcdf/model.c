@@ -81,8 +81,7 @@ oz_file *oz_file_new(int ncid, const char *location, int mode) {
 }
 
 void oz_att_clear(oz_att *att) {
-    if (att->type == NC_STRING)
-        for (size_t i = 0; i < att->len; i++) free(((char **)att->values)[i]);
+    oz_clear_values(att->info, att->values, att->len);
     free(att->values);
     free(att->json);
     att->values = NULL;
@@ -118,7 +117,8 @@ const oz_filter *oz_var_filter(const oz_var *var, unsigned id) {
 static void var_free(oz_var *var) {
     ozarr_array_free(var->endless);
     ozarr_array_free(var->array);
-    if (var->fill && var->type == NC_STRING) free(*(char **)var->fill);
+    oz_clear_values(var->info, var->fill, 1);
+    ozarr_dtype_free(var->dtype);
     oz_var_clear_filters(var);
     atts_free(&var->atts);
     free(var->fill);
@@ -127,6 +127,17 @@ static void var_free(oz_var *var) {
     free(var->shape);
     free(var->name);
     free(var);
+}
+
+static void type_free(oz_type *type) {
+    for (int i = 0; i < type->fields.count; i++) {
+        oz_field *field = type->fields.items[i];
+        free(field->name);
+        free(field);
+    }
+    list_free(&type->fields);
+    free(type->name);
+    free(type);
 }
 
 static void group_free(oz_group *group) {
@@ -140,6 +151,7 @@ static void group_free(oz_group *group) {
     list_free(&group->vars);
     list_free(&group->dims);
     list_free(&group->groups);
+    list_free(&group->types);
     ozarr_group_free(group->handle);
     free(group->name);
     free(group);
@@ -148,6 +160,8 @@ static void group_free(oz_group *group) {
 void oz_file_free(oz_file *file) {
     if (files[(unsigned)file->ncid >> 16] == file) files[(unsigned)file->ncid >> 16] = NULL;
     for (int i = 0; i < file->group_count; i++) group_free(file->groups[i]);
+    for (int i = 0; i < file->type_count; i++) type_free(file->types[i]);
+    free(file->types);
     free(file->groups);
     free(file->dims);
     free(file->location);
@@ -240,22 +254,96 @@ oz_dim *oz_dim_new(oz_group *group, const char *name, size_t len, bool unlimited
     return dim;
 }
 
-oz_var *oz_var_new(oz_group *group, const char *name, nc_type type, int rank) {
+/* How the elements of an array of that type reach netCDF. */
+static oz_form form_of(const oz_type *type) {
+    if (type->kind == NC_COMPOUND || type->kind == NC_OPAQUE) return OZ_RECORDS;
+    if (type->kind == NC_VLEN) return OZ_LISTS;
+    return type->id == NC_CHAR ? OZ_CHARS : type->id == NC_STRING ? OZ_STRINGS : OZ_NUMBERS;
+}
+
+oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int rank) {
     oz_var *var = calloc(1, sizeof *var);
     if (!var) return NULL;
+    var->info = type;
     var->name = strdup(name);
     var->dims = calloc((size_t)rank + 1, sizeof *var->dims);
     var->shape = calloc((size_t)rank + 1, sizeof *var->shape);
-    if (!var->name || !var->dims || !var->shape || oz_list_add(&group->vars, var)) {
+    var->fill = calloc(1, type->size < 16 ? 16 : type->size);
+    if (!var->name || !var->dims || !var->shape || !var->fill || oz_list_add(&group->vars, var)) {
         var_free(var);
         return NULL;
     }
     var->group = group;
-    var->type = type;
-    var->form = type == NC_CHAR ? OZ_CHARS : type == NC_STRING ? OZ_STRINGS : OZ_NUMBERS;
+    var->type = type->id;
+    var->form = form_of(type);
     var->rank = rank;
     var->id = group->vars.count - 1;
     return var;
+}
+
+oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size) {
+    oz_file *file = group->file;
+    oz_type **types = realloc(file->types, (size_t)(file->type_count + 1) * sizeof *types);
+    if (!types) return NULL;
+    file->types = types;
+    oz_type *type = calloc(1, sizeof *type);
+    if (!type) return NULL;
+    type->name = strdup(name);
+    if (!type->name || oz_list_add(&group->types, type)) return type_free(type), NULL;
+    type->id = NC_FIRSTUSERTYPEID + file->type_count;
+    type->kind = kind;
+    type->size = size;
+    type->group = group;
+    types[file->type_count++] = type;
+    return type;
+}
+
+void oz_types_drop(oz_file *file, int count) {
+    while (file->type_count > count) {
+        oz_type *last = file->types[--file->type_count];
+        oz_list_remove(&last->group->types, oz_list_index(&last->group->types, last->name));
+        type_free(last);
+    }
+}
+
+oz_field *oz_field_new(oz_type *type, const char *name) {
+    oz_field *field = calloc(1, sizeof *field);
+    if (!field) return NULL;
+    field->name = strdup(name);
+    field->count = 1;
+    if (!field->name || oz_list_add(&type->fields, field)) {
+        free(field->name);
+        free(field);
+        return NULL;
+    }
+    return field;
+}
+
+const oz_type *oz_type_of(const oz_file *file, nc_type id) {
+    if (id < NC_FIRSTUSERTYPEID) return oz_type_atomic(id);
+    return id - NC_FIRSTUSERTYPEID < file->type_count ? file->types[id - NC_FIRSTUSERTYPEID] : NULL;
+}
+
+/* A path names a type from the root; a name that of the nearest group above, else the first in the file. */
+const oz_type *oz_type_named(const oz_group *group, const char *name) {
+    const oz_file *file = group->file;
+    const char *last = strrchr(name, '/');
+    for (int i = 0; i < file->type_count && last; i++) {
+        char *path = oz_group_path(file->types[i]->group);
+        bool same = path && strcmp(file->types[i]->name, last + 1) == 0 && name[0] == '/' &&
+            (last == name ? !*path : strlen(path) == (size_t)(last - name - 1) && strncmp(path, name + 1, strlen(path)) == 0);
+        free(path);
+        if (same) return file->types[i];
+    }
+    if (last) return NULL;
+    if (oz_type_by_name(name) != NC_NAT) return oz_type_atomic(oz_type_by_name(name));
+    for (const oz_group *above = group; above; above = above->parent) {
+        const oz_type *type = oz_list_find(&above->types, name);
+        if (type) return type;
+    }
+    for (int i = 0; i < file->type_count; i++)
+        if (strcmp(file->types[i]->name, name) == 0) return file->types[i];
+    return NULL;
 }
 
 oz_att *oz_att_new(oz_list *atts, const char *name) {

@@ -15,10 +15,38 @@ typedef struct oz_list {
     int count, capacity;
 } oz_list;
 
+/* A field of a compound type, with its place in the program's struct, or a member of an enumeration. */
+typedef struct oz_field {
+    char *name;
+    size_t offset;
+    const struct oz_type *type;
+    int rank;
+    int shape[32];
+    size_t count;
+    long long value;
+} oz_field;
+
+/* A type: one of netCDF's own, or one that a program defines in a group. */
+typedef struct oz_type {
+    char *name;
+    nc_type id;
+    /* NC_COMPOUND, NC_ENUM, NC_OPAQUE or NC_VLEN; 0 of netCDF's own types. */
+    int kind;
+    /* The bytes of a value in memory. */
+    size_t size;
+    /* Of what an enumeration and a list are made; the type itself of netCDF's own. */
+    nc_type base;
+    struct oz_group *group;
+    oz_list fields;
+    /* Nothing is added any more. */
+    bool complete;
+} oz_type;
+
 /* Values have the type in memory that netCDF gives them; strings are `char *`, each allocated. */
 typedef struct oz_att {
     char *name;
     nc_type type;
+    const oz_type *info;
     size_t len;
     void *values;
     /* The JSON that was read, as long as the value is that of it. */
@@ -37,7 +65,9 @@ typedef struct oz_dim {
 typedef enum oz_form {
     OZ_NUMBERS, /* numbers of `var->type` */
     OZ_CHARS,   /* NC_CHAR, text of one byte */
-    OZ_STRINGS  /* NC_STRING, text of any length or of a fixed one */
+    OZ_STRINGS, /* NC_STRING, text of any length or of a fixed one */
+    OZ_RECORDS, /* compound and opaque types: bytes that `var->dtype` describes */
+    OZ_LISTS    /* lists of any length: bytes */
 } oz_form;
 
 typedef struct oz_filter {
@@ -51,7 +81,10 @@ typedef struct oz_var {
     struct oz_group *group;
     int id;
     nc_type type;
+    const oz_type *info;
     oz_form form;
+    /* How records lie in memory. */
+    ozarr_dtype *dtype;
     int rank;
     oz_dim **dims;
     oz_list atts;
@@ -79,7 +112,7 @@ typedef struct oz_group {
     struct oz_group *parent;
     struct oz_file *file;
     int id;
-    oz_list dims, vars, groups, atts;
+    oz_list dims, vars, groups, atts, types;
     ozarr_group *handle;
     bool dirty;
 } oz_group;
@@ -92,6 +125,8 @@ typedef struct oz_file {
     int group_count;
     oz_dim **dims;
     int dim_count;
+    oz_type **types;
+    int type_count;
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
     /* Some metadata are not yet stored. */
@@ -117,8 +152,15 @@ oz_dim *oz_dim_by_name(const oz_group *group, const char *name);
 /* New items at the end of their lists; NULL without memory. */
 oz_group *oz_group_new(oz_file *file, oz_group *parent, const char *name);
 oz_dim *oz_dim_new(oz_group *group, const char *name, size_t len, bool unlimited);
-oz_var *oz_var_new(oz_group *group, const char *name, nc_type type, int rank);
+oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int rank);
 oz_att *oz_att_new(oz_list *atts, const char *name);
+oz_type *oz_type_new(oz_group *group, const char *name, int kind, size_t size);
+oz_field *oz_field_new(oz_type *type, const char *name);
+/* Takes the types back that were made last, so that `count` of them remain. */
+void oz_types_drop(oz_file *file, int count);
+/* The type of that ID, or of that name or path as a group sees it; NULL where there is none. */
+const oz_type *oz_type_of(const oz_file *file, nc_type id);
+const oz_type *oz_type_named(const oz_group *group, const char *name);
 void oz_att_clear(oz_att *att);
 void oz_att_free(oz_att *att);
 void oz_var_clear_filters(oz_var *var);

@@ -2,6 +2,7 @@
 #include "attribute_json.h"
 #include "hierarchy.h"
 #include "types.h"
+#include "user_types.h"
 
 #include <math.h>
 #include <ozarr_advanced.h>
@@ -23,18 +24,18 @@ static char *node_text(const ozarr_node *node, const char *name) {
     return buf;
 }
 
-static int read_atts(oz_list *atts, const ozarr_node *node, const json *types, const oz_var *var) {
+static int read_atts(const oz_group *group, oz_list *atts, const ozarr_node *node, const json *types, const oz_var *var) {
     char *source = node_text(node, NULL);
     if (!source) return NC_ENOMEM;
     json *object = json_read(source);
-    int status = oz_atts_read(atts, object, source, types, var);
+    int status = oz_atts_read(group, atts, object, source, types, var);
     json_free(object);
     free(source);
     return status;
 }
 
 /* The types of NCZarr's record, as those of ours. */
-static void add_nczarr_types(oz_list *atts, const ozarr_node *node) {
+static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_node *node) {
     char name[32];
     size_t len;
     for (int i = 0; i < atts->count; i++) {
@@ -55,7 +56,7 @@ static void add_nczarr_types(oz_list *atts, const ozarr_node *node) {
         types.first = &record;
         value->name = strdup(att->name);
         json object = {.kind = JSON_OBJECT, .first = value};
-        if (value->name && !oz_atts_read(&one, &object, source, &types, NULL)) {
+        if (value->name && !oz_atts_read(group, &one, &object, source, &types, NULL)) {
             oz_att *typed = one.items[0], old = *att;
             *att = *typed;
             *typed = old;
@@ -119,7 +120,7 @@ static int read_dims(oz_var *var) {
     return NC_NOERR;
 }
 
-/* The type that netCDF has for an array's elements; NC_NAT where there is none. */
+/* The type of netCDF's own that an array's elements have; NC_NAT where there is none. */
 static nc_type type_of(const ozarr_array *array) {
     ozarr_type stored;
     if (ozarr_array_type(array, &stored)) return NC_NAT;
@@ -152,14 +153,42 @@ static nc_type type_of(const ozarr_array *array) {
     return kind == OZARR_DTYPE_KIND_TEXT ? NC_STRING : NC_NAT;
 }
 
+/* The type that a variable was defined with, if the array is such a one; else netCDF's own; else one that is made for what other programs
+ * store. */
+static const oz_type *find_type(oz_group *group, const char *name, const ozarr_array *array, const json *record) {
+    const json *reference = json_member(record, "type");
+    const oz_type *type = reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
+    const oz_type *own = oz_type_atomic(type_of(array));
+    ozarr_type stored = OZARR_AS_STORED;
+    if (own) return type && type->kind == NC_ENUM && type->base == own->id ? type : own;
+    ozarr_dtype *dtype = NULL;
+    if (ozarr_array_type(array, &stored) || ozarr_array_copy_dtype(array, &dtype)) return NULL;
+    if (type && (type->kind == NC_VLEN ? stored != OZARR_BYTES : stored != OZARR_BY_DTYPE)) type = NULL;
+    if (!type) type = oz_type_for_elements(group, name, dtype);
+    ozarr_dtype_free(dtype);
+    return type;
+}
+
+/* The type by which records are moved. */
+static int set_dtype(oz_var *var) {
+    int32_t format = 3;
+    ozarr_type stored = OZARR_AS_STORED;
+    if (var->form != OZ_RECORDS) return NC_NOERR;
+    ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
+    if (!status) status = ozarr_array_type(var->array, &stored);
+    bool complex = stored == OZARR_COMPLEX64 || stored == OZARR_COMPLEX128;
+    if (!status) status = complex ? ozarr_dtype_of(stored, &var->dtype) : oz_type_dtype(var->info, format, &var->dtype);
+    return oz_error(status);
+}
+
 /* Whether a fill value is the one of variables for which nothing is said; NCZarr stores it with few digits. */
 static bool is_usual_fill(const oz_var *var) {
     unsigned char usual[16] = {0};
     double a = 0, b = 0;
-    oz_default_fill(var->type, usual);
+    oz_default_fill(var->info->base, usual);
     if (var->form == OZ_CHARS) return usual[0] == *(unsigned char *)var->fill;
-    oz_convert(usual, var->type, &a, NC_DOUBLE, 1);
-    oz_convert(var->fill, var->type, &b, NC_DOUBLE, 1);
+    oz_convert(usual, var->info->base, &a, NC_DOUBLE, 1);
+    oz_convert(var->fill, var->info->base, &b, NC_DOUBLE, 1);
     return fabs(a - b) <= 1e-5 * fabs(a);
 }
 
@@ -170,20 +199,19 @@ static int read_fill(oz_var *var, bool hidden) {
     char text[1024] = "";
     size_t len;
     const oz_att *att = oz_list_find(&var->atts, _FillValue);
-    var->fill = calloc(1, 16);
-    if (!var->fill) return NC_ENOMEM;
-    if (att && att->len == 1 && att->type == var->type) return oz_copy_values(var->fill, att->values, att->type, 1);
+    if (att && att->len == 1 && att->type == var->type) return oz_copy_values(var->info, var->fill, att->values, 1);
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
         return *(char **)var->fill ? NC_NOERR : NC_ENOMEM;
     }
+    if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return NC_NOERR;
     ozarr_type stored = OZARR_AS_STORED;
-    size_t size = oz_type_size(var->type), stored_size = 0;
+    size_t size = var->info->size, stored_size = 0;
     if (ozarr_array_type(var->array, &stored) || ozarr_array_item_size(var->array, &stored_size)) return NC_EIO;
-    bool same = stored_size == size && (var->form == OZ_CHARS || stored == oz_type_stored(var->type));
+    bool same = stored_size == size && (var->form == OZ_CHARS || stored == oz_type_stored(var->info->base));
     if (!same || ozarr_array_fill_value(var->array, var->fill, size, &defined)) {
-        oz_default_fill(var->type, var->fill);
+        oz_default_fill(var->info->base, var->fill);
         return NC_NOERR;
     }
     if (hidden || !defined || ozarr_node_zarr_format(ozarr_array_node(var->array), &format) || format != 2) return NC_NOERR;
@@ -191,9 +219,20 @@ static int read_fill(oz_var *var, bool hidden) {
     oz_att *made = oz_att_new(&var->atts, _FillValue);
     if (!made || !(made->values = malloc(size))) return NC_ENOMEM;
     made->type = var->type;
+    made->info = var->info;
     made->len = 1;
     memcpy(made->values, var->fill, size);
     return NC_NOERR;
+}
+
+/* Takes away what we added for other programs. */
+static void drop_atts(oz_list *atts, const char *first, const char *second) {
+    for (int i = atts->count - 1; i >= 0; i--) {
+        oz_att *att = atts->items[i];
+        if (strcmp(att->name, first) != 0 && strcmp(att->name, second) != 0) continue;
+        oz_list_remove(atts, i);
+        oz_att_free(att);
+    }
 }
 
 static int read_var(oz_group *group, const char *name, const json *record) {
@@ -201,8 +240,9 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     int32_t rank;
     int status = oz_error(ozarr_group_open_array(group->handle, name, &array));
     if (status) return NC_NOERR; /* The log has the reason; others can be read. */
-    nc_type type = type_of(array);
-    if (type == NC_NAT || ozarr_array_rank(array, &rank)) {
+    const json *mine = json_member(json_member(record, "variables"), name);
+    const oz_type *type = find_type(group, name, array, mine);
+    if (!type || ozarr_array_rank(array, &rank)) {
         oz_log("the array %s is left out: netCDF has no type for its elements", name);
         ozarr_array_free(array);
         return NC_NOERR;
@@ -214,14 +254,15 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     var->array = array;
     var->written = var->found = true;
     var->scalar_of_one = scalar;
-    const json *mine = json_member(json_member(record, "variables"), name);
     var->no_fill = json_true(mine, "no_fill");
     var->recorded = mine != NULL;
     var->contiguous = !json_true(mine, "chunked");
     const ozarr_node *node = ozarr_array_node(array);
-    status = scalar ? NC_NOERR : read_dims(var);
-    if (!status) status = read_atts(&var->atts, node, json_member(mine, "types"), var);
-    if (!status && !record) add_nczarr_types(&var->atts, node);
+    status = set_dtype(var);
+    if (!status && !scalar) status = read_dims(var);
+    if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
+    if (!status && !record) add_nczarr_types(group, &var->atts, node);
+    if (!status && var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
     if (!status) status = read_fill(var, record && !json_true(mine, "fill"));
     return status;
 }
@@ -285,9 +326,10 @@ static int read_group(oz_group *group) {
     char *source = node_text(node, OZ_RECORD), *other = source ? NULL : node_text(node, "_nczarr_group");
     json *record = source ? json_read(source) : NULL, *nczarr = other ? json_read(other) : NULL;
     if (!group->parent && json_true(record, "classic")) group->file->classic = true;
-    int status = read_recorded_dims(group, record);
-    if (!status) status = read_atts(&group->atts, node, json_member(record, "types"), NULL);
-    if (!status && !record) add_nczarr_types(&group->atts, node);
+    int status = oz_user_types_read(group, json_member(record, "user_types"));
+    if (!status) status = read_recorded_dims(group, record);
+    if (!status) status = read_atts(group, &group->atts, node, json_member(record, "types"), NULL);
+    if (!status && !record) add_nczarr_types(group, &group->atts, node);
     if (!status) status = read_children(group, OZARR_NODE_KIND_ARRAY, record, nczarr);
     if (!status) status = read_children(group, OZARR_NODE_KIND_GROUP, record, nczarr);
     json_free(record);

@@ -19,7 +19,7 @@ int oz_def_var_fill(int ncid, int varid, int no_fill, const void *fill) {
     oz_var *var;
     int status = find(ncid, varid, &var);
     if (status) return status;
-    if (no_fill && var->type == NC_STRING) return NC_EINVAL;
+    if (no_fill && (var->type == NC_STRING || var->form == OZ_LISTS)) return NC_EINVAL;
     var->no_fill = no_fill;
     if (!fill || no_fill) {
         int deleted = no_fill ? oz_del_att(ncid, varid, _FillValue) : NC_NOERR;
@@ -115,7 +115,7 @@ int oz_def_var_chunking(int ncid, int varid, int storage, const size_t *chunks) 
     if (!var->rank) return NC_EINVAL;
     var->contiguous = false;
     if (!chunks) return NC_NOERR;
-    double bytes = (double)oz_type_size(var->type);
+    double bytes = (double)var->info->size;
     for (int d = 0; d < var->rank; d++) {
         const oz_dim *dim = var->dims[d];
         if (!chunks[d] || (!dim->unlimited && chunks[d] > dim->len)) return NC_EBADCHUNK;
@@ -134,7 +134,7 @@ int oz_def_var_endian(int ncid, int varid, int endian) {
     int status = find(ncid, varid, &var);
     if (status) return status;
     if (endian != NC_ENDIAN_NATIVE && endian != NC_ENDIAN_LITTLE && endian != NC_ENDIAN_BIG) return NC_EINVAL;
-    if (var->form != OZ_NUMBERS) return NC_EINVAL;
+    if (var->form != OZ_NUMBERS || var->info->kind) return NC_EINVAL;
     var->endian_set = endian != NC_ENDIAN_NATIVE;
     var->big_endian = endian == NC_ENDIAN_BIG;
     return NC_NOERR;

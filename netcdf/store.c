@@ -1,7 +1,7 @@
 /* Brings the model into the store: arrays and groups that were defined, attributes, the lengths of dimensions that grew. */
 #include "attribute_json.h"
 #include "hierarchy.h"
-#include "types.h"
+#include "user_types.h"
 
 #include <ozarr_advanced.h>
 #include <stdio.h>
@@ -31,6 +31,8 @@ static void write_record(text *t, const oz_group *group) {
         if (var->no_fill) text_put(t, "\"no_fill\":true");
         if (!var->contiguous && !oz_var_may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
         if (oz_list_find(&var->atts, _FillValue)) text_member(t, "fill"), text_put(t, "true");
+        if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
+        if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
         oz_types_write(t, "types", &var->atts, var);
         text_put(t, "}");
     }
@@ -43,6 +45,7 @@ static void write_record(text *t, const oz_group *group) {
         text_quote(t, child->name, strlen(child->name));
     }
     text_put(t, "]");
+    oz_user_types_write(t, group);
     oz_types_write(t, "types", &group->atts, NULL);
     text_put(t, "}");
 }
@@ -50,7 +53,7 @@ static void write_record(text *t, const oz_group *group) {
 static int store_group_atts(oz_group *group) {
     ozarr_node *node = ozarr_group_node(group->handle);
     text attributes = {0}, record = {0};
-    oz_atts_write(&attributes, &group->atts, NULL, 3);
+    oz_atts_write(&attributes, group->file, &group->atts, NULL, 3);
     write_record(&record, group);
     ozarr_status status = attributes.failed || record.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_begin(node);
     if (!status) status = ozarr_attrs_set(node, attributes.bytes);
@@ -66,7 +69,7 @@ static int store_var_atts(oz_var *var) {
     text attributes = {0};
     int32_t format = 3;
     ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
-    oz_atts_write(&attributes, &var->atts, var, format);
+    oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
     if (!status) status = attributes.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes);
     free(attributes.bytes);
     if (!status) var->dirty = false;
@@ -88,6 +91,7 @@ int oz_hierarchy_store(oz_file *file) {
     int status = NC_NOERR;
     for (int i = 0; i < file->group_count && !status && file->dirty; i++) status = store_group(file->groups[i]);
     if (!status && file->dirty) file->stored = true;
+    for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;
     if (!status) file->dirty = false;
     return status;
 }
@@ -143,7 +147,7 @@ static void set_buffer(oz_var *var, ozarr_array *array) {
     int64_t chunk[64];
     char number[32];
     if (ozarr_array_chunk_shape(var->array, chunk)) return;
-    double one = (double)oz_type_size(var->type), all = one;
+    double one = (double)var->info->size, all = one;
     for (int d = 0; d < var->rank; d++) {
         one *= (double)chunk[d];
         double across = var->dims[d]->unlimited || d == 0 ? 1 : (double)((var->shape[d] + chunk[d] - 1) / chunk[d]);
@@ -176,7 +180,7 @@ int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;
-    if (ends && !var->buffered && var->form != OZ_STRINGS && var->rank) {
+    if (ends && !var->buffered && var->form != OZ_STRINGS && var->form != OZ_LISTS && var->rank) {
         set_buffer(var, *array);
         var->buffered = true;
     }

@@ -29,7 +29,6 @@ void oz_set_pending_mode(int mode);
 int oz_inq_format(int ncid, int *format);
 int oz_inq_format_extended(int ncid, int *format, int *mode);
 int oz_inq(int ncid, int *dims, int *vars, int *atts, int *unlimited);
-int oz_inq_type(int ncid, nc_type type, char *name, size_t *size);
 int oz_inq_dimid(int ncid, const char *name, int *id);
 int oz_inq_dim(int ncid, int id, char *name, size_t *len);
 int oz_inq_unlimdim(int ncid, int *id);
@@ -45,15 +44,32 @@ int oz_inq_grp_parent(int ncid, int *parent);
 int oz_inq_grp_full_ncid(int ncid, const char *name, int *group);
 int oz_inq_varids(int ncid, int *count, int *ids);
 int oz_inq_dimids(int ncid, int *count, int *ids, int parents);
-int oz_inq_typeids(int ncid, int *count, int *ids);
-int oz_inq_type_equal(int ncid, nc_type type, int other_ncid, nc_type other, int *equal);
-int oz_inq_typeid(int ncid, const char *name, nc_type *id);
 int oz_inq_var_filter_ids(int ncid, int varid, size_t *count, unsigned *ids);
 int oz_inq_var_filter_info(int ncid, int varid, unsigned id, size_t *count, unsigned *parameters);
 int oz_inq_var_quantize(int ncid, int varid, int *mode, int *digits);
 int oz_inq_filter_avail(int ncid, unsigned id);
 int oz_get_var_chunk_cache(int ncid, int varid, size_t *size, size_t *slots, float *preemption);
 int oz_show_metadata(int ncid);
+
+/* user_dispatch.c */
+int oz_inq_type(int ncid, nc_type type, char *name, size_t *size);
+int oz_inq_typeids(int ncid, int *count, int *ids);
+int oz_inq_type_equal(int ncid, nc_type type, int other_ncid, nc_type other, int *equal);
+int oz_inq_typeid(int ncid, const char *name, nc_type *id);
+int oz_inq_user_type(int ncid, nc_type type, char *name, size_t *size, nc_type *base, size_t *fields, int *kind);
+int oz_def_compound(int ncid, size_t size, const char *name, nc_type *id);
+int oz_insert_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field);
+int oz_insert_array_compound(int ncid, nc_type type, const char *name, size_t offset, nc_type field, int rank, const int *shape);
+int oz_inq_compound_field(int ncid, nc_type type, int field, char *name, size_t *offset, nc_type *id, int *rank, int *shape);
+int oz_inq_compound_fieldindex(int ncid, nc_type type, const char *name, int *field);
+int oz_def_enum(int ncid, nc_type base, const char *name, nc_type *id);
+int oz_insert_enum(int ncid, nc_type type, const char *name, const void *value);
+int oz_inq_enum_member(int ncid, nc_type type, int index, char *name, void *value);
+int oz_inq_enum_ident(int ncid, nc_type type, long long value, char *name);
+int oz_def_opaque(int ncid, size_t size, const char *name, nc_type *id);
+int oz_def_vlen(int ncid, const char *name, nc_type base, nc_type *id);
+int oz_put_vlen_element(int ncid, int type, void *element, size_t len, const void *values);
+int oz_get_vlen_element(int ncid, int type, const void *element, size_t *len, void *values);
 
 /* attributes.c */
 int oz_inq_att(int ncid, int varid, const char *name, nc_type *type, size_t *len);

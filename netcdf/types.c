@@ -8,23 +8,21 @@
 #include <string.h>
 
 static const struct {
-    nc_type type;
-    const char *name;
-    size_t size;
+    oz_type type;
     ozarr_type stored;
 } TYPES[] = {
-    {NC_BYTE, "byte", 1, OZARR_INT8},
-    {NC_CHAR, "char", 1, OZARR_BY_DTYPE},
-    {NC_SHORT, "short", 2, OZARR_INT16},
-    {NC_INT, "int", 4, OZARR_INT32},
-    {NC_FLOAT, "float", 4, OZARR_FLOAT32},
-    {NC_DOUBLE, "double", 8, OZARR_FLOAT64},
-    {NC_UBYTE, "ubyte", 1, OZARR_UINT8},
-    {NC_USHORT, "ushort", 2, OZARR_UINT16},
-    {NC_UINT, "uint", 4, OZARR_UINT32},
-    {NC_INT64, "int64", 8, OZARR_INT64},
-    {NC_UINT64, "uint64", 8, OZARR_UINT64},
-    {NC_STRING, "string", sizeof(char *), OZARR_STRING},
+    {{.name = "byte", .id = NC_BYTE, .size = 1, .base = NC_BYTE}, OZARR_INT8},
+    {{.name = "char", .id = NC_CHAR, .size = 1, .base = NC_CHAR}, OZARR_BY_DTYPE},
+    {{.name = "short", .id = NC_SHORT, .size = 2, .base = NC_SHORT}, OZARR_INT16},
+    {{.name = "int", .id = NC_INT, .size = 4, .base = NC_INT}, OZARR_INT32},
+    {{.name = "float", .id = NC_FLOAT, .size = 4, .base = NC_FLOAT}, OZARR_FLOAT32},
+    {{.name = "double", .id = NC_DOUBLE, .size = 8, .base = NC_DOUBLE}, OZARR_FLOAT64},
+    {{.name = "ubyte", .id = NC_UBYTE, .size = 1, .base = NC_UBYTE}, OZARR_UINT8},
+    {{.name = "ushort", .id = NC_USHORT, .size = 2, .base = NC_USHORT}, OZARR_UINT16},
+    {{.name = "uint", .id = NC_UINT, .size = 4, .base = NC_UINT}, OZARR_UINT32},
+    {{.name = "int64", .id = NC_INT64, .size = 8, .base = NC_INT64}, OZARR_INT64},
+    {{.name = "uint64", .id = NC_UINT64, .size = 8, .base = NC_UINT64}, OZARR_UINT64},
+    {{.name = "string", .id = NC_STRING, .size = sizeof(char *), .base = NC_STRING}, OZARR_STRING},
 };
 
 enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
@@ -32,13 +30,15 @@ enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
 /* netCDF numbers its atomic types from 1, in the order of the table. */
 static bool atomic(nc_type type) { return type >= NC_BYTE && type <= NC_STRING; }
 
-size_t oz_type_size(nc_type type) { return atomic(type) ? TYPES[type - 1].size : 0; }
+const oz_type *oz_type_atomic(nc_type type) { return atomic(type) ? &TYPES[type - 1].type : NULL; }
 
-const char *oz_type_name(nc_type type) { return atomic(type) ? TYPES[type - 1].name : NULL; }
+size_t oz_type_size(nc_type type) { return atomic(type) ? TYPES[type - 1].type.size : 0; }
+
+const char *oz_type_name(nc_type type) { return atomic(type) ? TYPES[type - 1].type.name : NULL; }
 
 nc_type oz_type_by_name(const char *name) {
     for (int i = 0; i < TYPE_COUNT; i++)
-        if (strcmp(TYPES[i].name, name) == 0) return TYPES[i].type;
+        if (strcmp(TYPES[i].type.name, name) == 0) return TYPES[i].type.id;
     return NC_NAT;
 }
 
@@ -154,21 +154,41 @@ int oz_convert(const void *from, nc_type from_type, void *to, nc_type to_type, s
     }
 }
 
-int oz_copy_values(void *to, const void *from, nc_type type, size_t count) {
-    if (type != NC_STRING) {
-        if (count) memcpy(to, from, count * oz_type_size(type));
+/* Copies what a value points to: the string, or the elements of a list. */
+static int copy_one(const oz_type *type, void *to, const void *from) {
+    if (type->id == NC_STRING) {
+        const char *string = *(const char *const *)from;
+        char *copy = string ? strdup(string) : NULL;
+        memcpy(to, &copy, sizeof copy);
+        return string && !copy ? NC_ENOMEM : NC_NOERR;
+    }
+    const nc_vlen_t *list = from;
+    nc_vlen_t copy = {list->len, NULL};
+    size_t size = list->p ? list->len * oz_type_size(type->base) : 0;
+    if (!size) copy.len = 0;
+    else if ((copy.p = malloc(size))) memcpy(copy.p, list->p, size);
+    else return NC_ENOMEM;
+    memcpy(to, &copy, sizeof copy);
+    return NC_NOERR;
+}
+
+int oz_copy_values(const oz_type *type, void *to, const void *from, size_t count) {
+    if (type->id != NC_STRING && type->kind != NC_VLEN) {
+        if (count) memcpy(to, from, count * type->size);
         return NC_NOERR;
     }
-    const char *const *strings = from;
-    char **copies = to;
     for (size_t i = 0; i < count; i++) {
-        copies[i] = strings[i] ? strdup(strings[i]) : NULL;
-        if (strings[i] && !copies[i]) {
-            while (i) free(copies[--i]);
-            return NC_ENOMEM;
-        }
+        if (!copy_one(type, (char *)to + i * type->size, (const char *)from + i * type->size)) continue;
+        oz_clear_values(type, to, i);
+        return NC_ENOMEM;
     }
     return NC_NOERR;
+}
+
+void oz_clear_values(const oz_type *type, void *values, size_t count) {
+    if (!type || !values) return;
+    for (size_t i = 0; i < count && type->id == NC_STRING; i++) free(((char **)values)[i]);
+    for (size_t i = 0; i < count && type->kind == NC_VLEN; i++) free(((nc_vlen_t *)values)[i].p);
 }
 
 /* The bits of the mantissa to drop for a number of significant digits (BitGroom: decimal; BitRound: binary). */

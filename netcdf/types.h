@@ -19,8 +19,12 @@ void oz_default_fill(nc_type type, void *value);
 /* Converts `count` numbers. NC_ERANGE if some do not fit (all are converted nevertheless), NC_EBADTYPE for other types. */
 int oz_convert(const void *from, nc_type from_type, void *to, nc_type to_type, size_t count);
 
-/* Copies `count` values; strings are duplicated. */
-int oz_copy_values(void *to, const void *from, nc_type type, size_t count);
+/* The entry of one of netCDF's own types; NULL for other IDs. */
+const oz_type *oz_type_atomic(nc_type type);
+
+/* Copies `count` values, with all that they point to; frees what they point to. */
+int oz_copy_values(const oz_type *type, void *to, const void *from, size_t count);
+void oz_clear_values(const oz_type *type, void *values, size_t count);
 
 /* Rounds numbers to what the mode of quantisation keeps; `missing` (or NULL) stays as it is. */
 void oz_quantize(int mode, int digits, nc_type type, void *values, size_t count, const void *missing);

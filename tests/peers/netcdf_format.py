@@ -10,6 +10,7 @@ from pathlib import Path
 import netCDF4
 import numpy as np
 import xarray as xr
+import zarr
 
 FAILED = []
 RAN = 0
@@ -164,14 +165,14 @@ def copies(build):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in "all.zarr", "in0.zarr", "ncrcat.zarr", "cdl.zarr":
-            with xr.open_dataset(build / name, engine="zarr") as zarr:
-                zarr.load()
+            with xr.open_dataset(build / name, engine="zarr") as data:
+                data.load()
         for group in "a", "a/b":
-            with xr.open_dataset(build / "all.zarr", group=group, engine="zarr") as zarr, xr.open_dataset(build / "all.nc", group=group) as nc:
-                xr.testing.assert_identical(zarr.load(), nc.load())
-        with xr.open_dataset(build / "in0.zarr", engine="zarr") as zarr, xr.open_dataset(build / "in0.nc") as nc:
-            xr.testing.assert_identical(zarr.load(), nc.load())
-            zarr.to_netcdf(build / "from_xarray.nc")
+            with xr.open_dataset(build / "all.zarr", group=group, engine="zarr") as ours, xr.open_dataset(build / "all.nc", group=group) as nc:
+                xr.testing.assert_identical(ours.load(), nc.load())
+        with xr.open_dataset(build / "in0.zarr", engine="zarr") as ours, xr.open_dataset(build / "in0.nc") as nc:
+            xr.testing.assert_identical(ours.load(), nc.load())
+            ours.to_netcdf(build / "from_xarray.nc")
     check("xarray reads what was written", True)
 
 
@@ -197,17 +198,42 @@ def others(build):
     compare("NCZarr's format 2", build, "in0.nc", "nczarr.zarr")
 
 
+def types(build):
+    """Compound, enum, opaque and vlen types: through CDL and copies, as zarr-python has them, and of its own arrays."""
+    source = str(Path(__file__).parent / "netcdf_types.cdl")
+    for command, first, second in [
+            ("ncgen -4 -o {1} {0}", source, "types.nc"), ("ncgen -4 -o {1} {0}", source, "types.zarr"), ("nccopy {0} {1}", "types.nc", "types_copy.zarr"),
+            ("nccopy {0} {1}", "types.zarr", "types_back.nc"), ("nccopy {0} {1}", "types_copy.zarr", "types_again.zarr")]:
+        code, _, err = run(command.format(first, second).split(), build, **PRELOAD)
+        check(f"{command} {second}", code == 0, err[-300:])
+        compare(f"types in {second}", build, "types.nc", second)
+    warnings.simplefilter("ignore")
+    group = zarr.open_group(build / "types.zarr")
+    for field, values in {"day": [1, 2, 3], "temp": [1.5, 2.5, 3.5], "c": [b"a", b"b", b"c"], "sky": [0, 1, 2]}.items():
+        check(f"{field} by zarr-python", (group["obs"][1][field] == values).all(), group["obs"][1][field])
+    check("an enumeration by zarr-python", dict(group["sky"].attrs)["flag_meanings"] == "clear cumulus stratus missing" and list(group["sky"][:]) == [0, 127, 2])
+    check("opaque bytes by zarr-python", group["raw"][0].tobytes() == bytes(range(1, 7)))
+    code, _, err = run(["nccopy", "types.nc", "types2.zarr"], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2")
+    check("format 2 refuses them", code != 0 and "netcdf-4 operation" in err, err)
+    theirs = zarr.create_group(build / "theirs.zarr")
+    for name, data in {"s": np.array([(1, 2.5, b"x")], dtype=[("a", "i2"), ("b", "f8"), ("c", "S1")]), "z": np.array([1 + 2j], "c8"), "v": np.array([b"ab"], "V2")}.items():
+        theirs.create_array(name, data=data)
+    lines = [line.strip() for line in dump("theirs.zarr", build)]
+    for wanted in "short a ;", "double b ;", "s_t s(_Anonymous_Dim_1) ;", 's = {1, 2.5, "x"} ;', "complex64 z(_Anonymous_Dim_1) ;", "z = {1, 2} ;", "v = 0X6162 ;":
+        check(f"zarr-python's {wanted}", wanted in lines, "\n".join(lines))
+
+
 def configured(build, prefix):
     """netCDF-C from 4.10 on opens Zarr by its own configuration file, without a preload: here the one in the wheel netCDF4."""
     library = next(prefix.rglob("libozarr_netcdf.so"))
     (build / ".ncrc").write_text(f"NETCDF.UDF0.LIBRARY={library}\nNETCDF.UDF0.INIT=ozarr_netcdf_initialize\nNETCDF.UDF0.MAGIC={{\n")
     program = """
         import netCDF4, xarray
-        with netCDF4.Dataset("in0.zarr/zarr.json") as zarr, netCDF4.Dataset("in0.nc") as nc:
-            assert list(zarr.variables) == list(nc.variables)
-            assert all((zarr[name][:] == nc[name][:]).all() for name in nc.variables)
-        with xarray.open_dataset("in0.zarr/zarr.json", engine="netcdf4") as zarr, xarray.open_dataset("in0.nc") as nc:
-            xarray.testing.assert_identical(zarr.load(), nc.load())
+        with netCDF4.Dataset("in0.zarr/zarr.json") as ours, netCDF4.Dataset("in0.nc") as nc:
+            assert list(ours.variables) == list(nc.variables)
+            assert all((ours[name][:] == nc[name][:]).all() for name in nc.variables)
+        with xarray.open_dataset("in0.zarr/zarr.json", engine="netcdf4") as ours, xarray.open_dataset("in0.nc") as nc:
+            xarray.testing.assert_identical(ours.load(), nc.load())
     """
     code, _, err = run([sys.executable, "-c", textwrap.dedent(program)], build, NCRCENV_HOME=str(build))
     check("netCDF4 by .ncrc", code == 0, err[-500:])
@@ -258,6 +284,7 @@ def main():
     programs(build, given.deep)
     copies(build)
     others(build)
+    types(build)
     configured(build, given.prefix.resolve())
     errors(build)
     fortran(build)
