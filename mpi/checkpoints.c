@@ -88,8 +88,9 @@ ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *p
                                  const int64_t *start, const int64_t *count, const void *data, size_t size) {
     ozarr_spec *spec = NULL;
     ozarr_array *array = NULL;
-    ozarr_status status = ozarr_mpi_agree(m, ozarr_spec_new(type, rank, shape, &spec));
+    ozarr_status status = ozarr_spec_new(type, rank, shape, &spec);
     if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
+    else status = ozarr_mpi_agree(m, status);
     ozarr_spec_free(spec);
     if (status != OZARR_OK) return status;
     status = ozarr_mpi_array_write_all(m, array, start, count, type, data, size);

@@ -51,14 +51,13 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     return type_of(u, &b->memory.type);
 }
 
-/* What this rank finds wrong is agreed on before the others wait in the call itself. */
+/* What this rank finds wrong before the call is told to the others, which are in it: the calls differ, and this rank's error is that of all. */
 ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start) {
     box b;
     int32_t rank = 0;
     ozarr_status status = ozarr_array_rank(array, &rank);
     if (status == OZARR_OK) status = box_of(u, rank, start, &b);
-    status = ozarr_mpi_agree(m, status);
-    if (status != OZARR_OK) return status;
+    if (status != OZARR_OK) return ozarr_mpi_agree(m, status);
     return write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
                  : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
 }
@@ -71,8 +70,8 @@ ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_
     ozarr_array *array = NULL;
     ozarr_status status = type_of(u, &type);
     if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
-    status = ozarr_mpi_agree(m, status);
     if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
+    else status = ozarr_mpi_agree(m, status);
     ozarr_spec_free(spec);
     if (status != OZARR_OK) return status;
     status = ozfm_move(m, array, 1, u, start);

@@ -13,10 +13,14 @@
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 
+class ranks; // of ozarr_mpi.hpp: passes regions and memory to the collective calls
+
 namespace detail {
 
 /// The inside of `array`: regions and memory as the C functions take them.
 class array_base : public node<ozarr_array> {
+    friend ranks;
+
 public:
     /// A list of indices for each dimension; none: all of it.
     using lists = std::vector<std::optional<std::vector<std::int64_t>>>;

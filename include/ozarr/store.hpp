@@ -44,7 +44,7 @@ ozarr_status caught(F &&call) noexcept {
     } catch (const error &e) {
         return ozarr_set_error(e.status(), e.what(), nullptr);
     } catch (const std::bad_alloc &) {
-        return OZARR_ERR_NO_MEMORY;
+        return ozarr_set_error(OZARR_ERR_NO_MEMORY, "std::bad_alloc", nullptr);
     } catch (const std::exception &e) {
         return ozarr_set_error(OZARR_ERR_CALLBACK, e.what(), nullptr);
     } catch (...) {

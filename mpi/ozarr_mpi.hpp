@@ -1,0 +1,376 @@
+// ozarr_mpi.hpp: collective Zarr for MPI programs, in C++17 and later.          SPDX-License-Identifier: MIT OR Apache-2.0
+//
+//     auto ranks = ozarr::ranks::open(MPI_COMM_WORLD);
+//     auto t = ranks.create<double>("run.zarr/t", {nx, ny});
+//     ranks.write(t, u, {{first, 0}, {rows, ny}});                // u: this rank's block; the region's start and shape
+//     ranks.close(t);
+//     ranks.close();
+//
+// A thin layer over ozarr_mpi.h, whose rules hold, with the arrays, groups, regions and memory of ozarr.hpp. All functions are collective but
+// set, rank, size, test and position. All ranks get the same failure: ozarr::error is thrown on each of them (without exceptions: see ozarr.hpp).
+// What a rank finds wrong before the call, such as a region of another rank than the array's, is told to the others, too.
+#ifndef OZARR_MPI_HPP
+#define OZARR_MPI_HPP
+
+// The C++ bindings that MPI once had are a library of their own.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <ozarr.hpp>
+#include <ozarr_extend.h>
+#include <ozarr_mpi.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#ifdef OZARR_NO_EXCEPTIONS
+#define OZARR_MPI_MODE without_exceptions
+#define OZARR_MPI_FAIL return ::ozarr::error::last()
+#else
+#define OZARR_MPI_MODE with_exceptions
+#define OZARR_MPI_FAIL throw ::ozarr::error::last()
+#endif
+#define OZARR_MPI_TRY(call)                      \
+    do {                                         \
+        if ((call) != OZARR_OK) OZARR_MPI_FAIL;  \
+    } while (false)
+
+namespace ozarr {
+inline namespace OZARR_MPI_MODE {
+
+namespace detail {
+/// A handle whose end is a collective call: `End` is called by the destructor, unless an exception is under way on this rank, which other ranks
+/// need not have.
+template <class H, ozarr_status (*End)(H *)>
+class collective {
+public:
+    collective() = default;
+    explicit collective(H *h) noexcept : h_(h) {}
+    collective(collective &&other) noexcept : h_(other.release()) {}
+    collective &operator=(collective &&other) noexcept {
+        if (this != &other) {
+            end();
+            h_ = other.release();
+        }
+        return *this;
+    }
+    ~collective() { end(); }
+    H *get() const noexcept { return h_; }
+    H *release() noexcept { return std::exchange(h_, nullptr); }
+    explicit operator bool() const noexcept { return h_ != nullptr; }
+
+protected:
+    H *h_ = nullptr;
+
+private:
+    void end() noexcept {
+        if (h_ == nullptr || std::uncaught_exceptions() != 0) return;
+        const ozarr_status unheard = End(h_);
+        static_cast<void>(unheard);
+        h_ = nullptr;
+    }
+};
+} // namespace detail
+
+/// A collective read or write that goes on while the program computes. Its memory must stay until wait().
+class ranks_request : public detail::collective<ozarr_mpi_request, ozarr_mpi_request_wait> {
+public:
+    using collective::collective;
+    /// Moves on without waiting; whether this rank has done its part.
+    returned<bool> test() const {
+        return detail::value<bool>([&](bool *done) { return ozarr_mpi_request_test(h_, done); });
+    }
+    /// Requests are waited for in the same order on all ranks.
+    returned<void> wait() { return detail::checked(ozarr_mpi_request_wait(release())); }
+};
+
+/// The ranks of a communicator, which work together.
+class ranks : public detail::collective<ozarr_mpi, ozarr_mpi_close> {
+public:
+    using collective::collective;
+
+    static returned<ranks> open(MPI_Comm comm) {
+        ozarr_mpi *h = nullptr;
+        OZARR_MPI_TRY(ozarr_mpi_new(comm, &h));
+        return ranks(h);
+    }
+    returned<void> close() { return detail::checked(ozarr_mpi_close(release())); }
+
+    /// The number of this rank, and how many there are.
+    returned<int> rank() const {
+        return detail::value<int>([&](int *n) { return ozarr_mpi_rank(h_, n, nullptr); });
+    }
+    returned<int> size() const {
+        return detail::value<int>([&](int *n) { return ozarr_mpi_rank(h_, nullptr, n); });
+    }
+    /// Changes a setting, alike on all ranks: "aggregators", "round_bytes", "message_bytes", "overlap", "check"; see ozarr_mpi_set.
+    returned<void> set(const std::string &key, const std::string &value) { return detail::checked(ozarr_mpi_set(h_, key.c_str(), value.c_str())); }
+    /// Calls `f`, which gives `returned<void>`, on rank 0 only; its failure becomes that of all ranks.
+    template <class F>
+    returned<void> once(F f) {
+        return detail::checked(ozarr_mpi_once(h_, [](void *user) -> ozarr_status { return status_of(*static_cast<F *>(user)); }, &f));
+    }
+    /// Makes the status of calls that ranks made by themselves the same on all.
+    returned<void> agree(ozarr_status status) { return detail::checked(ozarr_mpi_agree(h_, status)); }
+
+    // Arrays and groups. They are those of ozarr.hpp, but are closed, resized and given attributes here.
+
+    template <class T>
+    returned<array> create(const std::string &location, const index &shape, const index &chunks = {}, existing flags = existing::fail) {
+        return create(location, type_of<T>::value, shape, chunks, flags);
+    }
+    returned<array> create(const std::string &location, ozarr::type t, const index &shape, const index &chunks = {}, existing flags = existing::fail) {
+        const auto n = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        if (!chunks.empty())
+            if (auto wrong = detail::same_rank("chunk shape", chunks.size(), n)) return refused<array>(*wrong);
+        return made([&](ozarr_array **out) {
+            return ozarr_mpi_array_create(h_, location.c_str(), static_cast<ozarr_type>(t), n, shape.data(), chunks.empty() ? nullptr : chunks.data(),
+                                          static_cast<ozarr_create_mode>(flags), out);
+        });
+    }
+    returned<array> create(const std::string &location, const spec &s, existing flags = existing::fail) {
+        if (auto wrong = s.problem()) return refused<array>(*wrong);
+        return made([&](ozarr_array **out) {
+            return ozarr_mpi_array_create_ex(h_, location.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), out);
+        });
+    }
+    returned<array> open_array(const std::string &location, const char *mode = "r") {
+        return made([&](ozarr_array **out) { return ozarr_mpi_array_open(h_, location.c_str(), mode, out); });
+    }
+    /// The array at a path below a group that was opened here.
+    returned<array> open_array(const group &g, const std::string &path) {
+        return made([&](ozarr_array **out) { return ozarr_mpi_group_open_array(h_, g.get(), path.c_str(), out); });
+    }
+    returned<array> create_array(group &g, const std::string &path, const spec &s, existing flags = existing::fail) {
+        if (auto wrong = s.problem()) return refused<array>(*wrong);
+        return made([&](ozarr_array **out) {
+            return ozarr_mpi_group_create_array(h_, g.get(), path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), out);
+        });
+    }
+    returned<group> open_group(const std::string &location, const char *mode = "r") {
+        return found([&](ozarr_group **out) { return ozarr_mpi_group_open(h_, location.c_str(), mode, out); });
+    }
+    returned<group> create_group(const std::string &location, existing flags = existing::fail) {
+        return found([&](ozarr_group **out) { return ozarr_mpi_group_create(h_, location.c_str(), static_cast<ozarr_create_mode>(flags), out); });
+    }
+    returned<void> close(array &a) { return detail::checked(ozarr_mpi_array_close(h_, a.release())); }
+    returned<void> close(group &g) { return detail::checked(ozarr_mpi_group_close(h_, g.release())); }
+
+    returned<void> resize(array &a, const index &shape, std::uint32_t flags = 0) {
+        if (auto wrong = detail::same_rank("shape", shape.size(), a.rank())) return refused<void>(*wrong);
+        return detail::checked(ozarr_mpi_array_resize(h_, a.get(), shape.data(), flags));
+    }
+    returned<void> refresh(array &a) { return detail::checked(ozarr_mpi_array_refresh(h_, a.get())); }
+    /// Sets an attribute to a value that is given as JSON.
+    returned<void> set_attr_json(array &a, const std::string &name, const std::string &json) {
+        return detail::checked(ozarr_mpi_array_set_attr(h_, a.get(), name.c_str(), json.c_str()));
+    }
+    returned<void> set_attr_json(group &g, const std::string &name, const std::string &json) {
+        return detail::checked(ozarr_mpi_group_set_attr(h_, g.get(), name.c_str(), json.c_str()));
+    }
+    /// Sets an attribute to a number.
+    template <class N, class T, class = std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>>>
+    returned<void> set_attr(N &node, const std::string &name, T value) {
+        char text[64];
+        if constexpr (std::is_integral_v<T>) std::snprintf(text, sizeof text, "%s", std::to_string(value).c_str());
+        else std::snprintf(text, sizeof text, "%.17g", static_cast<double>(value));
+        return set_attr_json(node, name, text);
+    }
+
+    // Regions. Each rank gives its own; a region without elements takes part with nothing.
+
+    /// Writes `size` elements at `data`, the last index fastest.
+    template <class T>
+    returned<void> write(const array &a, const T *data, std::size_t size, const region &r = {}) {
+        return done([&](auto call) { return a.transfer(call, data, size, r); }, ozarr_mpi_array_write_all_ex);
+    }
+    /// Writes a vector, span, `strided` or mdspan.
+    template <class M, class = detail::if_memory<const M>>
+    returned<void> write(const array &a, const M &memory, const region &r = {}) {
+        return done([&](auto call) { return a.transfer(call, detail::view_of(memory), r); }, ozarr_mpi_array_write_all_ex);
+    }
+    template <class T>
+    returned<void> read(const array &a, T *data, std::size_t size, const region &r = {}) {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        return done([&](auto call) { return a.transfer(call, data, size, r); }, ozarr_mpi_array_read_all_ex);
+    }
+    /// Reads to a span, `strided` or mdspan, or to a vector, which gets the size of the region.
+    template <class M, class = detail::if_memory<M>>
+    returned<void> read(const array &a, M &&memory, const region &r = {}) {
+        static_assert(!std::is_const_v<std::remove_pointer_t<decltype(detail::view_of(memory).data)>>, "cannot read into constant memory");
+        return done([&](auto call) { return a.transfer(call, detail::view_of(memory), r); }, ozarr_mpi_array_read_all_ex);
+    }
+    template <class T>
+    returned<void> read(const array &a, std::vector<T> &out, const region &r = {}) {
+        return done([&](auto call) { return a.read_resized(out, r, call); }, ozarr_mpi_array_read_all_ex);
+    }
+    /// Extends dimension `dim` by `length` elements and writes the new slab, as ozarr_mpi_array_append.
+    template <class T>
+    returned<void> append(array &a, int dim, std::int64_t length, const region &r, const T *data, std::size_t size) {
+        if (auto wrong = a.misfit(r)) return refused<void>(*wrong);
+        return detail::checked(ozarr_mpi_array_append(h_, a.get(), dim, length, r.start.data(), r.shape.data(), static_cast<ozarr_type>(type_of<T>::value),
+                                                      data, bytes<T>(size)));
+    }
+
+    /// Begins to write; the elements must not change before the wait.
+    template <class T>
+    returned<ranks_request> iwrite(const array &a, const T *data, std::size_t size, const region &r = {}) {
+        return begun([&](auto call) { return a.transfer(call, data, size, r); }, ozarr_mpi_array_iwrite_all);
+    }
+    template <class T>
+    returned<ranks_request> iread(const array &a, T *data, std::size_t size, const region &r = {}) {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        return begun([&](auto call) { return a.transfer(call, data, size, r); }, ozarr_mpi_array_iread_all);
+    }
+
+    // Checkpoints: groups that are there as a whole or not at all.
+
+    returned<group> begin_checkpoint(const std::string &location, const std::string &name) {
+        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_begin(h_, location.c_str(), name.c_str(), out); });
+    }
+    /// Creates an array of `shape` below a group, and writes this rank's region of it.
+    template <class T>
+    returned<void> put(group &g, const std::string &path, const index &shape, const T *data, std::size_t size, const region &r) {
+        const auto n = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        auto wrong = detail::same_rank("region's start", r.start.size(), n);
+        if (!wrong) wrong = detail::same_rank("region's shape", r.shape.size(), n);
+        if (wrong) return refused<void>(*wrong);
+        return detail::checked(ozarr_mpi_group_put(h_, g.get(), path.c_str(), static_cast<ozarr_type>(type_of<T>::value), n, shape.data(), r.start.data(),
+                                                   r.shape.data(), data, bytes<T>(size)));
+    }
+    /// Reads this rank's region of an array below a group.
+    template <class T>
+    returned<void> get(const group &g, const std::string &path, T *data, std::size_t size, const region &r) {
+        return detail::checked(ozarr_mpi_group_get(h_, g.get(), path.c_str(), static_cast<ozarr_type>(type_of<T>::value), r.start.data(), r.shape.data(),
+                                                   data, bytes<T>(size)));
+    }
+    using collective::get;
+    returned<void> commit(group &g) { return detail::checked(ozarr_mpi_checkpoint_commit(h_, g.release())); }
+    returned<void> abandon(group &g) { return detail::checked(ozarr_mpi_checkpoint_abandon(h_, g.release())); }
+    returned<group> latest_checkpoint(const std::string &location) {
+        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_latest(h_, location.c_str(), out); });
+    }
+
+private:
+    template <class T>
+    static constexpr std::size_t bytes(std::size_t size) {
+        return size > static_cast<std::size_t>(-1) / sizeof(T) ? static_cast<std::size_t>(-1) : size * sizeof(T);
+    }
+
+    /// The status of a function that gives `returned<void>`.
+    template <class F>
+    static ozarr_status status_of(F &call) noexcept {
+#ifdef OZARR_NO_EXCEPTIONS
+        const result<void> r = call();
+        return r ? OZARR_OK : ozarr_set_error(r.error().status(), r.error().what(), nullptr);
+#else
+        return detail::caught([&call]() -> ozarr_status {
+            call();
+            return OZARR_OK;
+        });
+#endif
+    }
+
+    template <class F>
+    returned<array> made(F call) {
+        ozarr_array *h = nullptr;
+        OZARR_MPI_TRY(call(&h));
+        return array::adopt(h);
+    }
+    template <class F>
+    returned<group> found(F call) {
+        ozarr_group *h = nullptr;
+        OZARR_MPI_TRY(call(&h));
+        return group(h);
+    }
+
+    /// Tells the other ranks, which are in the call, what this one found wrong before it.
+    ozarr_status tell(const error &e) const { return ozarr_mpi_agree(h_, ozarr_set_error(e.status(), e.what(), nullptr)); }
+    template <class T>
+    returned<T> refused(const error &e) const {
+        static_cast<void>(tell(e));
+        OZARR_MPI_FAIL;
+    }
+
+    /// Runs `move(call)`, where `call` makes the collective call of C of one region.
+    template <class Move, class Call>
+    ozarr_status one(Move move, Call call) const {
+        bool entered = false;
+        ozarr_status status = OZARR_OK;
+        detail::problem problem;
+        const auto in_call = [&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *memory) {
+            index shape, start = index::zeros(index::max_rank);
+            ozarr_region all = OZARR_REGION_INIT;
+            std::int32_t n = 0;
+            if (where == nullptr && ozarr_array_rank(a, &n) == OZARR_OK) {
+                shape = index::zeros(static_cast<std::size_t>(n));
+                if (ozarr_array_shape(a, shape.data()) == OZARR_OK) all.start = start.data(), all.shape = shape.data();
+            }
+            entered = true;
+            return status = call(a, 1, where == nullptr ? &all : where, memory);
+        };
+        // A vector may find no memory.
+        const auto moving = [&]() -> returned<void> {
+            problem = move(in_call);
+            return returned<void>();
+        };
+        const ozarr_status thrown = status_of(moving);
+        if (entered) return status;
+        return problem ? tell(*problem) : ozarr_mpi_agree(h_, thrown);
+    }
+    template <class Move, class Call>
+    returned<void> done(Move move, Call call) const {
+        return detail::checked(one(move, [&](const ozarr_array *a, std::int64_t n, const ozarr_region *r, const ozarr_memory *m) { return call(h_, a, n, r, m); }));
+    }
+    template <class Move, class Call>
+    returned<ranks_request> begun(Move move, Call call) const {
+        ozarr_mpi_request *h = nullptr;
+        OZARR_MPI_TRY(one(move, [&](const ozarr_array *a, std::int64_t n, const ozarr_region *r, const ozarr_memory *m) { return call(h_, a, n, r, m, &h); }));
+        return ranks_request(h);
+    }
+};
+
+/// The steps of a dataset's variables along one dimension, written by all ranks.
+class ranks_series {
+public:
+    ranks_series() = default;
+    static returned<ranks_series> open(const ranks &m, const std::string &location, const std::string &dimension) {
+        ranks_series s;
+        OZARR_MPI_TRY(ozarr_mpi_series_open(m.get(), location.c_str(), dimension.c_str(), &s.h_));
+        s.ranks_ = m.get();
+        return s;
+    }
+    /// Writes this rank's region of the step that comes next; it lacks the dimension of the series.
+    template <class T>
+    returned<void> put(const std::string &name, const region &r, const T *data, std::size_t size) {
+        return detail::checked(ozarr_mpi_series_put(ranks_, h_, name.c_str(), r.start.data(), r.shape.data(), static_cast<ozarr_type>(type_of<T>::value), data,
+                                                    size * sizeof(T)));
+    }
+    /// Ends the step, whose coordinate is `value`.
+    returned<void> step(double value) { return detail::checked(ozarr_mpi_series_step(ranks_, h_, value)); }
+    returned<std::int64_t> position() const {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_mpi_series_position(h_, n); });
+    }
+    /// To be called on all ranks: a destructor closes nothing.
+    returned<void> close() { return detail::checked(ozarr_mpi_series_close(ranks_, std::exchange(h_, nullptr))); }
+
+private:
+    ozarr_mpi *ranks_ = nullptr;
+    ozarr_mpi_series *h_ = nullptr;
+};
+
+} // namespace OZARR_MPI_MODE
+} // namespace ozarr
+
+#undef OZARR_MPI_MODE
+#undef OZARR_MPI_FAIL
+#undef OZARR_MPI_TRY
+
+#endif // OZARR_MPI_HPP

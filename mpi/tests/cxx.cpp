@@ -1,0 +1,181 @@
+/* The C++ layer: what each of its functions does, and that what one rank finds wrong before a call is an error on all. Compiled with exceptions,
+ * and with -fno-exceptions.
+ *
+ *   cxx FOLDER */
+#include <ozarr_mpi.hpp>
+
+#include "check.h"
+
+#include <cstring>
+#include <vector>
+
+using ozarr::array;
+using ozarr::group;
+using ozarr::region;
+
+/* --- values and failures in both modes --- */
+
+#ifdef OZARR_NO_EXCEPTIONS
+template <class T>
+static T got(ozarr::result<T> r, int line) {
+    if (!r) {
+        std::fprintf(stderr, "rank %d, line %d: %s\n", rank, line, r.error().what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if constexpr (!std::is_void_v<T>) return *std::move(r);
+}
+template <class F>
+static ozarr_status failure(F call) {
+    auto r = call();
+    return r ? OZARR_OK : r.error().status();
+}
+#define GET(call) got((call), __LINE__)
+#else
+template <class F>
+static auto got(F call, int line) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const ozarr::error &e) {
+        std::fprintf(stderr, "rank %d, line %d: %s\n", rank, line, e.what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        std::abort();
+    }
+}
+template <class F>
+static ozarr_status failure(F call) {
+    try {
+        static_cast<void>(call());
+        return OZARR_OK;
+    } catch (const ozarr::error &e) {
+        return e.status();
+    }
+}
+#define GET(call) got([&]() { return call; }, __LINE__)
+#endif
+
+static constexpr int rows = 23, columns = 10;
+
+/* The rows of this rank. */
+static region mine() {
+    const int first = rows * rank / ranks;
+    return {{first, 0}, {rows * (rank + 1) / ranks - first, columns}};
+}
+
+static std::vector<double> values(const region &r, double factor) {
+    std::vector<double> u;
+    for (std::int64_t i = r.start[0]; i < r.start[0] + r.shape[0]; i++)
+        for (int j = 0; j < columns; j++) u.push_back(factor * static_cast<double>(i * columns + j));
+    return u;
+}
+
+static void regions(ozarr::ranks &m) {
+    auto t = GET(m.create<float>("cxx.zarr/t", {rows, columns}, {4, 5}, ozarr::existing::overwrite));
+    const region r = mine();
+    GET(m.write(t, values(r, 1), r));
+    CHECK(GET(m.size()) == ranks && GET(m.rank()) == rank);
+    std::vector<double> all;
+    GET(m.read(t, all));
+    CHECK(all == values({{0, 0}, {rows, columns}}, 1));
+    /* Strides: columns first in memory. */
+    std::vector<double> u(static_cast<std::size_t>(r.shape[0]) * columns), v(u.size());
+    const auto n = static_cast<std::int64_t>(r.shape[0]);
+    for (std::int64_t i = 0; i < n; i++)
+        for (int j = 0; j < columns; j++) u[static_cast<std::size_t>(j * n + i)] = 2.0 * static_cast<double>((r.start[0] + i) * columns + j);
+    GET(m.write(t, ozarr::strided(u.data(), u.size(), {1, n}), r));
+    GET(m.read(t, ozarr::strided(v.data(), v.size(), {1, n}), r));
+    CHECK(u == v);
+    GET(m.read(t, all));
+    CHECK(all == values({{0, 0}, {rows, columns}}, 2));
+    /* While the program computes. */
+    const auto w = values(r, 3);
+    auto request = GET(m.iwrite(t, w.data(), w.size(), r));
+    while (!GET(request.test())) {}
+    GET(request.wait());
+    std::vector<double> part(w.size());
+    request = GET(m.iread(t, part.data(), part.size(), r));
+    GET(request.wait());
+    CHECK(part == w);
+    /* A rank with nothing. */
+    const region none{{0, 0}, {0, columns}};
+    GET(m.write(t, rank == 0 ? values({{0, 0}, {rows, columns}}, 4) : std::vector<double>(), rank == 0 ? region{{0, 0}, {rows, columns}} : none));
+    GET(m.read(t, all));
+    CHECK(all == values({{0, 0}, {rows, columns}}, 4));
+    GET(m.close(t));
+    CHECK(!t);
+}
+
+static void nodes(ozarr::ranks &m) {
+    auto g = GET(m.create_group("nodes.zarr", ozarr::existing::overwrite));
+    ozarr::spec s(ozarr::type::int32, {0, columns});
+    auto a = GET(m.create_array(g, "a", s));
+    GET(m.set_attr(a, "rate", 0.5));
+    GET(m.set_attr(g, "steps", 7));
+    CHECK(GET(a.attr<double>("rate")) == 0.5 && GET(g.attr<int>("steps")) == 7);
+    const region r = mine();
+    const auto u = values(r, 1);
+    GET(m.append(a, 0, rows, r, u.data(), u.size()));
+    GET(m.resize(a, {rows + 1, columns}));
+    CHECK(GET(a.shape()) == ozarr::index(rows + 1, columns));
+    GET(m.refresh(a));
+    GET(m.close(a));
+    a = GET(m.open_array(g, "a"));
+    CHECK(GET(a.shape()) == ozarr::index(rows + 1, columns));
+    std::vector<double> found;
+    GET(m.read(a, found, r));
+    CHECK(found == u);
+    GET(m.close(a));
+    GET(m.close(g));
+    auto c = GET(m.begin_checkpoint("states.zarr", "one"));
+    GET(m.put(c, "u", {rows, columns}, u.data(), u.size(), r));
+    GET(m.commit(c));
+    auto latest = GET(m.latest_checkpoint("states.zarr"));
+    std::vector<double> back(u.size());
+    GET(m.get(latest, "u", back.data(), back.size(), r));
+    CHECK(back == u);
+    GET(m.close(latest));
+}
+
+static void failures_of_one(ozarr::ranks &m) {
+    auto t = GET(m.create<double>("failures.zarr", {rows, columns}, {}, ozarr::existing::overwrite));
+    const region r = mine(), line{{0}, {columns}};
+    const auto u = values(r, 1);
+    const int last = ranks - 1;
+    for (int who = 0; who < ranks; who += last > 0 ? last : 1) {
+        CHECK(failure([&] { return m.write(t, u, rank == who ? line : r); }) == OZARR_ERR_RANK);
+        std::vector<double> out;
+        CHECK(failure([&] { return m.read(t, out, rank == who ? line : r); }) == OZARR_ERR_RANK);
+        CHECK(failure([&] { return m.iwrite(t, u.data(), u.size(), rank == who ? line : r); }) == OZARR_ERR_RANK);
+        CHECK(failure([&] { return m.resize(t, rank == who ? ozarr::index(rows) : ozarr::index(rows, columns)); }) == OZARR_ERR_RANK);
+        CHECK(failure([&] { return m.write(t, u.data(), rank == who ? 1 : u.size(), r); }) == OZARR_ERR_BUFFER_SIZE);
+        char named[32];
+        std::snprintf(named, sizeof named, "rank %d: ", who);
+        CHECK(std::strstr(ozarr_last_error(), named) != nullptr && same_everywhere(ozarr_last_error()));
+    }
+    CHECK(failure([&] { return m.open_array("nowhere.zarr"); }) == OZARR_ERR_NOT_FOUND);
+    CHECK(failure([&] { return m.once([]() -> ozarr::returned<void> { return ozarr::detail::checked(ozarr_set_error(OZARR_ERR_IO, "torn", nullptr)); }); }) ==
+          OZARR_ERR_IO);
+    int calls = 0;
+    GET(m.once([&]() -> ozarr::returned<void> {
+        calls++;
+        return ozarr::returned<void>();
+    }));
+    CHECK(calls == (rank == 0));
+    GET(m.write(t, u, r));
+    GET(m.close(t));
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    {
+        auto m = GET(ozarr::ranks::open(MPI_COMM_WORLD));
+        GET(m.set("aggregators", "2"));
+        regions(m);
+        nodes(m);
+        failures_of_one(m);
+        GET(m.agree(OZARR_OK));
+        GET(m.close());
+        CHECK(failure([] { return ozarr::ranks::open(MPI_COMM_NULL); }) == OZARR_ERR_ARGUMENT);
+        auto left = GET(ozarr::ranks::open(MPI_COMM_WORLD)); /* closed by its destructor */
+    }
+    return end_ranks();
+}
