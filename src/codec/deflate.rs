@@ -32,23 +32,23 @@ unsafe extern "C" {
 }
 
 /// A compressor and its level.
-struct Compressor {
+struct DeflateCompressor {
     context: NonNull<c_void>,
     level: CompressionLvl,
 }
 
-impl Compressor {
+impl DeflateCompressor {
     /// Makes a compressor by `allocate`, which returns NULL where there is no memory.
-    fn new(level: CompressionLvl, allocate: unsafe extern "C" fn(c_int) -> *mut c_void) -> Result<Compressor> {
+    fn new(level: CompressionLvl, allocate: unsafe extern "C" fn(c_int) -> *mut c_void) -> Result<DeflateCompressor> {
         // SAFETY: every level of the wrapper's type is one of the library's.
         match NonNull::new(unsafe { allocate(i32::from(level)) }) {
-            Some(context) => Ok(Compressor { context, level }),
+            Some(context) => Ok(DeflateCompressor { context, level }),
             None => bail!(NoMemory, "no memory for a deflate compressor"),
         }
     }
 }
 
-impl Drop for Compressor {
+impl Drop for DeflateCompressor {
     fn drop(&mut self) {
         // SAFETY: the pointer came from libdeflate_alloc_compressor and is freed once.
         unsafe { libdeflate_free_compressor(self.context.as_ptr()) }
@@ -56,7 +56,7 @@ impl Drop for Compressor {
 }
 
 thread_local! {
-    static COMPRESSOR: PerThread<Option<Compressor>> = const { PerThread::new(None) };
+    static COMPRESSOR: PerThread<Option<DeflateCompressor>> = const { PerThread::new(None) };
 }
 
 /// Encodes `src` into `dst` with this thread's compressor, which is kept for the next call of the same level.
@@ -64,7 +64,7 @@ pub(super) fn compress(wrapper: Wrapper, level: CompressionLvl, src: &[u8], dst:
     per_thread::with(&COMPRESSOR, |slot| {
         let context = match slot {
             Some(kept) if kept.level == level => kept.context,
-            _ => slot.insert(Compressor::new(level, libdeflate_alloc_compressor)?).context,
+            _ => slot.insert(DeflateCompressor::new(level, libdeflate_alloc_compressor)?).context,
         };
         // SAFETY: the context is this thread's alone.
         let room = unsafe {
@@ -101,7 +101,7 @@ mod tests {
         extern "C" fn none(_level: c_int) -> *mut c_void {
             std::ptr::null_mut()
         }
-        let e = Compressor::new(CompressionLvl::default(), none).err().unwrap();
+        let e = DeflateCompressor::new(CompressionLvl::default(), none).err().unwrap();
         assert_eq!(e.kind(), ErrorKind::NoMemory, "{e}");
     }
 }

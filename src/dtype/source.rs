@@ -1,4 +1,4 @@
-//! What decodes elements before they are converted, block by block.
+//! The trait of sources of elements that are decoded block by block before they are converted.
 
 use crate::error::Result;
 

@@ -1,4 +1,4 @@
-//! What planners take of a call: an array whose elements may be read or written now.
+//! The type that planners take: an array that passed admission, so that its elements may be read or written now.
 
 use super::array::BoundArray;
 use std::sync::Arc;

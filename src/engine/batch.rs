@@ -43,7 +43,7 @@ pub struct BatchEntry {
 }
 
 impl BatchEntry {
-    /// Adds the number of the entry to an error; nothing where the entries are parts of one region of the caller, who does not know them.
+    /// Adds the number of the entry to an error. Nothing is added where the entries are parts of one region, which the caller does not know of.
     fn name(&self, number: usize, e: Error) -> Error {
         of_entry(self.number(number), e)
     }
@@ -307,7 +307,7 @@ fn plan_shared(
     for (chunk, all) in chunks {
         let boxes = SharedBoxes { jobs, all: &all, entries, group, revocable };
         let shared = boxes.cut(&chunk)?;
-        // Of a shard that several entries touch, but none of its inner chunks, nothing is shared.
+        // Several entries may touch one shard without having an inner chunk in common: then nothing is shared.
         if shared.iter().any(|s| s.members.len() > 1) {
             pieces.insert(chunk, shared);
         }

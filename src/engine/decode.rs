@@ -295,7 +295,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Returns whether the chunk of a part is one to be kept: of one that is read whole there is nothing left to be read.
+    /// Returns whether the decoded chunk of a part is put into the cache: not where the part is the whole chunk, which nobody reads again soon.
     fn keeps(&self, leaf: &Leaf, part: &Part) -> bool {
         let in_part = || part.axes.iter().zip(&leaf.shape).any(|(axis, &n)| axis.count < n);
         leaf.variable.is_none() && self.decoded.is_some_and(|decoded| decoded.cache.takes(leaf.layout.bytes)) && in_part()

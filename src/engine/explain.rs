@@ -82,7 +82,7 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
         memory.check(selection.shape(), array.data_type, way)?;
     }
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    // The machine only compares distances in memory; to write goes the same way back.
+    // The plan compares distances in memory only, so that a plan of a write is that of the read of the same region.
     let in_memory = (memory.data_type, memory.overflow);
     let base = memory.data.wrapping_add(memory.offset);
     let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone());

@@ -1,4 +1,4 @@
-//! Whether a thread is at work for a request that has left its caller: then it must not wait for one, which may be its own.
+//! Marks threads that work for a request which goes on without its caller: they must not wait for a request, which may be their own.
 
 use std::cell::Cell;
 

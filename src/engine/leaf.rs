@@ -1,4 +1,4 @@
-//! What a chain comes down to: the plain shard that it is, the leaf at its end, and where selected elements are in the leaf's buffer. Pure.
+//! Resolves a chain of codecs: to a shard of plain inner chunks or to its last array, with the place of each element in that array's buffer. No I/O.
 
 use super::item::Axis;
 use crate::codec::{BoundChain, Leaf, Sharded};

@@ -22,7 +22,8 @@ pub type DoneCallback = Box<dyn FnOnce(&Result<()>) + Send>;
 
 /// A function that is called once, with how a request ended.
 pub struct OnDone {
-    /// The thread that ends the request calls it, before the request counts as done; else the thread that first finds it done does.
+    /// True: the thread that ends the request calls the function, before the request counts as done. False: the thread that first finds
+    /// the request done calls it.
     pub any_thread: bool,
     /// Gets the result.
     pub call: DoneCallback,

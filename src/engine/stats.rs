@@ -125,7 +125,7 @@ impl Counters {
     fn sum(&self) -> [u64; FIELDS] {
         let mut sum = [0u64; FIELDS];
         let mut add = |n: &[u64; FIELDS]| sum.iter_mut().zip(n).for_each(|(sum, n)| *sum = sum.wrapping_add(*n));
-        // First the children: one that goes before is among the lines by then, and none can go meanwhile.
+        // The living children are taken first: one that ended before has added its counts to the lines, and none ends while they are held.
         let children = self.living();
         for line in self.lines.known().into_iter().flatten() {
             add(&line.0.each_ref().map(|n| n.load(Relaxed)));

@@ -18,10 +18,10 @@ use crate::limits::Strides;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// From how many bytes on memory is written past the caches where elements are converted: about a core's share of them.
+/// Destinations of at least this many bytes are written past the caches where elements are converted: about one core's share of the last cache.
 const STREAM_BYTES: u64 = 16 << 20;
 
-/// From how many bytes on it is asked whether memory is fresh: two system calls.
+/// Destinations of at least this many bytes are asked whether their pages are fresh, which takes two system calls.
 const FRESH_BYTES: u64 = 1 << 20;
 
 /// The place of decoded elements, and the way there.
@@ -127,7 +127,7 @@ impl Target {
         }
     }
 
-    /// Is told that so many bytes are written next.
+    /// Notes that `n` bytes are written next.
     pub fn expect_bytes(&self, at: *const u8, bytes: usize) {
         if let Some(fresh) = &self.fresh {
             fresh.expect(at, bytes);

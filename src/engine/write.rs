@@ -241,7 +241,7 @@ impl WriteJob {
         }
     }
 
-    /// Brings an item, whose chunk is locked, to what waits of the chunk, if it may wait.
+    /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
     fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
         let array = &self.array;
         let (shape, inside) = (array.grid.shape_of(&item.chunk), array.inside(&item.chunk));
@@ -271,8 +271,8 @@ impl WriteJob {
         self.store(item, None, request, guard, s)
     }
 
-    /// Stores an item, or `all` of a batch in its chunk. In a store with latency the put is only started: the lock is given back when it has ended, and a thread that
-    /// helps the request finishes the item, or does all of it again if another process was faster.
+    /// Stores an item, or `all` items of a batch that are in its chunk. In a store with latency the put is only started: the lock is given
+    /// back when the put has ended, and a thread that helps the request finishes the item, or does it again if another process was faster.
     fn store(self: &Arc<Self>, item: &Item, all: Option<&Batch>, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let later = self.latency.then(Mutex::default);
         let result = self.write_or_again(item, all, request, ChunkSink::later(&self.array, later.as_ref()), s);

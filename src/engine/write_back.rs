@@ -280,7 +280,7 @@ impl WriteBack {
             self.give_back(buffer);
             return Err(e);
         }
-        // One that covers its chunk needs not wait, but for a change that leaves bytes of elements alone.
+        // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
         let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
         let mut state = lock(self.state.get());

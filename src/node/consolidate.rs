@@ -69,8 +69,8 @@ impl Group {
     }
 }
 
-/// Consolidates a group, whose document was just found. One that is consolidated already is kept in step with every change; only what
-/// another process missed that did it at the same time is added, of the `nodes` that this one has made.
+/// Consolidates a group, whose document was just found. A group that is consolidated already is changed with each change of its nodes; only
+/// those of `nodes`, which this process made, are added that another process left out because it consolidated at the same time.
 pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocument, nodes: &BTreeSet<String>) -> Result<()> {
     if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
         return Ok(());

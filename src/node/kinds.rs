@@ -1,4 +1,4 @@
-//! Words of the facade: the mode of a store, what to do with a node that exists, the kinds of nodes.
+//! Enums of the public interface: the mode of a store, what to do with a node that exists, the kinds of nodes.
 
 use crate::error::{Result, bail};
 

@@ -13,7 +13,7 @@ const MAX_PARTS: usize = 1 << 20;
 
 /// Elements of a region that follow each other along one dimension without passing its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Run {
+struct Stretch {
     /// The first one's index in the region.
     first: i64,
     /// Its index in the array.
@@ -32,7 +32,7 @@ pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memor
     for d in 0..length.len() {
         runs.push(match periodic[d] {
             true => runs_of(counting::dimension(d, length.len()), length[d], [start[d], shape[d], step[d]], way)?,
-            false => vec![Run { first: 0, start: start[d], count: shape[d] }],
+            false => vec![Stretch { first: 0, start: start[d], count: shape[d] }],
         });
     }
     let counts: Dims = shape.iter().map(|&n| n as u64).collect();
@@ -48,9 +48,9 @@ pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memor
 }
 
 /// Part `number` of the product of the runs, the last dimension's first.
-fn part<'a>(array: &'a Array, length: &[u64], runs: &[Vec<Run>], step: &[i64], number: usize, memory: &Memory) -> Result<Part<'a>> {
+fn part<'a>(array: &'a Array, length: &[u64], runs: &[Vec<Stretch>], step: &[i64], number: usize, memory: &Memory) -> Result<Part<'a>> {
     let (mut rest, mut offset) = (number, memory.offset as i128);
-    let mut chosen = vec![Run { first: 0, start: 0, count: 0 }; runs.len()];
+    let mut chosen = vec![Stretch { first: 0, start: 0, count: 0 }; runs.len()];
     for d in (0..runs.len()).rev() {
         chosen[d] = runs[d][rest % runs[d].len()];
         rest /= runs[d].len();
@@ -65,7 +65,7 @@ fn part<'a>(array: &'a Array, length: &[u64], runs: &[Vec<Run>], step: &[i64], n
 }
 
 /// The runs of a region along one periodic dimension.
-fn runs_of(dim: counting::Marked<'_>, length: u64, [start, count, step]: [i64; 3], way: Use) -> Result<Vec<Run>> {
+fn runs_of(dim: counting::Marked<'_>, length: u64, [start, count, step]: [i64; 3], way: Use) -> Result<Vec<Stretch>> {
     if step == 0 {
         bail!(Bounds, "{dim}: the step is 0");
     }
@@ -73,7 +73,7 @@ fn runs_of(dim: counting::Marked<'_>, length: u64, [start, count, step]: [i64; 3
         bail!(Bounds, "{dim}: the region's shape is {count}, expected at least 0");
     }
     if count == 0 {
-        return Ok(vec![Run { first: 0, start: 0, count: 0 }]);
+        return Ok(vec![Stretch { first: 0, start: 0, count: 0 }]);
     }
     if length == 0 {
         bail!(Bounds, "{dim}: the region has {count} elements, but the periodic dimension has none");
@@ -86,7 +86,8 @@ fn runs_of(dim: counting::Marked<'_>, length: u64, [start, count, step]: [i64; 3
     while first < count {
         let at = (i128::from(start) + i128::from(first) * i128::from(step)).rem_euclid(i128::from(length)) as u64;
         let room = if step > 0 { (length - 1 - at) / step.unsigned_abs() } else { at / step.unsigned_abs() };
-        let run = Run { first, start: at as i64, count: (count - first).min(i64::try_from(room).unwrap_or(i64::MAX).saturating_add(1)) };
+        let run =
+            Stretch { first, start: at as i64, count: (count - first).min(i64::try_from(room).unwrap_or(i64::MAX).saturating_add(1)) };
         first += run.count;
         runs.push(run);
         if runs.len() > MAX_PARTS {

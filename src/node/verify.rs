@@ -119,7 +119,7 @@ impl Store {
     ) -> Result<Verified> {
         let path = path::normalize(path)?;
         require(self, &path, NodeKind::None)?;
-        let mut run = Run { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
+        let mut run = Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
         let arrays = run.documents(&path)?;
         run.keys(&path, &arrays)?;
         run.temporaries(&path)?;
@@ -163,7 +163,7 @@ impl Chosen {
     }
 }
 
-struct Run<'a> {
+struct Verification<'a> {
     store: &'a Store,
     options: VerifyOptions,
     each: &'a mut dyn FnMut(&Fault) -> Result<()>,
@@ -172,7 +172,7 @@ struct Run<'a> {
     unread: HashSet<String>,
 }
 
-impl Run<'_> {
+impl Verification<'_> {
     fn tell(&mut self, fault: &Fault) -> Result<()> {
         *if fault.repaired { &mut self.done.repaired } else { &mut self.done.faults } += 1;
         (self.each)(fault)

@@ -235,8 +235,8 @@ impl Group {
         Ok(children.collect())
     }
 
-    /// The children of a group of files, of which it is seen that they have a document and no more; `None` where that is no less work than
-    /// reading them, or where it is wanted that what is odd in them is told.
+    /// Lists the children of a group of files without reading their documents: only that they have one is looked at. Returns `None` where
+    /// that is no less work than reading them, or where the log is to tell what is odd in them.
     fn unseen_children(&self) -> Result<Option<Vec<Child>>> {
         let (store, place) = (self.store(), ListedGroup::new(self.path(), self.format(), self.catalog()?));
         let own = if self.format() == Format::V3 { v3::DOCUMENT } else { v2::GROUP };

@@ -248,7 +248,7 @@ pub trait Storage: Send + Sync {
 /// What can be done better, or at all, with keys that are local files.
 pub trait LocalFiles {
     /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
-    /// up, or need not be looked for. Not to be held longer than a call: it stays what it was.
+    /// up, or need not be looked for. It must not be held longer than a call: it does not notice that the folder was replaced.
     fn folder(&self, prefix: &str) -> Folder;
 
     /// Opens what `key` holds, as [`Storage::open`] does, in the folder that [`LocalFiles::folder`] opened.

@@ -8,7 +8,6 @@ use crate::error::Error;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The largest number of bytes that Linux moves in one call.
 pub const MAX_RW: usize = 0x7fff_f000;
@@ -34,56 +33,6 @@ impl Errno {
     /// The reason for the last failure in this thread.
     fn last() -> Errno {
         Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
-    }
-}
-
-/// A descriptor that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
-pub struct OnceFd(AtomicI32);
-
-impl OnceFd {
-    /// None yet.
-    pub const fn new() -> OnceFd {
-        OnceFd(AtomicI32::new(-1))
-    }
-
-    /// The descriptor, if there is one.
-    #[inline]
-    pub fn get(&self) -> Option<BorrowedFd<'_>> {
-        match self.0.load(Ordering::Acquire) {
-            -1 => None,
-            // SAFETY: an open descriptor that is closed only when `self` is dropped.
-            fd => Some(unsafe { BorrowedFd::borrow_raw(fd) }),
-        }
-    }
-
-    /// Makes the descriptor that is kept one of what `fd` is of, at once for all threads.
-    pub fn replace(&self, fd: OwnedFd) -> Os<()> {
-        match self.0.load(Ordering::Acquire) {
-            -1 => drop(self.set(fd)),
-            // SAFETY: both are open; the one that is kept stays open, and goes on being owned by `self`.
-            kept => drop(retry(Call::Open, || unsafe { libc::dup3(fd.as_raw_fd(), kept, libc::O_CLOEXEC) })?),
-        }
-        Ok(())
-    }
-
-    /// Keeps `fd`, or closes it and gives the one that another thread has set meanwhile.
-    pub fn set(&self, fd: OwnedFd) -> BorrowedFd<'_> {
-        let fd = match self.0.compare_exchange(-1, fd.as_raw_fd(), Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => fd.into_raw_fd(),
-            Err(other) => other,
-        };
-        // SAFETY: an open descriptor that is closed only when `self` is dropped.
-        unsafe { BorrowedFd::borrow_raw(fd) }
-    }
-}
-
-impl Drop for OnceFd {
-    fn drop(&mut self) {
-        let fd = *self.0.get_mut();
-        if fd != -1 {
-            // SAFETY: owned by `self`, used by nobody any more.
-            drop(unsafe { OwnedFd::from_raw_fd(fd) });
-        }
     }
 }
 
@@ -179,6 +128,12 @@ pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<Owned
     let fd = retry(Call::Open, || unsafe { libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode) })?;
     // SAFETY: the call made a new descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads.
+pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> Os<()> {
+    // SAFETY: both are open; `kept` stays open, and its owner's.
+    retry(Call::Open, || unsafe { libc::dup3(fd.as_raw_fd(), kept.as_raw_fd(), libc::O_CLOEXEC) }).map(drop)
 }
 
 /// Reads into `buf` from `offset`; less than asked for may come, 0 is the end of the file.

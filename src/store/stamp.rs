@@ -34,8 +34,8 @@ const TICK: u64 = 20_000_000;
 const COARSE_TICK: u64 = 2_100_000_000;
 
 impl Stamp {
-    /// Whether every later change is sure to give another mark: a file that was changed this very moment may be changed again without
-    /// a trace.
+    /// Returns whether every later change gives another stamp. It does not where the file was changed less than one step of its clock ago:
+    /// a second change within that step has the same time.
     pub fn is_settled(&self) -> bool {
         if self.changed == 0 {
             return true;

@@ -14,6 +14,7 @@ mod durable;
 mod exchange;
 mod listing;
 mod lock;
+mod once_fd;
 mod owner;
 pub(crate) mod path;
 pub(crate) mod staged_file;
@@ -25,7 +26,8 @@ mod tests;
 use self::durable::{Durability, FileId, file_id, sync_file};
 use self::listing::{empty_folder, list_folder, remove_folder, visible};
 use self::lock::{LOCK_SPACE, Locks};
-use self::path::{KeyPath, Made, c_path, check_name, folder_of, make_folder, make_parents};
+use self::once_fd::OnceFd;
+use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub(crate) use self::sweep::temporary_files;
@@ -33,11 +35,11 @@ use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, SyncMode};
 use super::keys::{check_key, check_prefix};
-use super::os::{self, CWD, EntryKind, Errno, OnceFd};
+use super::os::{self, CWD, EntryKind, Errno};
 use super::{
     Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
 };
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -98,18 +100,8 @@ impl LocalStore {
         match os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0) {
             Ok(fd) => Ok(Some(self.root_fd.set(fd))),
             Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(self.file_instead_of(&self.root, e.error(&format!("open the folder {}", self.root.display())))),
+            Err(e) => Err(file_instead_of(&self.root, &self.root, e.error(&format!("open the folder {}", self.root.display())))),
         }
-    }
-
-    /// Says in an error that a folder cannot be there, because a file has its name or that of a folder above it.
-    #[cold]
-    fn file_instead_of(&self, folder: &Path, e: Error) -> Error {
-        let found = folder.ancestors().find(|path| path.exists()).filter(|path| e.os_errno() == libc::ENOTDIR && !path.is_dir());
-        let Some(file) = found else { return e };
-        let place = file.display();
-        let archive = if file == self.root { format!(" (or a zip archive, as \"zip:{place}\")") } else { String::new() };
-        err!(Location, "{place} is a file, expected a directory{archive}").with_errno(libc::ENOTDIR)
     }
 
     /// Gives the root folder, and makes it if it does not exist.
@@ -253,7 +245,7 @@ impl Storage for LocalStore {
     fn open(&self, key: &str) -> Result<Option<Object>> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(None) };
-        open_file(root, &path).map_err(|e| self.file_instead_of(&self.root.join(folder_of(key)), e))
+        open_file(root, &path).map_err(|e| file_instead_of(&self.root, &self.root.join(folder_of(key)), e))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {

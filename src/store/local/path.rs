@@ -1,6 +1,6 @@
 //! Paths below the root of a folder, on the stack, and the folders on the way to them.
 
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::store::keys::check_key;
 use crate::store::os::{self, CWD, Errno};
@@ -147,4 +147,14 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, made: &mut Made) -> 
         }
     }
     Ok(())
+}
+
+/// Says in an error that `folder` of the store in `root` cannot be there, because a file has its name or that of a folder above it.
+#[cold]
+pub(super) fn file_instead_of(root: &Path, folder: &Path, e: Error) -> Error {
+    let found = folder.ancestors().find(|path| path.exists()).filter(|path| e.os_errno() == libc::ENOTDIR && !path.is_dir());
+    let Some(file) = found else { return e };
+    let place = file.display();
+    let archive = if file == root { format!(" (or a zip archive, as \"zip:{place}\")") } else { String::new() };
+    err!(Location, "{place} is a file, expected a directory{archive}").with_errno(libc::ENOTDIR)
 }

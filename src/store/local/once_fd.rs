@@ -1,0 +1,54 @@
+//! A descriptor that is opened when it is first needed, and kept.
+
+use crate::store::os::{self, Os};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// A descriptor that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
+pub struct OnceFd(AtomicI32);
+
+impl OnceFd {
+    /// None yet.
+    pub const fn new() -> OnceFd {
+        OnceFd(AtomicI32::new(-1))
+    }
+
+    /// The descriptor, if there is one.
+    #[inline]
+    pub fn get(&self) -> Option<BorrowedFd<'_>> {
+        match self.0.load(Ordering::Acquire) {
+            -1 => None,
+            // SAFETY: an open descriptor that is closed only when `self` is dropped.
+            fd => Some(unsafe { BorrowedFd::borrow_raw(fd) }),
+        }
+    }
+
+    /// Makes the descriptor that is kept one of what `fd` is of, at once for all threads.
+    pub fn replace(&self, fd: OwnedFd) -> Os<()> {
+        match self.get() {
+            None => drop(self.set(fd)),
+            Some(kept) => os::replace(fd.as_fd(), kept)?,
+        }
+        Ok(())
+    }
+
+    /// Keeps `fd`, or closes it and gives the one that another thread has set meanwhile.
+    pub fn set(&self, fd: OwnedFd) -> BorrowedFd<'_> {
+        let fd = match self.0.compare_exchange(-1, fd.as_raw_fd(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fd.into_raw_fd(),
+            Err(other) => other,
+        };
+        // SAFETY: an open descriptor that is closed only when `self` is dropped.
+        unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+}
+
+impl Drop for OnceFd {
+    fn drop(&mut self) {
+        let fd = *self.0.get_mut();
+        if fd != -1 {
+            // SAFETY: owned by `self`, used by nobody any more.
+            drop(unsafe { OwnedFd::from_raw_fd(fd) });
+        }
+    }
+}
