@@ -209,7 +209,44 @@ static void consolidated(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "perhaps", "never", ozarr_store_open_ex(NULL, "cons.zarr", "r", wrong, &none));
 }
 
+/* The dimensions of NCZarr, and the images of OME-Zarr, that a group has. */
+static void conventions(void) {
+    ozarr_store *st = NULL;
+    ozarr_group *g = NULL;
+    char name[16];
+    size_t len = 0;
+    int64_t count = 0, axes = 0;
+    double scale = 0, translation = 1;
+    bool unlimited = false;
+    OK(ozarr_store_memory(&st));
+    OK(ozarr_group_create_at(st, "", 2, OZARR_CREATE_NEW, &g));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_group_nc_define_dimension(g, "x", -1, false));
+    OK(ozarr_group_nc_define_dimension(g, "x", 2, true));
+    OK(ozarr_group_nc_dimension(g, 0, name, sizeof name, &len, &count, &unlimited));
+    CHECK(count == 2 && unlimited && !strcmp(name, "x") && len == 1);
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_nc_dimension(g, 1, name, sizeof name, &len, &count, &unlimited));
+    OK(ozarr_attr_set_json(ozarr_group_node(g), "multiscales", "[{\"axes\": [{\"name\": \"x\", \"type\": \"space\", \"unit\": \"m\"}],"
+                                                               " \"datasets\": [{\"path\": \"s0\"}]}]"));
+    OK(ozarr_group_image_count(g, &count));
+    EQUAL(count, 1);
+    OK(ozarr_group_image_size(g, 0, &count, &axes));
+    CHECK(count == 1 && axes == 1);
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_size(g, 1, &count, &axes));
+    OK(ozarr_group_image_level(g, 0, 0, name, sizeof name, &len));
+    TEXT(name, "s0");
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_level(g, 0, 1, name, sizeof name, &len));
+    OK(ozarr_group_image_scale(g, 0, 0, &scale, &translation, 1));
+    CHECK(scale == 1 && translation == 0);
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_image_scale(g, 0, 0, &scale, NULL, 0));
+    OK(ozarr_group_image_axis_unit(g, 0, 0, name, sizeof name, &len));
+    TEXT(name, "m");
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_axis_name(g, 0, 7, name, sizeof name, &len));
+    ozarr_group_free(g);
+    ozarr_store_free(st);
+}
+
 int main(void) {
+    conventions();
     by_location();
     a_broken_child();
     stores();

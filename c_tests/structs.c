@@ -61,7 +61,29 @@ static void entries_are_as_large_as_the_first(void) {
     OK(ozarr_array_close(a));
 }
 
+/* What a member that is needed lacks is named, with the member. */
+static void members_are_named(void) {
+    static const int64_t start[] = {0}, shape[] = {4};
+    ozarr_array *a = made("members.zarr");
+    int32_t in[4];
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT, none = OZARR_MEMORY_INIT;
+    memory.data = in, memory.size = sizeof in;
+    ERR_SAYS(OZARR_ERR_NULL, "region->start", "NULL", ozarr_array_read_ex(a, &region, &memory));
+    region.start = start;
+    ERR_SAYS(OZARR_ERR_NULL, "region->shape", "NULL", ozarr_array_write_ex(a, &region, &memory));
+    region.shape = shape;
+    OK(ozarr_array_read_ex(a, &region, &memory));
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_array_read_ex(a, NULL, &none));
+    none.size = sizeof in;
+    ERR_SAYS(OZARR_ERR_NULL, "memory->data", "NULL", ozarr_array_write_ex(a, NULL, &none));
+    memory.field = "x\xff";
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "memory->field", "UTF-8", ozarr_array_read_ex(a, NULL, &memory));
+    OK(ozarr_array_close(a));
+}
+
 int main(void) {
+    members_are_named();
     reserved_members_are_zero();
     outputs_fill_the_smaller_of_both();
     entries_are_as_large_as_the_first();

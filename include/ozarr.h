@@ -489,6 +489,8 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   that are open, too; `"0"` is the default.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
@@ -497,6 +499,8 @@ OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char 
  * `"threads"` was never set it is the number that calls use.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const char *key, char *buf,
     size_t cap, size_t *len);
@@ -510,6 +514,9 @@ OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const
  * go to standard error unless a function takes them.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `level`.
+ *
+ * @param[in] context may be NULL
+ * @param[in] fn may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);

@@ -506,7 +506,7 @@ static inline void ozarr_stats_init(ozarr_stats *stats) {
  * array's own type. It takes time in proportion to the number of chunks.
  *
  * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
- * `ozarr_array_read_ex`; `OZARR_ERR_LIMIT`.
+ * `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`.
  *
  * @param[in] region,memory may be NULL
  */
@@ -533,6 +533,8 @@ OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_sta
  * of the process.
  *
  * Errors: none of its own.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
 
@@ -938,8 +940,8 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, con
 
 /**
  * Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
- * (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
- * `OZARR_ERR_MISSING` if the chunk is not stored.
+ * (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`);
+ * `buf` NULL with `cap` 0 only asks for it. `OZARR_ERR_MISSING` if the chunk is not stored.
  *
  * Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
  *

@@ -1,4 +1,4 @@
-//! Every exported function is guarded, and tried with bad handles: nothing is left to be remembered.
+//! Every exported function is guarded, and called with wrong arguments: nothing is left to be remembered.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -105,45 +105,9 @@ fn functions_are_exported_by_the_boundary_only() {
     walk(&root().join("src"), &root().join("src/ffi"));
 }
 
-/// Whether `c_tests/nulls.c` has a call of a function with NULL for an argument, by a macro.
-fn tried(text: &str, by: &str, argument: &str, function: &str) -> bool {
-    text.contains(&format!("{by}(\"{argument}\", {function}("))
-}
-
 #[test]
-fn every_pointer_argument_is_tried_as_null_with_the_end_that_the_data_say() {
-    let text = fs::read_to_string(root().join("c_tests/nulls.c")).unwrap();
-    let abi: serde_json::Value = serde_json::from_str(&fs::read_to_string(root().join("abi/ozarr.json")).unwrap()).unwrap();
-    let (mut count, mut wrong) = (0, Vec::new());
-    for function in abi["functions"].as_array().unwrap() {
-        let name = function["name"].as_str().unwrap();
-        for (i, parameter) in function["parameters"].as_array().unwrap().iter().enumerate() {
-            let (argument, kind) = (parameter["name"].as_str().unwrap(), parameter["kind"].as_str().unwrap());
-            let null = parameter["null"].as_bool();
-            // Handles, and buffers, are in handles.c; ozarr_has_feature gives false.
-            let is_elsewhere = i == 0 && kind == "handle" && null != Some(true) && parameter["direction"] == "in";
-            if null.is_none() || kind == "callback" || is_elsewhere || ["ozarr_has_feature", "ozarr_buffer_free"].contains(&name) {
-                continue;
-            }
-            count += 1;
-            let (refused, taken) = (tried(&text, "NULL_IS", argument, name), tried(&text, "NULL_OK", argument, name));
-            // What has a length in bytes, or a capacity, may be NULL where that is 0: either may be tried.
-            let has_length = (["bytes", "text"].contains(&kind) && !parameter["length"].is_null()) || parameter["length"] == "cap";
-            if (has_length && !refused && !taken) || (!has_length && (taken, refused) != (null == Some(true), null == Some(false))) {
-                wrong.push(format!("{name}: {argument} (may be NULL: {null:?}, NULL_IS: {refused}, NULL_OK: {taken})"));
-            }
-        }
-    }
-    assert!(count > 150, "the functions are not found: {count}");
-    assert!(wrong.is_empty(), "c_tests/nulls.c and abi/ozarr.json differ:\n{}", wrong.join("\n"));
-}
-
-#[test]
-fn every_function_is_tried_with_bad_handles_or_bad_input() {
-    let folder = root().join("c_tests");
-    let text: String = ["handles.c", "nulls.c"].iter().map(|f| fs::read_to_string(folder.join(f)).unwrap()).collect();
-    let words: BTreeSet<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let exported = exported();
-    let missing: Vec<&String> = exported.iter().filter(|s| !words.contains(s.as_str())).collect();
-    assert!(missing.is_empty(), "in neither handles.c nor nulls.c: {missing:?}");
+fn every_function_is_called_with_wrong_arguments() {
+    let table = fs::read_to_string(root().join("c_tests/misuse/calls.txt")).unwrap();
+    let called: BTreeSet<String> = table.lines().filter(|l| l.starts_with("ozarr_")).map(|l| word(l).to_string()).collect();
+    assert_eq!(called, exported(), "c_tests/misuse/calls.txt and abi/ozarr.map");
 }

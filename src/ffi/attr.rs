@@ -16,7 +16,7 @@ use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::types::{OZARR_AS_STORED, data_type, node_of, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_JSON_VALUES;
 use crate::node::{Attributes, Node};
 use std::ffi::{c_char, c_void};
@@ -167,12 +167,12 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
             bail!(Range, "attribute {name:?}: element {i} is {:?}, which has a NUL; ozarr_attr_get_json gives it", texts[i]);
         }
         // SAFETY: room as is said, by the function's contract.
-        unsafe {
-            if !count.is_null() {
-                put(texts.len() as i64, count, "count")?;
-            }
-            put_text(&texts.join("\0"), buf, cap, len)
+        let done = unsafe { put_text(&texts.join("\0"), buf, cap, len) };
+        if !count.is_null() && done.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::BufferSize) {
+            // SAFETY: not NULL, room for a number.
+            unsafe { put(texts.len() as i64, count, "count") }?;
         }
+        done
     })
 }
 
@@ -446,21 +446,23 @@ unsafe fn texts<'a>(values: *const *const c_char, count: i64) -> Result<Vec<&'a 
     (0..count).map(|i| unsafe { text(values.add(i).read(), &format!("values[{i}]")) }).collect()
 }
 
-/// Elements for the caller's list of `cap`; `*count` becomes their number, in any case.
+/// Elements for the caller's list of `cap`; `*count` becomes their number, also if it exceeds `cap`.
 ///
 /// # Safety `values` is NULL or has room for `cap` elements of `size` bytes; `count` is NULL or points to
 /// an `int64_t`.
 unsafe fn put_elements(bytes: &[u8], size: usize, values: *mut c_void, cap: i64, count: *mut i64) -> Result<()> {
     let found = (bytes.len() / size) as i64;
-    // SAFETY: the caller's promise.
-    unsafe { put(found, count, "count") }?;
     if cap < 0 {
         bail!(Argument, "the argument `cap` is {cap}, expected at least 0");
     }
-    if values.is_null() && cap == 0 {
+    if cap > 0 {
+        not_null(values, "values")?;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { put(found, count, "count") }?;
+    if values.is_null() {
         return Ok(());
     }
-    not_null(values, "values")?;
     if cap < found {
         bail!(BufferSize, "`values` has room for {cap} numbers, expected {found}");
     }

@@ -30,10 +30,9 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{dimension, lengths, not_null, put, put_numbers, put_text};
+use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_text};
 use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
-use super::user_store::bytes_of;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::Dims;
 use crate::node::{Array, ChunkPlace};
 use std::ffi::{c_char, c_void};
@@ -158,8 +157,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
 }
 
 /// Reads the encoded bytes of a chunk, as they are, to `buf`, which has a capacity of `cap` bytes. `*len`
-/// (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`).
-/// `OZARR_ERR_MISSING` if the chunk is not stored.
+/// (`len` may be NULL) becomes the number of bytes, also if it exceeds `cap` (`OZARR_ERR_BUFFER_SIZE`);
+/// `buf` NULL with `cap` 0 only asks for it. `OZARR_ERR_MISSING` if the chunk is not stored.
 ///
 /// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of chunks and stores.
 ///
@@ -181,15 +180,20 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
         }
         // SAFETY: one number for each dimension, by the function's contract.
         let index = unsafe { index_of(&array, index) }?;
+        // No memory has more bytes than that.
+        let most = cap.min(isize::MAX as usize);
         // SAFETY: `buf` has room for `cap` bytes, by the function's contract.
-        let buf = if cap == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(buf.cast::<u8>(), cap) } };
+        let room = if cap == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(buf.cast::<u8>(), most) } };
         let mut found = u64::MAX;
-        let done = array.chunk_read(&index, inner, buf, &mut found);
+        let done = array.chunk_read(&index, inner, room, &mut found);
         if found != u64::MAX && !len.is_null() {
             // SAFETY: `len` points to room for it.
             unsafe { put(found as usize, len, "len") }?;
         }
-        done
+        match done {
+            Err(e) if buf.is_null() && e.kind() == ErrorKind::BufferSize => Ok(()),
+            done => done,
+        }
     })
 }
 
@@ -212,7 +216,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
     entry!("ozarr_array_chunk_write", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
-        let bytes = unsafe { bytes_of(data, size, "data") }?;
+        let bytes = unsafe { bytes(data, size, "data") }?;
         // SAFETY: one number for each dimension, by the function's contract.
         array.chunk_write(&unsafe { index_of(&array, index) }?, inner, bytes)
     })
@@ -397,7 +401,7 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
             let index = unsafe { index_of(writer.array(), index) }?;
             if encoded {
                 // SAFETY: `data` has `size` bytes, by the function's contract.
-                return writer.put_encoded(&index, unsafe { bytes_of(data, size, "data") }?);
+                return writer.put_encoded(&index, unsafe { bytes(data, size, "data") }?);
             }
             let memory = contiguous(writer.array(), &writer.inside(&index)?, r#type, data.cast_mut(), size)?;
             // SAFETY: `data` has `size` bytes, by the function's contract.

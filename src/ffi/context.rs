@@ -77,6 +77,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///   that are open, too; `"0"` is the default.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value.
+///
+/// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -91,6 +93,8 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
 /// `"threads"` was never set it is the number that calls use.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
+///
+/// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_get(
@@ -203,6 +207,9 @@ fn log_of_environment() -> Option<Log> {
 /// go to standard error unless a function takes them.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `level`.
+///
+/// @param[in] context may be NULL
+/// @param[in] fn may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

@@ -7,10 +7,10 @@ use super::entry;
 use super::ext_store::ozarr_store_table;
 use super::handle::Handle;
 use super::status::{kind_of, ozarr_error_info, ozarr_status};
-use super::strings::{not_null, put, text};
+use super::strings::{bytes, not_null, put, text};
 use super::structs::read_struct;
 use super::types::{ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
-use super::user_store::{bytes_of, finish, table_of};
+use super::user_store::{finish, table_of};
 use crate::error::{Error, ErrorKind, bail, err};
 use crate::node::registered::MAX_TOKEN;
 use crate::node::{Mode, Store};
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *cons
     entry!("ozarr_answer_put", {
         let answer = ozarr_answer::get(answer, "answer")?;
         // SAFETY: `size` bytes, by the function's contract.
-        let bytes = unsafe { bytes_of(data, size, "data") }?;
+        let bytes = unsafe { bytes(data, size, "data") }?;
         answer.with(|pending| {
             let part = pending.next_part(size)?;
             part.copy_from_slice(bytes);
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version
             bail!(Argument, "the version has {size} bytes, the limit is {MAX_TOKEN}");
         }
         // SAFETY: `size` bytes, by the function's contract.
-        let token = unsafe { bytes_of(version, size, "version") }?.to_vec();
+        let token = unsafe { bytes(version, size, "version") }?.to_vec();
         answer.with(|pending| {
             pending.answer.token = Some(token);
             Ok(())

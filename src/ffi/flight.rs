@@ -1,7 +1,7 @@
 //! The state behind the requests of the C ABI: their errors as texts, the ends of waits, and lists of them.
 
 use super::handle::{Handle, Ref, handle_type};
-use super::strings::{item_count, not_null};
+use super::strings::{item_count, slice};
 use super::types::ozarr_request;
 use crate::error::{Error, Result, bail};
 use crate::node::Pending;
@@ -57,13 +57,8 @@ pub(super) fn until(seconds: f64) -> Result<Option<Instant>> {
 /// # Safety
 /// `requests` points to `count` handles, or `count` is 0.
 pub(super) unsafe fn all_of(requests: *const *mut ozarr_request, count: i64) -> Result<Vec<Option<Ref<Flight>>>> {
-    let count = item_count(count)?;
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    not_null(requests, "requests")?;
-    // SAFETY: not NULL; the caller's promise.
-    let handles = unsafe { std::slice::from_raw_parts(requests, count) };
+    // SAFETY: the caller's promise.
+    let handles = unsafe { slice(requests, item_count(count)?, "requests") }?;
     let one = |(i, &handle): (usize, &*mut ozarr_request)| {
         if handle.is_null() { Ok(None) } else { ozarr_request::get(handle, &format!("requests[{i}]")).map(Some) }
     };

@@ -115,7 +115,7 @@ growing!(ozarr_stats: 144);
 /// array's own type. It takes time in proportion to the number of chunks.
 ///
 /// Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE`, `OZARR_ERR_ARGUMENT`, `OZARR_ERR_NOT_FOUND` as for
-/// `ozarr_array_read_ex`; `OZARR_ERR_LIMIT`.
+/// `ozarr_array_read_ex`; `OZARR_ERR_BUFFER_SIZE` for strides that no memory has; `OZARR_ERR_LIMIT`.
 ///
 /// @param[in] region,memory may be NULL
 #[unsafe(no_mangle)]
@@ -186,6 +186,8 @@ pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mu
 /// of the process.
 ///
 /// Errors: none of its own.
+///
+/// @param[in] context may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {

@@ -85,8 +85,9 @@ macro_rules! entry {
     };
     ($name:literal, new($($out:ident),+), $body:block) => {
         $crate::ffi::entry!($name, {
-            // SAFETY: NULL or room for a pointer, by the contract of every exported function.
-            $(unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }?;)+
+            // SAFETY: NULL or room for a pointer, by the contract of every exported function. All, before one that is NULL is an error.
+            let emptied = [$(unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }),+];
+            emptied.into_iter().collect::<$crate::error::Result<()>>()?;
             $body
         })
     };

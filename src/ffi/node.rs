@@ -8,9 +8,8 @@ use super::entry;
 use super::handle::Handle;
 use super::settings;
 use super::status::ozarr_status;
-use super::strings::{put, put_text, text};
+use super::strings::{bytes, put, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
-use super::user_store::bytes_of;
 use crate::error::Result;
 use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
@@ -206,7 +205,7 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node, data: *const 
         match size {
             0 if data.is_null() => node.refresh(),
             // SAFETY: `size` bytes, by the function's contract.
-            _ => node.refresh_from(unsafe { bytes_of(data, size, "data") }?),
+            _ => node.refresh_from(unsafe { bytes(data, size, "data") }?),
         }
     })
 }

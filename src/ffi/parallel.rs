@@ -11,7 +11,7 @@ use super::handle::Handle;
 use super::node::put_node;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, dimension, not_null, put, put_bytes, put_numbers, text};
+use super::strings::{at_least_0, bytes, dimension, not_null, put, put_bytes, put_numbers, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
 use crate::error::{Result, bail};
 use crate::node::{Mode, Node, Store};
@@ -135,8 +135,8 @@ pub unsafe extern "C" fn ozarr_node_import_at(
 /// # Safety `data` is NULL or has `size` bytes.
 unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<Node> {
     not_null(data, "data")?;
-    // SAFETY: not NULL; the rest is the caller's promise.
-    Node::import(store, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) })
+    // SAFETY: the caller's promise.
+    Node::import(store, unsafe { bytes(data, size, "data") }?)
 }
 
 /// Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its

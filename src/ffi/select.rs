@@ -26,7 +26,7 @@ use super::entry;
 use super::handle::{Handle, Ref};
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, numbers};
+use super::strings::{not_null, numbers, slice};
 use super::types::{data_type, ozarr_array, ozarr_type};
 use crate::counting;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
@@ -254,8 +254,8 @@ unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *
         }
         let count =
             usize::try_from(count).map_err(|_| err!(Argument, "`counts`{} is {count}, expected at least 0", counting::item(d, rank)))?;
-        // SAFETY: not NULL; the caller's promise.
-        Ok(Some(unsafe { std::slice::from_raw_parts(list, count) }))
+        // SAFETY: the caller's promise.
+        unsafe { slice(list, count, "indices") }.map(Some)
     };
     counts.iter().enumerate().map(list).collect()
 }
@@ -264,10 +264,9 @@ unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *
 /// `points` is NULL or has `count` times the rank numbers.
 unsafe fn points_of<'a>(array: &Array, points: *const i64, count: i64) -> Result<CoordinateSelection<'a>> {
     let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
-    let total = usize::try_from(count).ok().and_then(|n| n.checked_mul(array.rank())).filter(|&n| n <= isize::MAX as usize / 8);
-    let total = total.ok_or_else(|| err!(Argument, "the argument `count` is {count}, more than memory holds"))?;
+    let total = usize::try_from(count).ok().and_then(|n| n.checked_mul(array.rank())).unwrap_or(usize::MAX);
     // SAFETY: the caller's promise.
-    Ok(CoordinateSelection::Points { count, coordinates: unsafe { numbers(points, total, "points") }? })
+    Ok(CoordinateSelection::Points { count, coordinates: unsafe { slice(points, total, "points") }? })
 }
 
 /// # Safety `region` is NULL or points to a struct that begins with its size; `mask` is NULL or has a byte
@@ -276,13 +275,6 @@ unsafe fn mask_of<'a>(array: &Array, region: *const ozarr_region, mask: *const u
     // SAFETY: the caller's promise.
     let region = unsafe { selection_of(array, region) }?;
     let count = usize::try_from(element_count(region.shape())?).unwrap_or(usize::MAX);
-    if count == 0 {
-        return Ok((region, &[]));
-    }
-    not_null(mask, "mask")?;
-    if count > isize::MAX as usize {
-        bail!(Limit, "a mask of {count} bytes is more than memory holds");
-    }
-    // SAFETY: not NULL; the caller's promise.
-    Ok((region, unsafe { std::slice::from_raw_parts(mask, count) }))
+    // SAFETY: the caller's promise.
+    Ok((region, unsafe { slice(mask, count, "mask") }?))
 }

@@ -7,7 +7,7 @@ use super::entry;
 use super::handle::Handle;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{not_null, put, text};
+use super::strings::{bytes, not_null, put, text};
 use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
@@ -143,18 +143,8 @@ pub unsafe extern "C" fn ozarr_store_key_put(
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let key = unsafe { text(key, "key") }?;
-        let bytes = match size {
-            0 => &[][..],
-            _ => {
-                not_null(data, "data")?;
-                if size > isize::MAX as usize {
-                    bail!(Argument, "`size` is {size}, more than memory can hold");
-                }
-                // SAFETY: `size` bytes, by the function's contract.
-                unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }
-            }
-        };
-        store.key_put(key, bytes)
+        // SAFETY: `size` bytes, by the function's contract.
+        store.key_put(key, unsafe { bytes(data, size, "data") }?)
     })
 }
 

@@ -102,6 +102,31 @@ pub(super) unsafe fn numbers<'a>(values: *const i64, rank: usize, argument: &str
     Ok(unsafe { std::slice::from_raw_parts(values, rank) })
 }
 
+/// The `count` items of a list that the caller gives. NULL is allowed for none.
+///
+/// # Safety
+/// `items` is NULL or points to `count` of them, which live as long as the result is used.
+pub(super) unsafe fn slice<'a, T>(items: *const T, count: usize, argument: &str) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    not_null(items, argument)?;
+    if count > isize::MAX as usize / size_of::<T>() {
+        bail!(Limit, "the argument `{argument}` has {count} items of {} bytes, more than memory can hold", size_of::<T>());
+    }
+    // SAFETY: not NULL, no larger than memory; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(items, count) })
+}
+
+/// The `size` bytes that the caller gives. NULL is allowed for none.
+///
+/// # Safety
+/// As for [`slice`].
+pub(super) unsafe fn bytes<'a>(data: *const c_void, size: usize, argument: &str) -> Result<&'a [u8]> {
+    // SAFETY: the caller's promise.
+    unsafe { slice(data.cast(), size, argument) }
+}
+
 /// A rank that the caller gives: 0 to 64.
 pub(super) fn rank(rank: i32) -> Result<usize> {
     match usize::try_from(rank) {
@@ -171,18 +196,20 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     Ok(())
 }
 
-/// Bytes for the caller's buffer of `cap` bytes. `*len` becomes their number, in any case. NULL with `cap` 0 asks for that only.
+/// Bytes for the caller's buffer of `cap` bytes. `*len` becomes their number, also if it is too small. NULL with `cap` 0 asks for that only.
 ///
 /// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
 pub(super) unsafe fn put_bytes(bytes: &[u8], buf: *mut c_void, cap: usize, len: *mut usize) -> Result<()> {
+    if cap > 0 {
+        not_null(buf, "buf")?;
+    }
     if !len.is_null() {
         // SAFETY: room for it.
         unsafe { put(bytes.len(), len, "len") }?;
     }
-    if buf.is_null() && cap == 0 {
+    if buf.is_null() {
         return Ok(());
     }
-    not_null(buf, "buf")?;
     if cap < bytes.len() {
         bail!(BufferSize, "`buf` has {cap} bytes, expected {}", bytes.len());
     }
@@ -192,20 +219,20 @@ pub(super) unsafe fn put_bytes(bytes: &[u8], buf: *mut c_void, cap: usize, len: 
 }
 
 /// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len`
-/// (unless `len` is NULL) becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the
+/// (unless `len` is NULL) becomes the text's length in bytes, also if the buffer is too small. NULL with `cap` 0 asks for the
 /// length only.
 ///
 /// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
 pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<()> {
+    if buf.is_null() && cap > 0 {
+        bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
+    }
     if !len.is_null() {
         // SAFETY: not NULL, a `size_t`.
         unsafe { len.write(text.len()) };
     }
     if buf.is_null() {
-        if cap == 0 {
-            return Ok(());
-        }
-        bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
+        return Ok(());
     }
     if cap <= text.len() {
         bail!(BufferSize, "`buf` has {cap} bytes, expected at least {}", text.len() + 1);

@@ -102,6 +102,9 @@ pub(super) unsafe fn structs<T: Growing>(first: *const T, count: usize, argument
     not_null(first, argument)?;
     // SAFETY: the first of `count` structs.
     let stride = unsafe { struct_size(first, &format!("{argument}[0]")) }?;
+    if count > isize::MAX as usize / stride {
+        bail!(Limit, "the argument `{argument}` has {count} structs of {stride} bytes, more than memory can hold");
+    }
     let one = |i: usize| {
         // SAFETY: one of `count` structs, `stride` bytes apart.
         let pointer = unsafe { first.byte_add(i * stride) };

@@ -7,12 +7,12 @@ use super::ext_store::{
 use super::handle::{Handle, handle_type};
 use super::host::{call_back, call_back_in_turn};
 use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
-use super::strings::{not_null, text};
+use super::strings::text;
 use super::structs::read_struct;
 use super::types::{OZARR_STORE_IS_REMOTE, Turn, ozarr_answer, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
-use std::ffi::{CString, c_void};
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Ends a read that was started.
@@ -22,22 +22,6 @@ pub(super) fn finish(answer: *mut ozarr_answer, status: ozarr_status, what: &str
         OZARR_ERR_NOT_FOUND => Ok(None),
         _ => status::of_callback(status, what, before).and(taken.map(Some)),
     });
-}
-
-/// Bytes that the caller gives.
-///
-/// # Safety `data` points to `size` bytes that live as long as the result is used; NULL is allowed for
-/// none.
-pub(super) unsafe fn bytes_of<'a>(data: *const c_void, size: usize, argument: &str) -> Result<&'a [u8]> {
-    if size == 0 {
-        return Ok(&[]);
-    }
-    not_null(data, argument)?;
-    if size > isize::MAX as usize {
-        bail!(Argument, "the size of `{argument}` is {size}, more than memory can hold");
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) })
 }
 
 /// An answer while a function is at work on it.

@@ -23,7 +23,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text};
+use super::strings::{bytes, not_null, put, put_text, slice};
 use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
 use crate::dtype::DataType;
 use crate::error::{bail, err};
@@ -81,17 +81,14 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
     entry!("ozarr_array_write_varlen", {
         let array = ozarr_array::get(array, "array")?;
         not_null(offsets, "offsets")?;
-        if data.is_null() && size > 0 {
-            bail!(Null, "the argument `data` is NULL and `size` is {size}");
-        }
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         let count = usize::try_from(element_count(selection.shape())?).ok().and_then(|n| n.checked_add(1));
         let count = count.ok_or_else(|| err!(Limit, "the region has more elements than memory"))?;
         // SAFETY: one offset more than elements, by the function's contract.
-        let offsets = unsafe { std::slice::from_raw_parts(offsets, count) };
+        let offsets = unsafe { slice(offsets, count, "offsets") }?;
         // SAFETY: `size` bytes, by the function's contract.
-        let data = if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) } };
+        let data = unsafe { bytes(data, size, "data") }?;
         array.write_variable(&selection, offsets, data)
     })
 }
