@@ -40,11 +40,10 @@ pub(super) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a
 /// # Safety
 /// `list` has as many texts as `count` says, which live as long as the result is used; it may be NULL without any.
 pub(super) unsafe fn texts<'a>(list: *const *const c_char, count: usize, argument: &str) -> Result<Vec<&'a str>> {
-    if count > 0 {
-        not_null(list, argument)?;
-    }
-    // SAFETY: one of `count` pointers, by the caller's promise.
-    (0..count).map(|i| unsafe { text(*list.add(i), &format!("{argument}[{i}]")) }).collect()
+    // SAFETY: the caller's promise.
+    let list = unsafe { slice(list, count, argument) }?;
+    // SAFETY: as above.
+    list.iter().enumerate().map(|(i, &one)| unsafe { text(one, &format!("{argument}[{i}]")) }).collect()
 }
 
 /// `count` texts that the caller gives, of which each may be NULL; `None` if the list is NULL.
