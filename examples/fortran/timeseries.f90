@@ -1,4 +1,4 @@
-! A time series: eight calls, and one for each variable of a step. Run again it goes on behind the last step.
+! A time series of two variables: nine calls, and one for each variable of a step.
 program timeseries
   use ozarr
   implicit none
