@@ -275,7 +275,7 @@ static void arrays_have_no_gaps(void) {
     EQUAL(offset, 8);
     OK(ozarr_array_close(a));
     OK(ozarr_spec_set_zarr_format(s, 3));
-    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "shape", "data_type", ozarr_spec_to_json(s, buf, sizeof buf, NULL));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "data_type", "has a shape, which zarr_format 3 cannot say: create the array in zarr_format 2", ozarr_spec_to_json(s, buf, sizeof buf, NULL));
     ozarr_spec_free(s);
     ozarr_dtype_free(p);
     ozarr_dtype_free(i16);

@@ -55,7 +55,7 @@ static void entries_are_as_large_as_the_first(void) {
     newer[2].later = 1;
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "entries[2]", "came after", ozarr_read_many(&newer[0].known, 3));
     newer[2].later = 0, newer[1].known.struct_size = sizeof(ozarr_batch_entry);
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "entries[1]", "first entry", ozarr_read_many(&newer[0].known, 3));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "entries[1]", "that of the first one", ozarr_read_many(&newer[0].known, 3));
     newer[0].known.struct_size = 8;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "entries[0]", "struct_size", ozarr_read_many(&newer[0].known, 3));
     OK(ozarr_array_close(a));

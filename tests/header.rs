@@ -163,6 +163,24 @@ fn constants_are_named_after_their_types() {
     }
 }
 
+/// Nothing but comments stands between a struct and its initialiser, so that a reader finds the one by the other.
+#[test]
+fn the_initialiser_of_a_struct_follows_it() {
+    let mut found = 0;
+    for header in HEADERS {
+        let text = std::fs::read_to_string(root().join("include").join(header.name)).unwrap();
+        for (at, define) in text.match_indices("#define OZARR_").filter(|(at, _)| text[*at..].lines().next().unwrap().contains("_INIT ")) {
+            let name = text[at + define.len()..].split("_INIT").next().unwrap().to_lowercase();
+            let end = text[..at].rfind("\n} ").expect("a struct is before its initialiser");
+            let (last, between) = text[end + 3..at].split_once(";\n").unwrap();
+            assert_eq!(last, format!("ozarr_{name}"), "{}: the struct before OZARR_{}_INIT", header.name, name.to_uppercase());
+            assert!(between.lines().all(|l| l.trim().is_empty() || l.starts_with("/*") || l.starts_with(" *")), "{}: {name}", header.name);
+            found += 1;
+        }
+    }
+    assert!(found >= 15, "found {found} initialisers");
+}
+
 #[test]
 fn the_data_are_those_of_the_headers() {
     check_or_update("abi/ozarr.json", &abi());
