@@ -101,6 +101,8 @@ int oz_del_att(int ncid, int varid, const char *name) {
     return NC_NOERR;
 }
 
+static bool one_byte(nc_type type) { return type == NC_BYTE || type == NC_UBYTE; }
+
 int oz_get_att(int ncid, int varid, const char *name, void *values, nc_type type) {
     oz_group *group;
     oz_var *var;
@@ -114,8 +116,7 @@ int oz_get_att(int ncid, int varid, const char *name, void *values, nc_type type
     if (type == att->type) return oz_copy_values(att->info, values, att->values, att->len);
     if (att->type == NC_CHAR || type == NC_CHAR) return NC_ECHAR;
     status = oz_convert(att->values, att->type, values, type, att->len);
-    bool bytes = (type == NC_BYTE || type == NC_UBYTE) && (att->type == NC_BYTE || att->type == NC_UBYTE);
-    return status == NC_ERANGE && group->file->classic && bytes ? NC_NOERR : status;
+    return status == NC_ERANGE && one_byte(type) && one_byte(att->type) && oz_signs_are_free(group->file) ? NC_NOERR : status;
 }
 
 /* The values of a call, in the type of the file; NC_ERANGE with the values that could not be had. */
@@ -151,7 +152,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     if (!info || !oz_type_of(file, memory_type) || (type != memory_type && (info->kind || !oz_type_size(memory_type)))) return NC_EBADTYPE;
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
     if (type != memory_type && texts) return NC_ECHAR;
-    return file->classic && type > NC_DOUBLE ? NC_ESTRICTNC3 : NC_NOERR;
+    return file->classic && type > (file->format == NC_FORMAT_CDF5 ? NC_UINT64 : NC_DOUBLE) ? NC_ESTRICTNC3 : NC_NOERR;
 }
 
 int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
@@ -166,6 +167,7 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     const oz_type *info = oz_type_of(group->file, type);
     int range = new_values(values, memory_type, info, len, &copy);
     if (!copy) return range;
+    if (one_byte(type) && one_byte(memory_type) && oz_signs_are_free(group->file)) range = NC_NOERR;
     bool fill = var && strcmp(name, _FillValue) == 0;
     if (fill) status = put_fill(var, type, len, copy);
     if (!status && !att && !(att = oz_att_new(atts, name))) status = NC_ENOMEM;

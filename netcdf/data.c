@@ -62,10 +62,9 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     return oz_to_data(file);
 }
 
-/* The classic model takes bytes with a sign for those without, and reverse. */
 static int range_status(const oz_var *var, nc_type type, int status) {
     bool bytes = (type == NC_BYTE || type == NC_UBYTE) && (var->type == NC_BYTE || var->type == NC_UBYTE);
-    return status == NC_ERANGE && bytes && var->group->file->classic ? NC_NOERR : status;
+    return status == NC_ERANGE && bytes && oz_signs_are_free(var->group->file) ? NC_NOERR : status;
 }
 
 static ozarr_type stored_type(const oz_var *var) {

@@ -69,7 +69,9 @@ static int create(oz_file *file, int cmode) {
     if (!status)
         status = oz_error(ozarr_group_create_at(file->store, "", oz_get_defaults()->format, OZARR_CREATE_OVERWRITE, &file->groups[0]->handle));
     file->groups[0]->dirty = file->dirty = file->created = file->writable = file->defining = true;
-    file->classic = !(cmode & NC_NETCDF4) || cmode & NC_CLASSIC_MODEL;
+    if (cmode & NC_NETCDF4) file->format = cmode & NC_CLASSIC_MODEL ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;
+    else file->format = cmode & NC_64BIT_DATA ? NC_FORMAT_CDF5 : cmode & NC_64BIT_OFFSET ? NC_FORMAT_64BIT_OFFSET : NC_FORMAT_CLASSIC;
+    file->classic = file->format != NC_FORMAT_NETCDF4;
     return status == ENOENT ? EACCES : status;
 }
 
@@ -110,6 +112,8 @@ int oz_to_define(oz_file *file) {
     return NC_NOERR;
 }
 
+bool oz_signs_are_free(const oz_file *file) { return file->classic && file->format != NC_FORMAT_CDF5; }
+
 int oz_to_data(oz_file *file) {
     if (!file->defining) return NC_NOERR;
     if (file->classic) return NC_EINDEFINE;
@@ -128,6 +132,17 @@ int oz_redef(int ncid) {
     return NC_NOERR;
 }
 
+/* Types without members are no types. */
+static int check_types(const oz_file *file) {
+    for (int i = 0; i < file->type_count; i++) {
+        const oz_type *type = file->types[i];
+        if ((type->kind != NC_COMPOUND && type->kind != NC_ENUM) || type->fields.count) continue;
+        oz_log("the type %s has no %s", type->name, type->kind == NC_ENUM ? "members" : "fields");
+        return NC_EINVAL;
+    }
+    return NC_NOERR;
+}
+
 int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     (void)a, (void)b, (void)c, (void)d;
     oz_group *group;
@@ -135,7 +150,8 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
     if (!group->file->defining) return NC_ENOTINDEFINE;
-    status = oz_hierarchy_store(group->file);
+    status = check_types(group->file);
+    if (!status) status = oz_hierarchy_store(group->file);
     if (!status) group->file->defining = false;
     return status;
 }
@@ -201,6 +217,8 @@ int oz_close(int ncid, void *memory) {
     (void)memory;
     oz_group *group;
     int status = oz_find_group(ncid, &group);
+    if (status) return status;
+    status = check_types(group->file);
     if (status) return status;
     if (group->file->writable) status = oz_hierarchy_sync(group->file);
     if (!status) status = consolidate(group->file);

@@ -9,7 +9,7 @@
 int oz_inq_format(int ncid, int *format) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status && format) *format = group->file->classic ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;
+    if (!status && format) *format = group->file->format;
     return status;
 }
 
@@ -129,7 +129,7 @@ static int inquire_chunks(oz_var *var, int *contiguous, size_t *chunks) {
     size_t own[64];
     int status = oz_var_chunks(var, own);
     if (status) return status;
-    if (contiguous) *contiguous = is_contiguous(var, own);
+    if (contiguous) *contiguous = var->compact ? NC_COMPACT : is_contiguous(var, own) ? NC_CONTIGUOUS : NC_CHUNKED;
     for (int d = 0; d < var->rank && chunks; d++)
         chunks[d] = var->dims[d]->unlimited || own[d] < var->dims[d]->len || !var->dims[d]->len ? own[d] : var->dims[d]->len;
     return NC_NOERR;

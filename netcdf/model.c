@@ -66,6 +66,24 @@ static void list_free(oz_list *list) {
     free(list->hashes);
 }
 
+int oz_names_add(oz_list *names, const char *name) {
+    char **item = calloc(1, sizeof *item);
+    if (item && (*item = strdup(name)) && !oz_list_add(names, item)) return NC_NOERR;
+    if (item) free(*item);
+    free(item);
+    return NC_ENOMEM;
+}
+
+void oz_names_free(oz_list *names) {
+    for (int i = 0; i < names->count; i++) {
+        char **item = names->items[i];
+        free(*item);
+        free(item);
+    }
+    list_free(names);
+    *names = (oz_list){0};
+}
+
 oz_file *oz_file_new(int ncid, const char *location, int mode) {
     oz_file *file = calloc(1, sizeof *file);
     if (!file) return NULL;
@@ -152,6 +170,7 @@ static void group_free(oz_group *group) {
     list_free(&group->dims);
     list_free(&group->groups);
     list_free(&group->types);
+    oz_names_free(&group->found);
     ozarr_group_free(group->handle);
     free(group->name);
     free(group);

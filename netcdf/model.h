@@ -90,7 +90,7 @@ typedef struct oz_var {
     oz_list atts;
     /* What was asked for before the array is created. */
     size_t *chunks;
-    bool contiguous, no_fill, big_endian, endian_set;
+    bool contiguous, compact, no_fill, big_endian, endian_set;
     oz_filter *filters;
     int filter_count;
     int quantize, digits;
@@ -114,6 +114,8 @@ typedef struct oz_group {
     int id;
     oz_list dims, vars, groups, atts, types;
     ozarr_group *handle;
+    /* The names of the arrays that are to be read. */
+    oz_list found;
     bool dirty;
 } oz_group;
 
@@ -127,6 +129,7 @@ typedef struct oz_file {
     int dim_count;
     oz_type **types;
     int type_count;
+    /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
     /* Some metadata are not yet stored. */
@@ -139,6 +142,10 @@ void *oz_list_find(const oz_list *list, const char *name);
 int oz_list_index(const oz_list *list, const char *name);
 void oz_list_remove(oz_list *list, int index);
 void oz_list_rename(oz_list *list, int index, char *name);
+
+/* Lists of names alone. */
+int oz_names_add(oz_list *names, const char *name);
+void oz_names_free(oz_list *names);
 
 /* Open files by their netCDF IDs. Each gives NC_NOERR or netCDF's error. */
 oz_file *oz_file_new(int ncid, const char *location, int mode);

@@ -257,6 +257,7 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     var->no_fill = json_true(mine, "no_fill");
     var->recorded = mine != NULL;
     var->contiguous = !json_true(mine, "chunked");
+    var->compact = json_true(mine, "compact");
     const ozarr_node *node = ozarr_array_node(array);
     status = set_dtype(var);
     if (!status && !scalar) status = read_dims(var);
@@ -264,6 +265,42 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     if (!status && !record) add_nczarr_types(group, &var->atts, node);
     if (!status && var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
     if (!status) status = read_fill(var, record && !json_true(mine, "fill"));
+    return status;
+}
+
+/* Puts the names that are recorded first, in their order. */
+static int sort_names(oz_list *names, const json *order) {
+    oz_list sorted = {0};
+    int status = NC_NOERR;
+    for (const json *item = order ? order->first : NULL; item && !status; item = item->next) {
+        if (!item->name && item->kind != JSON_STRING) continue;
+        int index = oz_list_index(names, item->name ? item->name : item->text);
+        if (index < 0) continue;
+        status = oz_list_add(&sorted, names->items[index]);
+        if (!status) oz_list_remove(names, index);
+    }
+    for (int i = 0; i < names->count && !status; i++) status = oz_list_add(&sorted, names->items[i]);
+    if (status) return status;
+    free(names->items);
+    free(names->hashes);
+    *names = sorted;
+    return NC_NOERR;
+}
+
+/* The names of the arrays and groups in a group. */
+static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups) {
+    ozarr_node_iter *iter;
+    bool more = false;
+    int status = oz_error(ozarr_group_list_nodes(group->handle, NULL, 1, &iter));
+    if (status) return status;
+    while (!status && ozarr_node_iter_next(iter, &more) == OZARR_OK && more) {
+        char name[NC_MAX_NAME + 1];
+        ozarr_node_kind kind;
+        if (ozarr_node_iter_kind(iter, &kind) || ozarr_node_iter_name(iter, name, sizeof name, NULL)) continue;
+        if (kind == OZARR_NODE_KIND_ARRAY) status = oz_names_add(arrays, name);
+        if (kind == OZARR_NODE_KIND_GROUP) status = oz_names_add(groups, name);
+    }
+    ozarr_node_iter_free(iter);
     return status;
 }
 
@@ -276,71 +313,63 @@ static int read_child_group(oz_group *group, const char *name) {
     return status ? status : read_group(child);
 }
 
-/* Names of children: those that are recorded first, in their order. */
-static int list_children(const oz_group *group, ozarr_node_kind wanted, const json *order, oz_list *names) {
-    ozarr_node_iter *iter;
-    bool more = false;
-    oz_list found = {0};
-    int status = oz_error(ozarr_group_list_nodes(group->handle, NULL, 1, &iter));
-    if (status) return status;
-    while (!status && ozarr_node_iter_next(iter, &more) == OZARR_OK && more) {
-        char name[NC_MAX_NAME + 1];
-        ozarr_node_kind kind;
-        if (ozarr_node_iter_kind(iter, &kind) || kind != wanted || ozarr_node_iter_name(iter, name, sizeof name, NULL)) continue;
-        char **item = calloc(1, sizeof *item);
-        if (item) *item = strdup(name);
-        if (!item || !*item || oz_list_add(&found, item)) status = NC_ENOMEM;
-    }
-    ozarr_node_iter_free(iter);
-    for (const json *item = order ? order->first : NULL; item && !status; item = item->next) {
-        if (!item->name && item->kind != JSON_STRING) continue;
-        int index = oz_list_index(&found, item->name ? item->name : item->text);
-        if (index < 0) continue;
-        status = oz_list_add(names, found.items[index]);
-        oz_list_remove(&found, index);
-    }
-    for (int i = 0; i < found.count && !status; i++) status = oz_list_add(names, found.items[i]);
-    free(found.items);
-    free(found.hashes);
-    return status;
-}
-
-static int read_children(oz_group *group, ozarr_node_kind kind, const json *record, const json *nczarr) {
-    oz_list names = {0};
-    bool arrays = kind == OZARR_NODE_KIND_ARRAY;
-    const json *order = record ? json_member(record, arrays ? "variables" : "groups") : json_member(nczarr, arrays ? "arrays" : "groups");
-    int status = list_children(group, kind, order, &names);
-    for (int i = 0; i < names.count; i++) {
-        char **item = names.items[i];
-        if (!status) status = arrays ? read_var(group, *item, record) : read_child_group(group, *item);
-        free(*item);
-        free(item);
-    }
-    free(names.items);
-    free(names.hashes);
-    return status;
-}
-
-static int read_group(oz_group *group) {
+/* What the group says of itself, as we and as NCZarr record it. */
+static void read_records(const oz_group *group, json **record, json **nczarr) {
     const ozarr_node *node = ozarr_group_node(group->handle);
     char *source = node_text(node, OZ_RECORD), *other = source ? NULL : node_text(node, "_nczarr_group");
-    json *record = source ? json_read(source) : NULL, *nczarr = other ? json_read(other) : NULL;
-    if (!group->parent && json_true(record, "classic")) group->file->classic = true;
-    int status = oz_user_types_read(group, json_member(record, "user_types"));
-    if (!status) status = read_recorded_dims(group, record);
-    if (!status) status = read_atts(group, &group->atts, node, json_member(record, "types"), NULL);
-    if (!status && !record) add_nczarr_types(group, &group->atts, node);
-    if (!status) status = read_children(group, OZARR_NODE_KIND_ARRAY, record, nczarr);
-    if (!status) status = read_children(group, OZARR_NODE_KIND_GROUP, record, nczarr);
-    json_free(record);
-    json_free(nczarr);
+    *record = source ? json_read(source) : NULL;
+    *nczarr = other ? json_read(other) : NULL;
     free(source);
     free(other);
+}
+
+/* The format that a program asked for when it created the file. */
+static void read_format(oz_file *file, const json *record) {
+    static const char *const names[] = {"classic", "64-bit offset", "", "netCDF-4 classic model", "cdf5"};
+    const json *format = json_member(record, "format");
+    file->format = NC_FORMAT_NETCDF4;
+    for (int i = 0; i < 5 && format && format->kind == JSON_STRING; i++)
+        if (strcmp(format->text, names[i]) == 0) file->format = i + 1;
+    file->classic = file->format != NC_FORMAT_NETCDF4;
+}
+
+/* Opens a group and all below it, and reads their types, which attributes and variables of any group may have. */
+static int read_group(oz_group *group) {
+    json *record, *nczarr;
+    read_records(group, &record, &nczarr);
+    if (!group->parent) read_format(group->file, record);
+    int status = oz_user_types_read(group, json_member(record, "user_types"));
+    oz_list groups = {0};
+    if (!status) status = list_children(group, &group->found, &groups);
+    if (!status) status = sort_names(&group->found, record ? json_member(record, "variables") : json_member(nczarr, "arrays"));
+    if (!status) status = sort_names(&groups, json_member(record ? record : nczarr, "groups"));
+    for (int i = 0; i < groups.count && !status; i++) status = read_child_group(group, *(char **)groups.items[i]);
+    oz_names_free(&groups);
+    json_free(record);
+    json_free(nczarr);
     return status;
 }
 
+/* Reads the dimensions, attributes and variables of a group. */
+static int read_contents(oz_group *group) {
+    json *record, *nczarr;
+    const ozarr_node *node = ozarr_group_node(group->handle);
+    read_records(group, &record, &nczarr);
+    int status = read_recorded_dims(group, record);
+    if (!status) status = read_atts(group, &group->atts, node, json_member(record, "types"), NULL);
+    if (!status && !record) add_nczarr_types(group, &group->atts, node);
+    for (int i = 0; i < group->found.count && !status; i++) status = read_var(group, *(char **)group->found.items[i], record);
+    oz_names_free(&group->found);
+    json_free(record);
+    json_free(nczarr);
+    return status;
+}
+
+/* Groups are numbered from the root downwards, so that the dimensions of those above are known before. */
 int oz_hierarchy_read(oz_file *file) {
     oz_group *root = file->groups[0];
     int status = oz_error(ozarr_group_open_at(file->store, "", &root->handle));
-    return status ? status : read_group(root);
+    if (!status) status = read_group(root);
+    for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i]);
+    return status;
 }

@@ -75,10 +75,10 @@ static int to_table(const char *path, int mode, bool open, int *id) {
     char *copy = strdup(plain);
     if (!copy) return NC_ENOMEM;
     if (plain != path && strchr(copy, '#')) *strchr(copy, '#') = 0;
-    int kept = mode & (NC_WRITE | NC_NOCLOBBER | NC_NETCDF4 | NC_CLASSIC_MODEL | NC_SHARE);
+    int kept = mode & (NC_WRITE | NC_NOCLOBBER | NC_NETCDF4 | NC_CLASSIC_MODEL | NC_64BIT_OFFSET | NC_64BIT_DATA | NC_SHARE);
     oz_set_pending(path, open);
     oz_set_pending_mode(kept);
-    status = create(copy, (open ? kept & ~NC_NOCLOBBER : kept) | NC_UDF0 | NC_NETCDF4, 0, NULL, id);
+    status = create(copy, (kept & ~(open ? NC_NOCLOBBER | NC_64BIT_OFFSET | NC_64BIT_DATA : NC_64BIT_OFFSET | NC_64BIT_DATA)) | NC_UDF0 | NC_NETCDF4, 0, NULL, id);
     oz_set_pending(NULL, false);
     free(copy);
     return status;

@@ -47,14 +47,9 @@ EXPORT int nc_set_var_chunk_cache_ints(int ncid, int varid, int size, int slots,
     typedef int next_fn(int, int, int, int, int);
     next_fn *next = (next_fn *)oz_netcdf_function("nc_set_var_chunk_cache_ints");
     if (!is_ours(ncid)) return next ? next(ncid, varid, size, slots, preemption) : NC_ENOTBUILT;
-    /* The size is in MiB, the preemption in hundredths; negative numbers leave them. */
-    size_t bytes, count;
-    float share;
-    int status = oz_get_var_chunk_cache(ncid, varid, &bytes, &count, &share);
-    if (size >= 0) bytes = (size_t)size << 20;
-    if (slots >= 0) count = (size_t)slots;
-    if (preemption >= 0) share = (float)preemption / 100;
-    return status ? status : oz_set_var_chunk_cache(ncid, varid, bytes, count, share);
+    /* The size is in MiB, the preemption in hundredths; negative numbers are the defaults. */
+    size_t bytes = size >= 0 ? (size_t)size << 20 : 16777216, count = slots >= 0 ? (size_t)slots : 4133;
+    return oz_set_var_chunk_cache(ncid, varid, bytes, count, preemption >= 0 ? (float)preemption / 100 : 0.75f);
 }
 
 EXPORT int nc_get_var_chunk_cache_ints(int ncid, int varid, int *size, int *slots, int *preemption) {

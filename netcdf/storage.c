@@ -100,6 +100,9 @@ int oz_def_var_fletcher32(int ncid, int varid, int fletcher) {
     return NC_NOERR;
 }
 
+/* The bytes that HDF5 keeps in a variable's header. */
+enum { MOST_COMPACT = 65536 };
+
 int oz_def_var_chunking(int ncid, int varid, int storage, const size_t *chunks) {
     oz_var *var;
     int status = find(ncid, varid, &var);
@@ -109,11 +112,15 @@ int oz_def_var_chunking(int ncid, int varid, int storage, const size_t *chunks) 
         if (var->filter_count) return NC_EINVAL;
         for (int d = 0; d < var->rank; d++)
             if (var->dims[d]->unlimited) return NC_EINVAL;
+        double size = (double)var->info->size;
+        for (int d = 0; d < var->rank; d++) size *= (double)var->dims[d]->len;
+        if (storage == NC_COMPACT && size > MOST_COMPACT) return NC_EVARSIZE;
         var->contiguous = true;
+        var->compact = storage == NC_COMPACT;
         return NC_NOERR;
     }
     if (!var->rank) return NC_EINVAL;
-    var->contiguous = false;
+    var->contiguous = var->compact = false;
     if (!chunks) return NC_NOERR;
     double bytes = (double)var->info->size;
     for (int d = 0; d < var->rank; d++) {

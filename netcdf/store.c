@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a program asked for as its file's format, in the order of netCDF's numbers. */
+static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
+
 /* Our record of the group: what Zarr does not say. */
 static void write_record(text *t, const oz_group *group) {
     text_put(t, "{\"version\":1");
-    if (!group->parent && group->file->classic) text_put(t, ",\"classic\":true");
+    if (!group->parent) text_put(t, FORMATS[group->file->format - 1]);
     text_member(t, "dimensions");
     text_put(t, "{");
     for (int i = 0; i < group->dims.count; i++) {
@@ -30,6 +33,7 @@ static void write_record(text *t, const oz_group *group) {
         text_put(t, "{");
         if (var->no_fill) text_put(t, "\"no_fill\":true");
         if (!var->contiguous && !oz_var_may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
+        if (var->compact) text_member(t, "compact"), text_put(t, "true");
         if (oz_list_find(&var->atts, _FillValue)) text_member(t, "fill"), text_put(t, "true");
         if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
         if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");

@@ -17,6 +17,8 @@ int oz_close(int ncid, void *memory);
 int oz_set_fill(int ncid, int mode, int *old);
 /* Sees that something may be defined: NC_EPERM, NC_ENOTINDEFINE of the classic model, else in define mode. */
 int oz_to_define(oz_file *file);
+/* Whether bytes with a sign and those without are one, as in the classic formats but CDF-5. */
+bool oz_signs_are_free(const oz_file *file);
 /* Sees that elements may be read and written. */
 int oz_to_data(oz_file *file);
 

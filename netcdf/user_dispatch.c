@@ -13,7 +13,7 @@ static int define(int ncid, const char *name, int kind, size_t size, nc_type bas
     if (status) return status;
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;
-    if (file->classic) return NC_ESTRICTNC3;
+    if (file->classic) return file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_ENOTNC4;
     int32_t format = 3;
     if (ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format)) return NC_EINTERNAL;
     if (format == 2 && kind != NC_ENUM) {
@@ -235,7 +235,9 @@ int oz_inq_typeid(int ncid, const char *name, nc_type *id) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    const oz_type *type = name ? oz_type_named(group, name) : NULL;
+    /* A path begins at the root. */
+    if (!name || (strchr(name, '/') && name[0] != '/')) return NC_EINVAL;
+    const oz_type *type = oz_type_named(group, name);
     if (!type) return NC_EBADTYPE;
     if (id) *id = type->id;
     return NC_NOERR;

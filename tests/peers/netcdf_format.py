@@ -223,6 +223,16 @@ def types(build):
         check(f"zarr-python's {wanted}", wanted in lines, "\n".join(lines))
 
 
+def formats(build):
+    """Where every file is Zarr, programs find the format that they asked for, with its rules."""
+    for kind in "classic", "64-bit offset", "cdf5", "netCDF-4", "netCDF-4 classic model":
+        name = kind.replace(" ", "_") + ".nc"
+        code, _, err = run(["ncgen", "-k", kind, "-o", name, "in.cdl"], build, **PRELOAD, OZARR_NETCDF="always")
+        check(f"ncgen -k {kind}", code == 0 and (build / name / "zarr.json").exists(), err)
+        check(f"the format {kind}", run(["ncdump", "-k", name], build, **PRELOAD)[1].strip() == kind, run(["ncdump", "-k", name], build, **PRELOAD))
+        compare(f"the file of the format {kind}", build, "in0.nc", name)
+
+
 def configured(build, prefix):
     """netCDF-C from 4.10 on opens Zarr by its own configuration file, without a preload: here the one in the wheel netCDF4."""
     library = next(prefix.rglob("libozarr_netcdf.so"))
@@ -285,6 +295,7 @@ def main():
     copies(build)
     others(build)
     types(build)
+    formats(build)
     configured(build, given.prefix.resolve())
     errors(build)
     fortran(build)
