@@ -29,7 +29,7 @@ static bool from_base64(const char *text, unsigned char *bytes, size_t size) {
 
 /* Whether xarray has the fill value of format 3 as base64: of real numbers, as a double, and of characters. */
 static bool encoded_fill(const oz_att *att, const oz_var *var) {
-    return var && strcmp(att->name, _FillValue) == 0 && (att->type == NC_FLOAT || att->type == NC_DOUBLE || att->type == NC_CHAR);
+    return var && strcmp(att->name, OZ_FILL_VALUE) == 0 && (att->type == NC_FLOAT || att->type == NC_DOUBLE || att->type == NC_CHAR);
 }
 
 static bool is_number(const json *value) { return value->kind == JSON_INTEGER || value->kind == JSON_NUMBER; }
@@ -161,7 +161,7 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
         return read_user_values(group, att, value);
     }
     nc_type type = recorded && recorded->kind == JSON_STRING ? oz_type_by_name(recorded->text) : NC_NAT;
-    if (var && !var->info->kind && strcmp(value->name, _FillValue) == 0) {
+    if (var && !var->info->kind && strcmp(value->name, OZ_FILL_VALUE) == 0) {
         att->type = var->type;
         if (value->kind == JSON_STRING && var->form != OZ_STRINGS) return read_fill(att, value);
         type = var->type;
@@ -246,7 +246,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
     text_put(t, "{");
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
-        if (format == 2 && var && strcmp(att->name, _FillValue) == 0) continue;
+        if (format == 2 && var && strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
         text_member(t, att->name);
         write_att(t, file, att, var);
     }
@@ -256,7 +256,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
 
 static bool type_is_plain(const oz_att *att, const oz_var *var) {
     if (att->info->kind) return false;
-    if (var && strcmp(att->name, _FillValue) == 0) return true;
+    if (var && strcmp(att->name, OZ_FILL_VALUE) == 0) return true;
     if (att->type == NC_CHAR) return utf8(att->values, att->len);
     if (att->type == NC_STRING) return att->len > 1;
     if (att->type == NC_INT64) return true;

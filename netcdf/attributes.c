@@ -78,7 +78,7 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     free(att->json);
     att->json = NULL;
     touch(group, var);
-    bool fill = var && strcmp(new_name, _FillValue) == 0 && att->type == var->type && att->len == 1;
+    bool fill = var && strcmp(new_name, OZ_FILL_VALUE) == 0 && att->type == var->type && att->len == 1;
     return fill ? set_fill(var, att->values) : NC_NOERR;
 }
 
@@ -168,7 +168,7 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     int range = new_values(values, memory_type, info, len, &copy);
     if (!copy) return range;
     if (one_byte(type) && one_byte(memory_type) && oz_signs_are_free(group->file)) range = NC_NOERR;
-    bool fill = var && strcmp(name, _FillValue) == 0;
+    bool fill = var && strcmp(name, OZ_FILL_VALUE) == 0;
     if (fill) status = put_fill(var, type, len, copy);
     if (!status && !att && !(att = oz_att_new(atts, name))) status = NC_ENOMEM;
     if (status) {

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The attribute of the fill value. netCDF-C 4.9.3 has another macro for it than 4.9.2. */
+#define OZ_FILL_VALUE "_FillValue"
+
 /* Named things in the order of their definition. Each item begins with `char *name`. */
 typedef struct oz_list {
     void **items;

@@ -46,7 +46,7 @@ static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_n
         nc_type type = NC_NAT;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (strcmp(known[k][0], name) == 0) type = oz_type_by_name(known[k][1]);
-        if (type == NC_NAT || type == att->type || strcmp(att->name, _FillValue) == 0) continue;
+        if (type == NC_NAT || type == att->type || strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
         char *source = att->json;
         json *value = json_read(source);
         json types = {.kind = JSON_OBJECT}, record = {.kind = JSON_STRING, .name = att->name};
@@ -198,7 +198,7 @@ static int read_fill(oz_var *var, bool hidden) {
     int32_t format = 3;
     char text[1024] = "";
     size_t len;
-    const oz_att *att = oz_list_find(&var->atts, _FillValue);
+    const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
     if (att && att->len == 1 && att->type == var->type) return oz_copy_values(var->info, var->fill, att->values, 1);
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
@@ -216,7 +216,7 @@ static int read_fill(oz_var *var, bool hidden) {
     }
     if (hidden || !defined || ozarr_node_zarr_format(ozarr_array_node(var->array), &format) || format != 2) return NC_NOERR;
     if (is_usual_fill(var)) return NC_NOERR;
-    oz_att *made = oz_att_new(&var->atts, _FillValue);
+    oz_att *made = oz_att_new(&var->atts, OZ_FILL_VALUE);
     if (!made || !(made->values = malloc(size))) return NC_ENOMEM;
     made->type = var->type;
     made->info = var->info;

@@ -22,12 +22,12 @@ int oz_def_var_fill(int ncid, int varid, int no_fill, const void *fill) {
     if (no_fill && (var->type == NC_STRING || var->form == OZ_LISTS)) return NC_EINVAL;
     var->no_fill = no_fill;
     if (!fill || no_fill) {
-        int deleted = no_fill ? oz_del_att(ncid, varid, _FillValue) : NC_NOERR;
+        int deleted = no_fill ? oz_del_att(ncid, varid, OZ_FILL_VALUE) : NC_NOERR;
         return deleted == NC_ENOTATT ? NC_NOERR : deleted;
     }
-    int deleted = oz_del_att(ncid, varid, _FillValue);
+    int deleted = oz_del_att(ncid, varid, OZ_FILL_VALUE);
     if (deleted && deleted != NC_ENOTATT) return deleted;
-    return oz_put_att(ncid, varid, _FillValue, var->type, 1, fill, var->type);
+    return oz_put_att(ncid, varid, OZ_FILL_VALUE, var->type, 1, fill, var->type);
 }
 
 /* The filters of netCDF that Zarr has: their numbers, and the numbers of parameters that they take at most. */

@@ -34,7 +34,7 @@ static void write_record(text *t, const oz_group *group) {
         if (var->no_fill) text_put(t, "\"no_fill\":true");
         if (!var->contiguous && !oz_var_may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
         if (var->compact) text_member(t, "compact"), text_put(t, "true");
-        if (oz_list_find(&var->atts, _FillValue)) text_member(t, "fill"), text_put(t, "true");
+        if (oz_list_find(&var->atts, OZ_FILL_VALUE)) text_member(t, "fill"), text_put(t, "true");
         if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
         if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
         oz_types_write(t, "types", &var->atts, var);
