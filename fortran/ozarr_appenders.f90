@@ -73,6 +73,7 @@ contains
     bytes = 0
     if (present(memory)) bytes = memory
     handle = c_null_ptr
+    if (.not. array%is_open()) self%dimensions = not_open
     status = checked_dim(int(self%dim), self%dimensions)
     if (status == OZARR_OK .and. bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is " // decimal(int(bytes, c_int64_t)) // &
       ", expected at least 0")

@@ -15,7 +15,7 @@ module ozarr_arrays
   public :: ozarr_array, ozarr_indices, array_take, ozarr_open, ozarr_import
 
   type, extends(ozarr_node) :: ozarr_array
-    integer(c_int32_t), private :: dimensions = 0
+    integer(c_int32_t), private :: dimensions = not_open
   contains
     procedure, private :: open_location => array_open_location
     procedure, private :: open_group => array_open_group

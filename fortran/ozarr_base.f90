@@ -8,6 +8,8 @@ module ozarr_base
 
   ! The most dimensions that an array has.
   integer(c_int32_t), parameter :: max_rank = 64
+  ! In place of a rank: of what is not open.
+  integer(c_int32_t), parameter :: not_open = -2
 
   ! Of fortran/ozarr_shim.c.
   interface
@@ -301,7 +303,8 @@ contains
     integer(c_int32_t), intent(out) :: status
     character(:), allocatable :: expected
     found = int(size(list), c_int32_t)
-    status = OZARR_OK
+    status = checked_rank(rank)
+    if (status /= OZARR_OK) return
     if ((rank >= 0 .and. found /= rank) .or. size(list) > max_rank) then
       expected = ", expected at most " // decimal(int(max_rank, c_int64_t))
       if (rank >= 0) expected = ", expected " // decimal(int(rank, c_int64_t)) // ", the rank of the array"
@@ -385,19 +388,28 @@ contains
     integer, intent(in) :: dim
     integer(c_int32_t), intent(in) :: rank
     integer(c_int32_t) :: status
-    status = OZARR_OK
-    if (dim < 1 .or. dim > rank) status = refused(OZARR_ERR_BOUNDS, "dim is " // decimal(int(dim, c_int64_t)) // &
-      ", expected 1 to " // decimal(int(rank, c_int64_t)))
+    status = checked_rank(rank)
+    if (status == OZARR_OK .and. (dim < 1 .or. dim > rank)) status = refused(OZARR_ERR_BOUNDS, &
+      "dim is " // decimal(int(dim, c_int64_t)) // ", expected 1 to " // decimal(int(rank, c_int64_t)))
   end function checked_dim
+
+  ! Refuses the rank of what is not open.
+  function checked_rank(rank) result(status)
+    integer(c_int32_t), intent(in) :: rank
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (rank == not_open) status = refused(OZARR_ERR_NULL, "the array or specification is not open")
+  end function checked_rank
 
   ! Refuses another number of names than there are dimensions.
   function checked_names(names, rank) result(status)
     character(*), intent(in) :: names(:)
     integer(c_int32_t), intent(in) :: rank
     integer(c_int32_t) :: status
-    status = OZARR_OK
-    if (size(names) /= rank) status = refused(OZARR_ERR_RANK, "names has " // decimal(size(names, kind=c_int64_t)) // &
-      " texts, expected " // decimal(int(rank, c_int64_t)) // ", the rank of the array")
+    status = checked_rank(rank)
+    if (status == OZARR_OK .and. size(names) /= rank) status = refused(OZARR_ERR_RANK, &
+      "names has " // decimal(size(names, kind=c_int64_t)) // " texts, expected " // decimal(int(rank, c_int64_t)) // &
+      ", the rank of the array")
   end function checked_names
 
   ! The bytes of one number or logical, and its type in memory.

@@ -12,7 +12,7 @@ module ozarr_specs
   ! What an array is to be like. It stays usable after arrays were created with it.
   type :: ozarr_spec
     type(c_ptr) :: handle = c_null_ptr
-    integer(c_int32_t) :: dimensions = 0
+    integer(c_int32_t) :: dimensions = not_open
   contains
     procedure, private :: create_type => spec_create_type
     procedure, private :: create_dtype => spec_create_dtype

@@ -158,6 +158,7 @@ def main():
     stale = []
     table, problems = names.page(abi.functions, "--complete" in sys.argv)
     problems += names.unknown_words({f["name"] for f in abi.functions} | {c["name"] for c in abi.constants} | abi.struct_names)
+    problems += names.unrefused()
     for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (PYTHON, python_layer.python(abi)), (names.PAGE, table)):
         if path.exists() and path.read_text() == text:
             continue

@@ -14,6 +14,8 @@ PAGE = ROOT / "docs" / "names.md"
 LANGUAGES = {"cxx": ("C++", ("include/ozarr.hpp", "include/ozarr/*.hpp")), "fortran": ("Fortran", ("fortran/*.f90", "fortran/generated/ozarr_*.f90")),
              "julia": ("Julia", ("julia/OZarr/src/*.jl",))}
 RAW = {"ozarr_c.f90"}
+# Procedures of Fortran that make something of nothing.
+CANNOT_BE_WRONG = {("context", "create"), ("store", "memory"), ("dtype", "struct")}
 
 
 def source_words(patterns):
@@ -47,6 +49,15 @@ def unknown_words(known):
     """The names of C that Julia's layer uses and the interface does not have: Julia tells them only where it runs into them."""
     return [f"{path.relative_to(ROOT)}: {word} is not in abi/ozarr.json" for path in sorted(ROOT.glob("julia/OZarr/*/*.jl"))
             for word in sorted(set(re.findall(r"\b(?:ozarr|OZARR)_[A-Za-z0-9_]*[A-Za-z0-9]\b(?!\.)", path.read_text())) - known - {"OZARR_LIBRARY", "OZARR_DOCS"})]
+
+
+def unrefused():
+    """The procedures of Fortran that c_tests/f_closed.f90 does not call on what is not open. Functions stop the program instead."""
+    read = lambda pattern: "\n".join(f.read_text() for f in sorted(ROOT.glob(pattern)))
+    stop = set(re.findall(r"function (\w+?)_(\w+)\(self", read("fortran/*.f90") + read("fortran/*.inc")))
+    named = set(re.findall(r"\b([a-z]+)%([a-z_0-9]+)", read("abi/languages/fortran.txt")))
+    called = set(re.findall(r'refuses\("([a-z]+)%(\w+)"', read("c_tests/f_closed.f90")))
+    return [f"c_tests/f_closed.f90: no call of {kind}%{name}" for kind, name in sorted(named - stop - called - CANNOT_BE_WRONG)]
 
 
 def page(functions, complete=False):
