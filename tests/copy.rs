@@ -377,6 +377,44 @@ fn a_copy_that_was_cut_short_is_no_node_and_the_same_call_completes_it() {
     assert_eq!(keys(&handle(&source)), before, "the source");
 }
 
+/// Copies over another node that was cut short: the same call completes them, and nothing of the other node shows.
+#[test]
+fn a_copy_over_another_node_that_was_cut_short_is_completed_by_the_same_call() {
+    let source = memory();
+    hierarchy(&source);
+    let verbatim = |to: &Store, place: &str| source.copy_node("", (to, place), Create::Overwrite, false, &mut |_, _| Ok(()));
+    let changed = |into: &Store, place: &str| {
+        let how = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
+        copy(&source, "", (into, place), how, |s| s.set_chunks(&[3, 2])).map(drop)
+    };
+    type Copy<'a> = &'a dyn Fn(&Store, &str) -> Result<()>;
+    for (way, run) in [("verbatim", &verbatim as Copy), ("changed", &changed)] {
+        for place in ["", "x/y"] {
+            // The old node has chunks where the new one has none.
+            let before = |left: i64| {
+                let store = Watched::new(i64::MAX);
+                let mut made = spec("int16", &[6, 4]);
+                made.set_chunks(&[1, 1]).unwrap();
+                let old = Array::create(&handle(&store), &format!("{place}/a"), &made, Create::New).unwrap();
+                write(&old, &[0, 0], &[6, 4]);
+                store.left.store(left, Ordering::Relaxed);
+                store
+            };
+            let whole = before(i64::MAX);
+            run(&handle(&whole), place).unwrap();
+            let (want, changes) = (keys(&handle(&whole)), i64::MAX - whole.left.load(Ordering::Relaxed));
+            assert!(changes > 40, "{way}: {changes}");
+            for left in 0..changes {
+                let killed = before(left);
+                assert!(run(&handle(&killed), place).is_err(), "{way} {left}");
+                killed.left.store(i64::MAX, Ordering::Relaxed);
+                run(&handle(&killed), place).unwrap_or_else(|e| panic!("{way}, {place:?} after {left} changes: {e}"));
+                assert_eq!(keys(&handle(&killed)), want, "{way}, {place:?} after {left} changes");
+            }
+        }
+    }
+}
+
 #[test]
 fn progress_can_end_it_and_what_is_in_the_way_is_refused() {
     let (from, into) = (memory(), memory());

@@ -1,9 +1,9 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
-//! asked for.
+//! asked for. A copy that was cut short is no node, and the same call completes it.
 
 use super::lookup::{find, require};
 use super::transfer::{Moves, Progress, Way};
-use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, stored_chunks, upkeep};
+use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
@@ -36,11 +36,9 @@ impl Store {
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
         let replaced = {
             let _lock = document::lock_place(to, &to_path)?;
-            if how == Create::New {
-                hierarchy::refuse_existing(to, &to_path)?;
-            }
-            let replaced = hierarchy::clear(to, &to_path)?;
+            let replaced = place::begin((self, &path), (to, &to_path), how)?;
             changed.extend(self.copy_keys(&path, (to, &to_path), verify, progress)?);
+            place::end(to, &to_path)?;
             replaced
         };
         upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))

@@ -90,13 +90,33 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
     let prefix = path::prefix(path);
+    erase_documents(store, path)?;
+    store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+}
+
+/// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
+pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    erase_documents(store, path)?;
+    let listing = shared.list_dir(&prefix)?;
+    for below in listing.prefixes.iter().map(|name| format!("{prefix}{name}/")) {
+        shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
+    }
+    for key in listing.keys.iter().filter(|name| *name != kept).map(|name| format!("{prefix}{name}")) {
+        shared.erase(&key).map_err(|e| e.at_key(key))?;
+    }
+    Ok(())
+}
+
+fn erase_documents(store: &Store, path: &str) -> Result<()> {
     upkeep::after_change(store, &[], Some(path))?;
+    let prefix = path::prefix(path);
     for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
         let key = format!("{prefix}{name}");
         store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
         store.note_document(&key);
     }
-    store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+    Ok(())
 }
 
 /// Finds the node where one is to be created, or `None`. A document that cannot be understood is an error: it is in the way, too.
@@ -180,7 +200,7 @@ pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
 }
 
 /// Whether there is a node at `path`, be it one that cannot be understood.
-fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
+pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
     match find(store, path) {
         Ok(found) => Ok(found.is_some()),
         Err(e) if lookup::is_misunderstood(&e) => Ok(true),

@@ -34,6 +34,7 @@ mod migrate;
 mod origin;
 pub mod path;
 pub mod periodic;
+mod place;
 mod rechunk;
 mod rename;
 pub mod requests;

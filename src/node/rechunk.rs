@@ -10,16 +10,13 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, Progress, Way, at_node, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, spec, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, place, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
-use crate::limits;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
-use crate::store::{Condition, get};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v2, v3};
+use crate::store::Condition;
 
-/// Marks the root of the copy until it is whole.
-const MARKER: &str = "ozarr-copy.json";
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
@@ -202,7 +199,7 @@ impl Job<'_> {
     fn run(&mut self, nodes: Vec<(String, New)>, mut changed: Vec<String>) -> Result<()> {
         let to = self.way.to;
         let lock = document::lock_place(to, &self.to_path)?;
-        let replaced = self.make_room()?;
+        let replaced = place::begin((self.way.from, &self.from_path), (to, &self.to_path), self.options.how)?;
         let mut consolidated = Vec::new();
         // Children first.
         for (node, new) in nodes.iter().rev() {
@@ -218,48 +215,10 @@ impl Job<'_> {
         for group in &consolidated {
             Group::open(to, group)?.consolidate()?;
         }
-        if to.shared().capabilities().erasable {
-            let marker = path::join(&self.to_path, MARKER);
-            to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
-        }
+        place::end(to, &self.to_path)?;
         drop(lock);
         upkeep::after_change(to, &changed, replaced.then_some(self.to_path.as_str()))?;
         to.flush()
-    }
-
-    /// Erases what is in the way as far as that was asked for, and what an interrupted run left; refuses anything else.
-    fn make_room(&self) -> Result<bool> {
-        let (to, place) = (self.way.to, &self.to_path);
-        if self.options.how == Create::New {
-            hierarchy::refuse_existing(to, place)?;
-        }
-        let replaced = hierarchy::clear(to, place)?;
-        let capabilities = to.shared().capabilities();
-        let (key, source) = (path::join(place, MARKER), format!("{} {}", self.way.from.shared().describe(), self.from_path));
-        if capabilities.erasable && self.was_interrupted(&key, &source)? {
-            let prefix = path::prefix(place);
-            to.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
-        } else if capabilities.listable {
-            let listing = to.shared().list_dir(&path::prefix(place))?;
-            if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
-                let store = to.shared().describe();
-                bail!(Exists, "{} of {store} holds something already; copy to where nothing is", path::display(place));
-            }
-        }
-        if capabilities.erasable {
-            let marker = [("from".to_string(), Value::from(source))].into_iter().collect();
-            document::publish(to, &key, &marker, Condition::None)?;
-        }
-        Ok(replaced)
-    }
-
-    fn was_interrupted(&self, key: &str, source: &str) -> Result<bool> {
-        let Some(bytes) = get(&**self.way.to.shared(), key, limits::MAX_DOCUMENT)? else { return Ok(false) };
-        let marker = json::parse_object(&bytes, limits::MAX_DOCUMENT).map_err(|e| e.at_key(key))?;
-        if marker.get("from").and_then(Value::as_str) != Some(source) {
-            return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or erase what it left").at_key(key));
-        }
-        Ok(true)
     }
 
     fn node(&mut self, node: &str, target: &str, new: &New) -> Result<()> {

@@ -1,0 +1,58 @@
+//! The place of a copy: cleared of what is overwritten, and marked until the copy is whole, so that the same call completes one that was cut
+//! short, and nothing of what was there shows in it.
+
+use super::{Create, Store, document, hierarchy, path};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_DOCUMENT;
+use crate::metadata::{Value, json};
+use crate::store::{Condition, get};
+
+/// The key that says below a place that a copy was begun there.
+const MARKER: &str = "ozarr-copy.json";
+
+/// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
+/// was replaced.
+pub(super) fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &str), how: Create) -> Result<bool> {
+    if how == Create::New {
+        hierarchy::refuse_existing(to, place)?;
+    }
+    let capabilities = to.shared().capabilities();
+    let (key, source) = (path::join(place, MARKER), format!("{} {from_path}", from.shared().describe()));
+    let interrupted = capabilities.erasable && was_interrupted(to, &key, &source)?;
+    let replaced = hierarchy::is_in_the_way(to, place)?;
+    if !replaced && !interrupted && capabilities.listable {
+        let listing = to.shared().list_dir(&path::prefix(place))?;
+        if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
+            let store = to.shared().describe();
+            bail!(Exists, "{} of {store} holds something already; copy to where nothing is", path::display(place));
+        }
+    }
+    if !capabilities.erasable {
+        return hierarchy::clear(to, place);
+    }
+    // Before anything is erased: what a kill leaves is completed by the same call.
+    let marker = [("from".to_string(), Value::from(source))].into_iter().collect();
+    document::publish(to, &key, &marker, Condition::None)?;
+    if replaced || interrupted {
+        hierarchy::erase_around(to, place, MARKER)?;
+    }
+    Ok(replaced)
+}
+
+/// Says that the copy is whole.
+pub(super) fn end(to: &Store, place: &str) -> Result<()> {
+    if to.shared().capabilities().erasable {
+        let marker = path::join(place, MARKER);
+        to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+    }
+    Ok(())
+}
+
+fn was_interrupted(to: &Store, key: &str, source: &str) -> Result<bool> {
+    let Some(bytes) = get(&**to.shared(), key, MAX_DOCUMENT)? else { return Ok(false) };
+    let marker = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e| e.at_key(key))?;
+    if marker.get("from").and_then(Value::as_str) != Some(source) {
+        return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or erase what it left").at_key(key));
+    }
+    Ok(true)
+}
