@@ -6,7 +6,7 @@ use crate::fork::ForkReset;
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
 use std::collections::{BTreeSet, HashMap};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many new keys may be unsynced in mode `batch` before they are synced early.
@@ -133,15 +133,40 @@ impl Durability {
         let mut folders: Vec<String> = folders.into_iter().collect();
         folders.sort_by_key(|f| std::cmp::Reverse(if f.is_empty() { 0 } else { 1 + f.matches('/').count() }));
         let mut first = Ok(());
-        for key in files.keys() {
-            let done = sync_file(root, &KeyPath::join("", key)).map_err(|e| self.lost(e, "sync", key));
+        for (key, id) in files {
+            let synced = self.sync_file(root, &KeyPath::join("", &key), &key);
+            let done = synced.unwrap_or_else(|error| {
+                self.lock().files.entry(key).or_insert(id);
+                Err(error)
+            });
             first = first.and(done);
         }
-        for folder in &folders {
-            let done = sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", &format!("{folder}/")));
+        for folder in folders {
+            let at = || format!("{folder}/");
+            let done = match open_to_sync(root, &KeyPath::of_folder(&folder), libc::O_DIRECTORY) {
+                Ok(file) => file.map_or(Ok(()), |file| os::fsync_folder(file.as_fd())).map_err(|e| self.lost(e, "sync the folder", &at())),
+                Err(e) => {
+                    let error = e.error("open the folder to sync it").at_key(at());
+                    self.lock().folders.insert(folder);
+                    Err(error)
+                }
+            };
             first = first.and(done);
         }
         first
+    }
+
+    /// Makes the closed file of a key durable; one that was erased needs nothing. The outer error is that it cannot be opened: then it may be
+    /// synced later, and nothing is lost.
+    fn sync_file(&self, root: BorrowedFd<'_>, path: &KeyPath, key: &str) -> Result<Result<()>> {
+        let opened = open_to_sync(root, path, libc::O_NOCTTY | libc::O_NONBLOCK);
+        let file = opened.map_err(|e| e.error("open the file to sync it").at_key(key))?;
+        Ok(file.map_or(Ok(()), |file| os::fdatasync(file.as_fd())).map_err(|e| self.lost(e, "sync", key)))
+    }
+
+    /// Makes the closed file of a key durable at once.
+    pub(super) fn sync_now(&self, root: BorrowedFd<'_>, path: &KeyPath, key: &str) -> Result<()> {
+        self.sync_file(root, path, key)?
     }
 
     /// Says how many keys the next flush syncs.
@@ -151,20 +176,15 @@ impl Durability {
     }
 }
 
-/// Makes a closed file durable; one that was erased needs nothing.
-pub(super) fn sync_file(root: BorrowedFd<'_>, path: &KeyPath) -> os::Os<()> {
-    let fd = match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
-        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
-        other => other?,
-    };
-    os::fdatasync(fd.as_fd())
-}
-
 /// Makes the names in a folder durable; one that was erased needs nothing.
 fn sync_folder(root: BorrowedFd<'_>, folder: &str) -> os::Os<()> {
-    let fd = match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0) {
-        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
-        other => other?,
-    };
-    os::fsync_folder(fd.as_fd())
+    open_to_sync(root, &KeyPath::of_folder(folder), libc::O_DIRECTORY)?.map_or(Ok(()), |folder| os::fsync_folder(folder.as_fd()))
+}
+
+/// Opens what is to be synced, or gives `None` if it was erased.
+fn open_to_sync(root: BorrowedFd<'_>, path: &KeyPath, flags: i32) -> os::Os<Option<OwnedFd>> {
+    match os::open(root, path.as_c(), libc::O_RDONLY | flags, 0) {
+        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+        other => other.map(Some),
+    }
 }

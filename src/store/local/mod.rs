@@ -23,7 +23,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-use self::durable::{Durability, FileId, file_id, sync_file};
+use self::durable::{Durability, FileId, file_id};
 use self::listing::{empty_folder, list_folder, remove_folder, visible};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
@@ -146,7 +146,7 @@ impl LocalStore {
         }
         match os::close(fd) {
             // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
-            Err(Errno(libc::EINTR)) => sync_file(root, &temp.path).map_err(|e| self.durability.lost(e, "sync", key))?,
+            Err(Errno(libc::EINTR)) => self.durability.sync_now(root, &temp.path, key)?,
             closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
         }
         if absent {
@@ -174,7 +174,7 @@ impl LocalStore {
         if still_ours {
             temp.rename(path)?;
         } else if !self.rename_new(temp, path)? {
-            sync_file(temp.root, &temp.path).map_err(|e| self.durability.lost(e, "sync", key))?;
+            self.durability.sync_now(temp.root, &temp.path, key)?;
             temp.rename(path)?;
             self.durability.forget(key);
             return Ok(());
@@ -455,7 +455,7 @@ impl LocalFiles for LocalStore {
                     match self.durability.mode {
                         SyncMode::None => {}
                         SyncMode::Batch => self.durability.remember(key, file_id(&st)),
-                        SyncMode::Each => sync_file(root, &path).map_err(|e| self.durability.lost(e, "sync", key))?,
+                        SyncMode::Each => self.durability.sync_now(root, &path, key)?,
                     }
                     self.durability.names_changed(root, key, &made)?;
                     return self.durability.sync_early(root).map(|()| true);

@@ -482,6 +482,19 @@ fn a_failed_sync_is_reported_for_ever_and_not_tried_again() {
 }
 
 #[test]
+fn what_cannot_be_opened_to_be_synced_is_synced_by_the_next_flush() {
+    // The file, its folder, and the root.
+    for after in 0..3 {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::Batch);
+        put(&store, "a/k", b"1").unwrap();
+        let e = fault::with(&[Fault { after, ..fail(Call::Open, libc::EMFILE) }], || store.flush()).0.unwrap_err();
+        assert_eq!((e.kind(), e.key().is_some()), (ErrorKind::TooManyFiles, true), "open {after}");
+        assert_eq!(syncs(|| store.flush().unwrap()), 1, "open {after}: what was not synced, once");
+    }
+}
+
+#[test]
 fn folders_are_synced_after_files_and_the_deepest_first() {
     for (nth, key) in ["a/b/c/k", "a/b/c/", "a/b/", "a/", "/"].into_iter().enumerate() {
         let folder = Folder::new();

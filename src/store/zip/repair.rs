@@ -53,8 +53,8 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
     let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0 };
     scan.run()?;
-    // One whose writer died in its first entry becomes an empty archive.
-    let begun = scan.at == 0 && len > 0 && LOCAL.starts_with(&scan.read(0, len.min(LOCAL.len() as u64) as usize)?);
+    // One whose writer died in its first entry, or before it, becomes an empty archive.
+    let begun = scan.at == 0 && LOCAL.starts_with(&scan.read(0, len.min(LOCAL.len() as u64) as usize)?);
     if scan.entries.is_empty() && scan.listed.is_empty() && !begun {
         bail!(Metadata, "{} has no whole zip entry: there is nothing to repair", path.display());
     }
