@@ -1,0 +1,209 @@
+/* Fails the file calls of the library, one after the other, cuts transfers short and ends the process between and within them, and looks at
+ * what is left.
+ *
+ *   files FOLDER sample|all [judge] [WORKLOAD]      some points of each workload, or all
+ *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says
+ *
+ * A call that fails: the status is OK, or an error that has the call's errno; what is stored is old or new; the same step on the same handle
+ * then succeeds. A transfer that moves less: nothing fails. A process that ends: what is stored is old or new, and the workload done again
+ * ends as if nothing had been, without temporary files. With `judge` another program looks, too: a line "judge WORKLOAD NEW" on standard
+ * output, and its answer on standard input: "ok" or what is wrong. Exit status 0: nothing was wrong. */
+#define _GNU_SOURCE
+#include "calls.h"
+#include "workloads.h"
+#include <ftw.h>
+#include <ozarr_formats.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static const char *const MODE[] = {"count", "fail", "fail from", "half", "few", "kill", "kill within"};
+
+typedef struct tally {
+    long points, ok, told, killed, judged, wrong;
+} tally;
+
+static tally now, *shared;
+static int judges;
+
+/* What failed while it was made durable may be lost: later flushes say so, too. */
+void disarm(void) {
+    calls_disarm();
+    if (calls.hit && (calls.kind == SYNC || calls.kind == CLOSE)) sticky = 1;
+}
+
+/* Opens an archive whose writer died, as its user does: after a repair. */
+static void repair(void) {
+    int64_t keys, lost;
+    ozarr_store *store = NULL;
+    if (strstr(current->location, ".zip") == NULL || access("array.zip", F_OK)) return;
+    ozarr_status status = ozarr_store_open("array.zip", "r", &store);
+    ozarr_store_free(store);
+    if (status == OZARR_ERR_TRUNCATED) SURE(ozarr_zip_repair("array.zip", &keys, &lost));
+}
+
+static void judge(int all_new) {
+    char answer[512];
+    if (!judges || trouble[0]) return;
+    shared->judged++;
+    printf("judge %s %d\n", current->name, all_new);
+    fflush(stdout);
+    if (fgets(answer, sizeof answer, stdin) == NULL) wrong("the judge is gone");
+    else if (strcmp(answer, "ok\n")) wrong("judge: %.*s", (int)strcspn(answer, "\n"), answer);
+}
+
+void look(int all_new) {
+    current->check(all_new);
+    judge(all_new);
+}
+
+static void problem(const char *text) {
+    now.wrong++;
+    fprintf(stderr, "%s, %s %ld %s %s: %s: %s\n", current->name, MODE[calls.mode], calls.point, CALL[calls.kind], calls.hit ? strerror(calls.injected) : "", text,
+            trouble[0] ? trouble : first_text);
+}
+
+static void begin(const workload *w) {
+    current = w;
+    trouble[0] = first_text[0] = 0;
+    first_failure = OZARR_OK;
+    retried = sticky = 0;
+}
+
+static void prepare(const workload *w) {
+    begin(w);
+    w->prepare();
+    if (trouble[0]) problem("prepare");
+}
+
+/* Whether a status says what a failed call says, and no more. */
+static int is_told(ozarr_status status) {
+    if (status == OZARR_ERR_IO || status == OZARR_ERR_NO_SPACE || status == OZARR_ERR_PERMISSION || status == OZARR_ERR_READ_ONLY ||
+        status == OZARR_ERR_TOO_MANY_FILES || status == OZARR_ERR_NO_MEMORY)
+        return first_errno == calls.injected;
+    return status == OZARR_ERR_CONFLICT && calls.kind == LOCK;
+}
+
+/* Runs a workload in which one call fails or moves less; false if there is no such call. */
+static int failing_point(const workload *w, call_mode mode, long point, int error, size_t most) {
+    prepare(w);
+    begin(w);
+    calls_arm(mode, point, error, most);
+    w->run();
+    calls_disarm();
+    int reached = atomic_load(&calls.seen) >= point;
+    if (!calls.hit) return reached;
+    now.points++;
+    if (first_failure == OZARR_OK) now.ok++;
+    else if (mode < SHORT_ONCE && is_told(first_failure)) now.told++;
+    else problem(ozarr_status_name(first_failure));
+    if (first_failure != OZARR_OK && !retried) repair();
+    if (trouble[0] == 0) look(first_failure == OZARR_OK || (retried && !sticky));
+    if (trouble[0]) problem("wrong");
+    return reached;
+}
+
+static int temporary(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind;
+    if (strncmp(path + at->base, ".ozarr-", 7) == 0) wrong("%s is left", path);
+    return 0;
+}
+
+/* Runs a workload in a process of its own that ends at a point; false if there is no such point. */
+static int killing_point(const workload *w, call_mode mode, long point) {
+    prepare(w);
+    begin(w);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        calls_arm(mode, point, 0, 0);
+        w->run();
+        calls_disarm();
+        _exit(atomic_load(&calls.seen) >= point ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) < 2) return WEXITSTATUS(status);
+    calls.mode = mode, calls.point = point, calls.hit = 0;
+    now.points++, now.killed++;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 9) problem("ended by itself");
+    repair();
+    if (trouble[0] == 0) look(0);
+    if (trouble[0] == 0) w->run();
+    if (first_failure != OZARR_OK) problem("done again");
+    if (trouble[0] == 0) w->check(1);
+    if (trouble[0] == 0) nftw(".", temporary, 16, FTW_PHYS);
+    if (trouble[0]) problem("wrong");
+    return 1;
+}
+
+/* The points of one mode, `step` apart; each kind of call has several errors. */
+static void sweep(const workload *w, call_mode mode, long count, long step) {
+    int errors = mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
+    for (int error = 0; error < errors; error++) {
+        long point = 1 + (w->seed + error * 7 + mode) % step, going = 1;
+        for (; going && point <= 4 * count; point += step) {
+            alarm(60);
+            going = mode >= KILL_BEFORE ? killing_point(w, mode, point) : failing_point(w, mode, point, error, mode == SHORT_ONCE && error ? 1 : 0);
+        }
+    }
+}
+
+static long count_of(const workload *w) {
+    prepare(w);
+    begin(w);
+    calls_arm(COUNT, 0, 0, 0);
+    w->run();
+    calls_disarm();
+    if (first_failure != OZARR_OK || trouble[0]) problem("undisturbed");
+    return atomic_load(&calls.seen);
+}
+
+static void workload_points(const workload *w, long most) {
+    long count = count_of(w);
+    static const size_t FEW[] = {1, 7, 1000, 4096};
+    for (int mode = FAIL_ONCE; mode < CALL_MODES; mode++) {
+        if (mode == SHORT_ALL)
+            /* A byte at a time takes long. */
+            for (int i = most ? 2 : 0; i < 4; i++) alarm(200), failing_point(w, SHORT_ALL, 1, 0, FEW[i]);
+        else sweep(w, mode, count, most && count > most ? count / most : 1);
+    }
+}
+
+static void print(const char *name, const tally *t) {
+    printf("%-16s %6ld points: %6ld OK, %6ld told, %5ld killed, %5ld judged, %ld wrong\n", name, t->points, t->ok, t->told, t->killed, t->judged, t->wrong);
+    fflush(stdout);
+}
+
+static int one(char **argv) {
+    const workload *w = find_workload(argv[0]);
+    int mode = 0;
+    while (mode < CALL_MODES - 1 && strcmp(MODE[mode], argv[1])) mode++;
+    if (w == NULL) return 2;
+    if (mode >= KILL_BEFORE) killing_point(w, mode, atol(argv[2]));
+    else failing_point(w, mode, atol(argv[2]), atoi(argv[3]), mode == SHORT_ALL ? (size_t)atol(argv[3]) : 0);
+    printf("%s: %s %s: %s\n", calls.hit ? "reached" : "not reached", CALL[calls.kind], strerror(calls.injected), first_text);
+    print(w->name, &now);
+    return now.wrong > 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: files FOLDER sample|all|one …\n"), 2;
+    setenv("OZARR_NUM_THREADS", "1", 1);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
+    long most = strcmp(argv[2], "all") == 0 ? 0 : 2;
+    judges = argc > 3 && strcmp(argv[3], "judge") == 0;
+    tally all = {0};
+    for (const workload *w = workloads; w->name; w++) {
+        if (argc > 3 + judges && strcmp(argv[3 + judges], w->name) != 0) continue;
+        memset(&now, 0, sizeof now), memset(shared, 0, sizeof *shared);
+        workload_points(w, most);
+        now.judged = shared->judged;
+        print(w->name, &now);
+        all.points += now.points, all.ok += now.ok, all.told += now.told, all.killed += now.killed, all.judged += now.judged, all.wrong += now.wrong;
+    }
+    print("all", &all);
+    return all.points == 0 || all.wrong > 0;
+}
