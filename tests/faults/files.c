@@ -3,14 +3,18 @@
  *
  *   files FOLDER sample|all [judge] [WORKLOAD]      some points of each workload, or all
  *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says
+ *   files FOLDER prepare WORKLOAD                   what is stored before a workload
+ *   files FOLDER run WORKLOAD SYNC                  the workload by itself, between two calls of getppid, in a mode of "file.sync"
+ *   files FOLDER look                               answers lines "FOLDER<tab>WORKLOAD<tab>NEW" by "ok" or what is wrong
  *
  * A call that fails: the status is OK, or an error that has the call's errno; what is stored is old or new; the same step on the same handle
- * then succeeds. A transfer that moves less: nothing fails. A process that ends: what is stored is old or new, and the workload done again
+ * then succeeds, and no descriptor is left open. A transfer that moves less: nothing fails. A process that ends: what is stored is old or new, and the workload done again
  * ends as if nothing had been, without temporary files. With `judge` another program looks, too: a line "judge WORKLOAD NEW" on standard
  * output, and its answer on standard input: "ok" or what is wrong. Exit status 0: nothing was wrong. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "workloads.h"
+#include <dirent.h>
 #include <ftw.h>
 #include <ozarr_formats.h>
 #include <signal.h>
@@ -84,6 +88,23 @@ static int is_told(ozarr_status status) {
     return status == OZARR_ERR_CONFLICT && calls.kind == LOCK;
 }
 
+/* The descriptors that are open. */
+static int descriptors(void) {
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder)) n++;
+    if (folder) closedir(folder);
+    return n;
+}
+
+static int open_before;
+
+static void count_descriptors(void) {
+    int open_now = descriptors();
+    if (trouble[0] == 0 && open_now > open_before) wrong("%d descriptors are open, %d before", open_now, open_before);
+    open_before = open_now;
+}
+
 /* Runs a workload in which one call fails or moves less; false if there is no such call. */
 static int failing_point(const workload *w, call_mode mode, long point, int error, size_t most) {
     prepare(w);
@@ -99,6 +120,7 @@ static int failing_point(const workload *w, call_mode mode, long point, int erro
     else problem(ozarr_status_name(first_failure));
     if (first_failure != OZARR_OK && !retried) repair();
     if (trouble[0] == 0) look(first_failure == OZARR_OK || (retried && !sticky));
+    count_descriptors();
     if (trouble[0]) problem("wrong");
     return reached;
 }
@@ -161,7 +183,8 @@ static long count_of(const workload *w) {
 }
 
 static void workload_points(const workload *w, long most) {
-    long count = count_of(w);
+    long count = (count_of(w), count_of(w));
+    open_before = descriptors();
     static const size_t FEW[] = {1, 7, 1000, 4096};
     for (int mode = FAIL_ONCE; mode < CALL_MODES; mode++) {
         if (mode == SHORT_ALL)
@@ -188,11 +211,38 @@ static int one(char **argv) {
     return now.wrong > 0;
 }
 
+static int undisturbed(const workload *w, const char *sync) {
+    if (w == NULL || ozarr_context_set(NULL, "file.sync", sync)) return 2;
+    begin(w);
+    getppid();
+    w->run();
+    getppid();
+    if (first_failure != OZARR_OK || trouble[0]) problem("undisturbed");
+    return now.wrong > 0;
+}
+
+static int answer_lines(void) {
+    char line[4096];
+    while (fgets(line, sizeof line, stdin)) {
+        char *folder = strtok(line, "\t"), *name = strtok(NULL, "\t"), *all_new = strtok(NULL, "\n");
+        if (all_new == NULL || find_workload(name) == NULL || chdir(folder)) return 2;
+        begin(find_workload(name));
+        repair();
+        if (trouble[0] == 0) current->check(atoi(all_new));
+        printf("%s\n", trouble[0] ? trouble : "ok");
+        fflush(stdout);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: files FOLDER sample|all|one …\n"), 2;
     setenv("OZARR_NUM_THREADS", "1", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
+    if (argc == 5 && strcmp(argv[2], "run") == 0) return undisturbed(find_workload(argv[3]), argv[4]);
+    if (argc == 4 && strcmp(argv[2], "prepare") == 0 && find_workload(argv[3])) return prepare(find_workload(argv[3])), now.wrong > 0;
+    if (strcmp(argv[2], "look") == 0) return answer_lines();
     long most = strcmp(argv[2], "all") == 0 ? 0 : 2;
     judges = argc > 3 && strcmp(argv[3], "judge") == 0;
     tally all = {0};
