@@ -297,7 +297,8 @@ static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups
         char name[NC_MAX_NAME + 1];
         ozarr_node_kind kind;
         if (ozarr_node_iter_kind(iter, &kind) || ozarr_node_iter_name(iter, name, sizeof name, NULL)) continue;
-        if (kind == OZARR_NODE_KIND_ARRAY) status = oz_names_add(arrays, name);
+        /* What cannot be understood is told when it is opened. */
+        if (kind == OZARR_NODE_KIND_ARRAY || kind == OZARR_NODE_KIND_UNKNOWN) status = oz_names_add(arrays, name);
         if (kind == OZARR_NODE_KIND_GROUP) status = oz_names_add(groups, name);
     }
     ozarr_node_iter_free(iter);

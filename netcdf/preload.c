@@ -39,7 +39,13 @@ static bool is_off(void) {
     return setting && strcmp(setting, "off") == 0;
 }
 
-/* Whether a path that is to be opened is Zarr: a folder with its documents, or an archive or URL that says so. */
+/* Whether a path names the document of a folder, as programs want it that open files only. */
+static bool names_document(const char *path) {
+    const char *name = strrchr(path, '/');
+    return name && (strcmp(name, "/zarr.json") == 0 || strcmp(name, "/.zgroup") == 0 || strcmp(name, "/.zmetadata") == 0);
+}
+
+/* Whether a path that is to be opened is Zarr: a folder with its documents, one of these, or an archive or URL that says so. */
 static bool opens_zarr(const char *path) {
     struct stat status;
     if (!path || is_off()) return false;
@@ -47,6 +53,7 @@ static bool opens_zarr(const char *path) {
     if (strncmp(path, "file://", 7) == 0) path += 7;
     if (strstr(path, "://")) return has_zarr_name(path);
     if (stat(path, &status)) return false;
+    if (names_document(path)) return true;
     if (!S_ISDIR(status.st_mode)) return has_zarr_name(path) && strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".zip") == 0;
     static const char *const documents[] = {"/zarr.json", "/.zgroup", "/.zmetadata"};
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)

@@ -4,7 +4,7 @@ what ncdump says of both results is to be the same.
 
     netcdf_format.py --prefix PREFIX --build FOLDER [--deep]
 """
-import argparse, os, re, shutil, subprocess, sys, textwrap, warnings
+import argparse, json, os, re, shutil, subprocess, sys, textwrap, warnings
 from pathlib import Path
 
 import netCDF4
@@ -233,6 +233,52 @@ def formats(build):
         compare(f"the file of the format {kind}", build, "in0.nc", name)
 
 
+def large_programs(build):
+    """R, GDAL and ncview, as the distribution has them, write and show what netCDF-4 has."""
+    script = str(Path(__file__).parent / "netcdf_model.R")
+    answers = [run(["Rscript", script, f"r.{kind}"], build, **PRELOAD) for kind in ("nc", "zarr")]
+    check("R reads what it wrote", answers[0][:2] == answers[1][:2] and answers[0][0] == 0, answers)
+    compare("R by ncdf4", build, "r.nc", "r.zarr")
+    for kind in "nc", "zarr":
+        code, _, err = run(["gdal_translate", "-q", "-of", "netCDF", "-co", "FORMAT=NC4", "NETCDF:in0.nc:tas", f"gdal.{kind}"], build, **PRELOAD)
+        # GDAL opens again what it wrote, and takes files only: it ends with an error, with all of it written.
+        check(f"GDAL writes {kind}", code == (kind == "zarr"), err)
+    compare("GDAL", build, "gdal.nc", "gdal.zarr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in "r", "gdal":
+            with xr.open_dataset(build / f"{name}.zarr", engine="zarr") as ours, xr.open_dataset(build / f"{name}.nc") as nc:
+                for data in ours, nc:
+                    data.attrs.pop("history", None)
+                xr.testing.assert_identical(ours.load(), nc.load())
+    # Waits for the window, and closes it: ncview that cannot read the file ends before it has one.
+    shown = 'ncview "$1" & for i in $(seq 60); do sleep 0.5; xwininfo -root -tree | grep -q \'"Ncview"\' && { kill $!; exit 0; }; kill -0 $! || exit 1; done; kill $!; exit 2'
+    for name, wanted in ("in0.zarr", 0), ("in0.nc", 0), ("nothing.zarr", 1):
+        code, out, err = run(["xvfb-run", "-a", "bash", "-c", shown, "bash", name], build, **PRELOAD)
+        check(f"ncview {name}", code == wanted, (code, out[-300:], err[-300:]))
+
+
+def damaged(build):
+    """A damaged store is an error of netCDF, and the log says which key and what is wrong with it."""
+    cases = [("the root's document", "zarr.json", lambda b: b[:40], "NetCDF: Unknown file format", "zarr.json"), ("an array's document", "tas/zarr.json", lambda b: b[:40], None, "tas/zarr.json"),
+             ("a chunk", "tas/c/0/0/0", lambda b: b[:-9], "NetCDF: I/O failure", "tas/c/0/0/0"), ("a chunk's bytes", "tas/c/0/0/0", lambda b: bytes(9) + b[9:], "NetCDF: I/O failure", "tas/c/0/0/0"),
+             ("a record that is a number", "zarr.json", lambda b: re.sub(rb'"_nc_model": [{].*?[}]\n    [}]', b'"_nc_model": 7', b, flags=re.S), None, None),
+             ("an unknown codec", "tas/zarr.json", lambda b: b.replace(b'"zstd"', b'"none-such"'), "NetCDF: Filter error", "none-such"), ("a type's record", "types.zarr/zarr.json", lambda b: b.replace(b'"offset": 24', b'"offset": 2400'), "NetCDF: Not a valid data type", "obs_t")]
+    for number, (name, key, change, status, told) in enumerate(cases):
+        store, key = (key.split("/", 1) if key.startswith("types.zarr/") else ("in0.zarr", key))
+        place = build / f"damaged{number}.zarr"
+        shutil.copytree(build / store, place)
+        before = (place / key).read_bytes()
+        (place / key).write_bytes(change(before))
+        if key != "zarr.json":
+            root = place / "zarr.json"
+            root.write_text(json.dumps({k: v for k, v in json.loads(root.read_text()).items() if k != "consolidated_metadata"}))
+        code, out, err = run(["ncdump", place.name], build, **PRELOAD, OZARR_LOG="warning")
+        check(f"{name} is changed", change(before) != before)
+        check(f"{name}: netCDF's error", (status or "") in err and (code != 0) == (status is not None), (code, err[-300:]))
+        check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
+
+
 def configured(build, prefix):
     """netCDF-C from 4.10 on opens Zarr by its own configuration file, without a preload: here the one in the wheel netCDF4."""
     library = next(prefix.rglob("libozarr_netcdf.so"))
@@ -247,8 +293,9 @@ def configured(build, prefix):
     """
     code, _, err = run([sys.executable, "-c", textwrap.dedent(program)], build, NCRCENV_HOME=str(build))
     check("netCDF4 by .ncrc", code == 0, err[-500:])
-    code, _, err = run([sys.executable, "-c", textwrap.dedent(program.replace("/zarr.json", ""))], build, **PRELOAD)
-    check("netCDF4 by preload", code == 0, err[-500:])
+    for place in "", "/zarr.json":
+        code, _, err = run([sys.executable, "-c", textwrap.dedent(program.replace("/zarr.json", place))], build, **PRELOAD)
+        check(f"netCDF4 by preload of in0.zarr{place}", code == 0, err[-500:])
     (build / ".ncrc").unlink()
 
 
@@ -283,7 +330,7 @@ def main():
     arguments.add_argument("--build", required=True, type=Path)
     arguments.add_argument("--deep", action="store_true")
     given = arguments.parse_args()
-    missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config") if not shutil.which(program)]
+    missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config", *(("Rscript", "gdal_translate", "ncview", "xvfb-run", "xwininfo") if given.deep else ())) if not shutil.which(program)]
     library = next(given.prefix.resolve().rglob("libozarr_netcdf.so"), None)
     if missing or not library:
         sys.exit(f"missing: {', '.join(missing) or 'libozarr_netcdf.so (the headers of netCDF-C 4.9: libnetcdf-dev)'}; tools/deps test installs it")
@@ -296,9 +343,12 @@ def main():
     others(build)
     types(build)
     formats(build)
+    damaged(build)
     configured(build, given.prefix.resolve())
     errors(build)
     fortran(build)
+    if given.deep:
+        large_programs(build)
     print(f"{RAN} checks, {len(FAILED)} failed")
     sys.exit(bool(FAILED))
 

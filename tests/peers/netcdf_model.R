@@ -1,0 +1,12 @@
+# Writes and reads a file by the package ncdf4, as scripts do: a variable that grows, one that does not, attributes.
+library(ncdf4)
+a <- commandArgs(TRUE)
+x <- ncdim_def("x", "m", as.double(1:4)); t <- ncdim_def("time", "days since 2000-01-01", c(0, 1, 2), unlim = TRUE)
+v <- ncvar_def("tas", "K", list(x, t), -999, longname = "temperature", prec = "float", compression = 1)
+n <- ncvar_def("count", "1", list(x), -1L, prec = "integer")
+f <- nc_create(a[1], list(v, n), force_v4 = TRUE)
+for (i in 1:3) ncvar_put(f, v, c(1.5, 2.5, NA, 4.5) + i, start = c(1, i), count = c(4, 1))
+ncvar_put(f, n, 1:4)
+ncatt_put(f, 0, "title", "from R"); ncatt_put(f, "tas", "scale", 2.5)
+nc_close(f)
+g <- nc_open(a[1]); print(ncvar_get(g, "tas")); print(ncatt_get(g, 0, "title")$value); print(g$dim$time$len); nc_close(g)
