@@ -16,6 +16,10 @@ LANGUAGES = {"cxx": ("C++", ("include/ozarr.hpp", "include/ozarr/*.hpp")), "fort
 RAW = {"ozarr_c.f90"}
 # Procedures of Fortran that make something of nothing.
 CANNOT_BE_WRONG = {("context", "create"), ("store", "memory"), ("dtype", "struct")}
+# Members of C++ that take nothing that could be wrong, or that keep a problem for what is called next.
+CXX_CANNOT = {"array::rank", "child::error", "child::kind", "child::name", "context::create", "defaults::set_log", "dtype::chars", "dtype::field", "dtype::of",
+              "dtype::struct_of", "error::last", "error::name", "error::what", "ozarr::abi_version", "ozarr::has_feature", "ozarr::shutdown", "ozarr::version",
+              "ozarr::wait_all", "ozarr::wait_any", "spec::of", "spec::spec", "store::memory"}
 
 
 def source_words(patterns):
@@ -52,12 +56,17 @@ def unknown_words(known):
 
 
 def unrefused():
-    """The procedures of Fortran that c_tests/f_closed.f90 does not call on what is not open. Functions stop the program instead."""
+    """What c_tests/f_closed.f90 and cxx_closed.cpp do not call on what is not open. Functions of Fortran stop the program instead."""
     read = lambda pattern: "\n".join(f.read_text() for f in sorted(ROOT.glob(pattern)))
     stop = set(re.findall(r"function (\w+?)_(\w+)\(self", read("fortran/*.f90") + read("fortran/*.inc")))
     named = set(re.findall(r"\b([a-z]+)%([a-z_0-9]+)", read("abi/languages/fortran.txt")))
     called = set(re.findall(r'refuses\("([a-z]+)%(\w+)"', read("c_tests/f_closed.f90")))
-    return [f"c_tests/f_closed.f90: no call of {kind}%{name}" for kind, name in sorted(named - stop - called - CANNOT_BE_WRONG)]
+    members = set(re.findall(r"\b(\w+::\w+)|\b((?:set_|has_|erase_|begin_|commit_)?attrs?(?:_\w+)?)\b",
+                             "\n".join(line.partition(" ")[2] for line in read("abi/languages/cxx.txt").splitlines() if "  -  " not in line)))
+    members = {a or b for a, b in members}
+    tried = set(re.findall(r'(?:REFUSES|REFUSES_SPEC|WRONG)\((?:OZARR_ERR_\w+, )?"([a-z_:]+)', read("c_tests/cxx_closed.cpp")))
+    return [f"c_tests/f_closed.f90: no call of {kind}%{name}" for kind, name in sorted(named - stop - called - CANNOT_BE_WRONG)] + \
+        [f"c_tests/cxx_closed.cpp: no call of {name}" for name in sorted(members - tried - CXX_CANNOT)]
 
 
 def page(functions, complete=False):
