@@ -71,6 +71,22 @@ static bool creates_zarr(const char *path, int mode) {
     return has_zarr_fragment(path) || has_zarr_name(path);
 }
 
+/* The flags of the format that nc_set_default_format chose, for a mode that names none. netCDF-C tells the format only where another one is set. */
+static int default_flags(int mode) {
+    typedef int set_fn(int, int *);
+    set_fn *set = (set_fn *)oz_netcdf_function("nc_set_default_format");
+    int format = NC_FORMAT_CLASSIC;
+    if (mode & (NC_NETCDF4 | NC_CLASSIC_MODEL | NC_64BIT_OFFSET | NC_64BIT_DATA) || !set || set(NC_FORMAT_CLASSIC, &format)) return 0;
+    (void)set(format, NULL);
+    switch (format) {
+    case NC_FORMAT_NETCDF4: return NC_NETCDF4;
+    case NC_FORMAT_NETCDF4_CLASSIC: return NC_NETCDF4 | NC_CLASSIC_MODEL;
+    case NC_FORMAT_64BIT_OFFSET: return NC_64BIT_OFFSET;
+    case NC_FORMAT_CDF5: return NC_64BIT_DATA;
+    default: return 0;
+    }
+}
+
 /* Both ways go through netCDF's nc__create, which looks neither into the file nor, with the mode of the format, at its name. The path is
  * given without scheme and fragment, which netCDF would take for a URL. */
 static int to_table(const char *path, int mode, bool open, int *id) {
@@ -83,6 +99,7 @@ static int to_table(const char *path, int mode, bool open, int *id) {
     if (!copy) return NC_ENOMEM;
     if (plain != path && strchr(copy, '#')) *strchr(copy, '#') = 0;
     int kept = mode & (NC_WRITE | NC_NOCLOBBER | NC_NETCDF4 | NC_CLASSIC_MODEL | NC_64BIT_OFFSET | NC_64BIT_DATA | NC_SHARE);
+    if (!open) kept |= default_flags(kept);
     oz_set_pending(path, open);
     oz_set_pending_mode(kept);
     status = create(copy, (kept & ~(open ? NC_NOCLOBBER | NC_64BIT_OFFSET | NC_64BIT_DATA : NC_64BIT_OFFSET | NC_64BIT_DATA)) | NC_UDF0 | NC_NETCDF4, 0, NULL, id);

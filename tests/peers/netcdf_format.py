@@ -4,7 +4,7 @@ what ncdump says of both results is to be the same.
 
     netcdf_format.py --prefix PREFIX --build FOLDER [--deep]
 """
-import argparse, json, os, re, shutil, subprocess, sys, textwrap, warnings
+import argparse, inspect, json, os, re, shutil, subprocess, sys, textwrap, warnings
 from pathlib import Path
 
 import netCDF4
@@ -296,6 +296,11 @@ def configured(build, prefix):
     for place in "", "/zarr.json":
         code, _, err = run([sys.executable, "-c", textwrap.dedent(program.replace("/zarr.json", place))], build, **PRELOAD)
         check(f"netCDF4 by preload of in0.zarr{place}", code == 0, err[-500:])
+    # Its files are netCDF-4 by nc_set_default_format, not by the mode.
+    program = f"import netCDF4, numpy as np\n{inspect.getsource(everything)}\neverything('python.zarr')"
+    code, _, err = run([sys.executable, "-c", program], build, **PRELOAD)
+    check("netCDF4 writes by preload", code == 0, err[-500:])
+    compare("what netCDF4 writes", build, "all.nc", "python.zarr")
     (build / ".ncrc").unlink()
 
 
