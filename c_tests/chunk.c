@@ -115,19 +115,6 @@ int main(void) {
     ozarr_shard_writer_free(w);
     same(d);
 
-    static const struct { int64_t start[2], shape[2]; bool chunks, inner; } REGIONS[] = {
-        {{0, 0}, {20, 30}, true, true}, {{8, 12}, {8, 12}, true, true}, {{8, 12}, {12, 18}, true, true}, {{4, 6}, {4, 6}, false, true},
-        {{16, 24}, {4, 6}, true, true}, {{0, 0}, {8, 11}, false, false}, {{1, 0}, {7, 12}, false, false}, {{3, 3}, {0, 5}, true, true},
-    };
-    for (size_t i = 0; i < sizeof REGIONS / sizeof *REGIONS; i++) {
-        bool aligned = false;
-        ozarr_region region = OZARR_REGION_INIT;
-        region.start = REGIONS[i].start, region.shape = REGIONS[i].shape;
-        OK(ozarr_array_region_is_aligned(a, &region, false, &aligned));
-        if (aligned != REGIONS[i].chunks) FAIL("region %d: chunks", (int)i);
-        OK(ozarr_array_region_is_aligned(a, &region, true, &aligned));
-        if (aligned != REGIONS[i].inner) FAIL("region %d: inner chunks", (int)i);
-    }
     ozarr_array_free(a);
     ozarr_array_free(b);
     ozarr_array_free(c);

@@ -130,6 +130,7 @@ static void datasets_and_steps() {
     REFUSES("dataset::dimensions", ds.dimensions());
     REFUSES("dataset::dimension_length", ds.dimension_length("x"));
     REFUSES("dataset::longest", ds.longest("x"));
+    REFUSES("dataset::wait_growth", ds.wait_growth("x", 0, 0));
     REFUSES("dataset::define_variable", ds.define_variable<int>("v", {"x"}));
     REFUSES("dataset::define_coordinate", ds.define_coordinate("x", reals));
     REFUSES("dataset::define_time", ds.define_time("t", 0, "days since 2026-01-01"));

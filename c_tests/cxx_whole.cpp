@@ -244,6 +244,8 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_STATE, "\"t\"", steps.step(120, "t", t, "p", p, "t", t));
     steps.step(120, "t", t, std::string("p"), p);
     CHECK(steps.position() == 3 && steps.published() == 3);
+    EQUAL(ozarr::dataset::open("series.zarr", "r").wait_growth("time", 2, 5), 3);
+    THROWS(OZARR_ERR_TIMEOUT, "expected more than 3", ozarr::dataset::open("series.zarr", "r").wait_growth("time", 3, 0));
     THROWS(OZARR_ERR_NOT_FOUND, "q", steps.put("q", halo, 3));
     THROWS(OZARR_ERR_ARGUMENT, "", steps.step(60));
     steps.close();

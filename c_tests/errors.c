@@ -170,7 +170,6 @@ static void elements(void) {
     ERR(OZARR_ERR_BOUNDS, ozarr_array_explain(a, &outside, NULL, false, &plan));
     ERR(OZARR_ERR_TYPE, ozarr_array_explain(a, NULL, &complex_numbers, true, &plan));
     ERR(OZARR_ERR_NOT_FOUND, ozarr_array_explain(a, NULL, &field, false, &plan));
-    ERR(OZARR_ERR_BOUNDS, ozarr_array_region_is_aligned(a, &outside, false, &flag));
     ERR(OZARR_ERR_BOUNDS, ozarr_array_read_unpacked(a, &outside, &m));
     ERR(OZARR_ERR_BOUNDS, ozarr_array_write_packed(a, &outside, &m));
     ERR(OZARR_ERR_TYPE, ozarr_array_write_packed(a, NULL, &m));

@@ -128,6 +128,7 @@ contains
     call ds%group(opened, stat, message); call refuses("dataset%group")
     call ds%define_dimension("x", 4, stat, message); call refuses("dataset%define_dimension")
     call ds%resize_dimension("x", 4, stat, message); call refuses("dataset%resize_dimension")
+    call ds%wait_growth("x", 0, 0d0, stat=stat, errmsg=message); call refuses("dataset%wait_growth")
     call ds%dimensions(texts, lengths, stat, message); call refuses("dataset%dimensions")
     call ds%define_variable("v", OZARR_INT32, ["x"], stat=stat, errmsg=message); call refuses("dataset%define_variable")
     call ds%define_coordinate("x", x, stat=stat, errmsg=message); call refuses("dataset%define_coordinate")

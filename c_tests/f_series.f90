@@ -29,8 +29,10 @@ contains
     type(ozarr_series) :: s
     type(ozarr_array) :: a
     real(real64) :: halo(0:4, 0:3), back(3, 2, 6), p(3, 6)
-    integer(int64) :: hours(6)
-    integer :: k
+    integer(int64) :: hours(6), length
+    integer :: k, stat
+    character(300) :: message
+    message = ""
     call define(ds, "run.zarr")
     call s%open(ds, "time", publish_every=2)
     do k = 1, 5
@@ -46,6 +48,10 @@ contains
     call check(s%position() == 5 .and. s%published() == 4, "published in pairs")
     call reader%open("run.zarr")
     call check(reader%length("time") == 4, "readers see whole steps")
+    call reader%wait_growth("time", 3, 5d0, length)
+    call check(length == 4, "a reader waits for whole steps")
+    call reader%wait_growth("time", 4, 0d0, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TIMEOUT, message, "more than 4", "no more steps yet")
     call s%put("time", 36_int64)
     call s%put("t", reshape([(6, k=1, 6)], [3, 2]))
     call s%step()

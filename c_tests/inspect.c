@@ -184,10 +184,45 @@ static void buffers(void) {
     ERR_SAYS(OZARR_ERR_NO_MEMORY, "18446744073709551615", "", ozarr_buffer_alloc(SIZE_MAX, 0, &p));
 }
 
+/* A plan says how many objects the whole array is, and how many it would be in shards along time. */
+static void plans_tell_of_shards_along_time(void) {
+    static const struct {
+        const char *name;
+        int64_t shape[2], chunks[2], inner[2]; /* inner: 0 without shards */
+        int64_t objects, fewer;
+    } CASES[] = {
+        {"one chunk a step", {10000, 8}, {1, 8}, {0, 0}, 10000, 2500},
+        {"several chunks a step", {10000, 8}, {1, 4}, {0, 0}, 20000, 2500},
+        {"few steps", {4096, 8}, {1, 8}, {0, 0}, 4096, 0},
+        {"shards", {10000, 8}, {100, 8}, {1, 8}, 100, 0},
+        {"many shards", {10000, 8}, {2, 8}, {1, 8}, 5000, 0},
+        {"chunks as large as a shard may be", {10000, 1 << 23}, {1, 1 << 23}, {0, 0}, 10000, 0},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        ozarr_spec *spec = NULL;
+        ozarr_array *a = NULL;
+        ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+        ozarr_region region = OZARR_REGION_INIT;
+        const int64_t start[] = {5, 0}, shape[] = {1, CASES[i].shape[1]};
+        region.start = start, region.shape = shape;
+        OK(ozarr_spec_new(OZARR_FLOAT64, 2, CASES[i].shape, &spec));
+        OK(ozarr_spec_set_chunks(spec, CASES[i].chunks));
+        if (CASES[i].inner[0]) OK(ozarr_spec_set_inner_chunks(spec, CASES[i].inner));
+        OK(ozarr_array_create_ex("objects.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+        OK(ozarr_array_explain(a, &region, NULL, false, &plan));
+        if (plan.objects != CASES[i].objects || plan.fewer_objects != CASES[i].fewer) {
+            FAIL("%s: %d objects, %d in shards", CASES[i].name, (int)plan.objects, (int)plan.fewer_objects);
+        }
+        OK(ozarr_array_close(a));
+        ozarr_spec_free(spec);
+    }
+}
+
 int main(void) {
     plans_come_true();
     counts_add_up();
     parts_make_up_the_whole();
     buffers();
+    plans_tell_of_shards_along_time();
     return finish();
 }

@@ -1,8 +1,6 @@
 /* Series: all variables of a dataset grow together, a restart goes on behind the last step, and readers see whole steps. */
 #include "table.h"
 #include <math.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { NX = 4, STEPS = 10, DEPTH = 4 };
 
@@ -143,144 +141,9 @@ static void many_steps_are_few_objects(void) {
     OK(ozarr_store_close(store));
 }
 
-/* The run that a case of the table below is about. */
-static char refused[32];
-
-typedef ozarr_status refused_fn(ozarr_series *s);
-static ozarr_status twice(ozarr_series *s) {
-    float row[NX] = {0};
-    OK(ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row));
-    return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
-}
-/* A step with a list of variables of which one is wrong takes none of them. */
-static ozarr_status listed(ozarr_series *s, const char *second, size_t bytes, double value) {
-    float row[NX] = {0};
-    double energy = 0;
-    const char *const names[] = {"t", second};
-    ozarr_memory memories[] = {OZARR_MEMORY_INIT, OZARR_MEMORY_INIT};
-    memories[0].data = row, memories[0].size = sizeof row, memories[0].type = OZARR_FLOAT32;
-    memories[1].data = &energy, memories[1].size = bytes, memories[1].type = OZARR_FLOAT64;
-    ozarr_status status = ozarr_series_step(s, value, 2, names, memories);
-    OK(ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row)); /* keeps the message of the failed call */
-    return status;
-}
-static ozarr_status listed_twice(ozarr_series *s) { return listed(s, "t", 8, 180); }
-static ozarr_status listed_unknown(ozarr_series *s) { return listed(s, "energie", 8, 180); }
-static ozarr_status listed_too_small(ozarr_series *s) { return listed(s, "energy", 4, 180); }
-static ozarr_status listed_back(ozarr_series *s) { return listed(s, "energy", 8, 60); }
-static ozarr_status unknown_variable(ozarr_series *s) { return ozarr_series_put(s, "energie", OZARR_FLOAT32, dims, 4); }
-static ozarr_status no_time(ozarr_series *s) { return ozarr_series_put(s, "x", OZARR_FLOAT64, dims, 8); }
-static ozarr_status too_small(ozarr_series *s) {
-    float row[NX - 1] = {0};
-    return ozarr_series_put(s, "t", OZARR_FLOAT32, row, sizeof row);
-}
-static ozarr_status back(ozarr_series *s) { return ozarr_series_step(s, 60, 0, NULL, NULL); }
-static ozarr_status same(ozarr_series *s) { return ozarr_series_step(s, 120, 0, NULL, NULL); }
-static ozarr_status not_a_number(ozarr_series *s) { return ozarr_series_step(s, NAN, 0, NULL, NULL); }
-static ozarr_status fraction(ozarr_series *s) { return ozarr_series_step(s, 180.5, 0, NULL, NULL); }
-static ozarr_status second_series(ozarr_series *s) {
-    ozarr_dataset *ds = NULL;
-    ozarr_series *second = NULL;
-    OK(ozarr_dataset_open(refused, "r+", &ds));
-    ozarr_status status = ozarr_series_open(ds, "time", 1, 1, 0, &second);
-    ozarr_dataset_free(ds);
-    CHECK(s != second && second == NULL);
-    return status;
-}
-static ozarr_status other_process(ozarr_series *s) {
-    int result = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        ozarr_dataset *ds = NULL;
-        ozarr_series *second = NULL;
-        if (ozarr_dataset_open(refused, "r+", &ds)) _exit(1);
-        _exit(ozarr_series_open(ds, "time", -1, 1, 0, &second) == OZARR_ERR_AGAIN && strstr(ozarr_last_error(), "nothing was changed") ? 0 : 2);
-    }
-    CHECK(child > 0 && waitpid(child, &result, 0) == child);
-    EQUAL(result, 0);
-    return second_series(s);
-}
-/* A program that appends without a series. */
-static ozarr_status other_writer(ozarr_series *s) {
-    float row[NX] = {0};
-    ozarr_array *a = NULL;
-    char place[64];
-    snprintf(place, sizeof place, "%s/t", refused);
-    OK(ozarr_array_open(place, "r+", &a));
-    OK(ozarr_array_append(a, 0, 1, OZARR_FLOAT32, row, sizeof row));
-    OK(ozarr_array_close(a));
-    return ozarr_series_step(s, 180, 0, NULL, NULL);
-}
-static ozarr_status other_shape(ozarr_series *s) {
-    const int64_t wider[] = {3, NX + 1};
-    ozarr_array *a = NULL;
-    char place[64];
-    snprintf(place, sizeof place, "%s/t", refused);
-    OK(ozarr_array_open(place, "r+", &a));
-    OK(ozarr_array_resize(a, wider, 0));
-    OK(ozarr_array_close(a));
-    return ozarr_series_step(s, 180, 0, NULL, NULL);
-}
-
-/* What goes wrong in a run of three steps says what, and the three steps stay; a series that is opened then goes on. */
-static void what_goes_wrong_is_told(void) {
-    static const struct {
-        const char *name;
-        refused_fn *what;
-        ozarr_status status;
-        const char *says[2];
-        int64_t steps; /* that are there afterwards */
-    } CASES[] = {
-        {"a variable twice in a step", twice, OZARR_ERR_STATE, {"\"t\" has its values of step 3", "end the step"}, 3},
-        {"a variable twice in a list", listed_twice, OZARR_ERR_STATE, {"\"t\" has its values of step 3", "end the step"}, 3},
-        {"no such variable in a list", listed_unknown, OZARR_ERR_NOT_FOUND, {"energie", "energy"}, 3},
-        {"fewer values than a step has in a list", listed_too_small, OZARR_ERR_BUFFER_SIZE, {"8", "the variable \"energy\""}, 3},
-        {"a list with a step that goes back", listed_back, OZARR_ERR_ARGUMENT, {"found 60", "more than 120"}, 3},
-        {"no such variable", unknown_variable, OZARR_ERR_NOT_FOUND, {"energie", "energy"}, 3},
-        {"a variable without the dimension", no_time, OZARR_ERR_NOT_FOUND, {"x", "energy"}, 3},
-        {"fewer values than a step has", too_small, OZARR_ERR_BUFFER_SIZE, {"12", "16"}, 3},
-        {"a step that goes back", back, OZARR_ERR_ARGUMENT, {"found 60", "more than 120"}, 3},
-        {"the same step again", same, OZARR_ERR_ARGUMENT, {"found 120", "step 3"}, 3},
-        {"a coordinate that is no number", not_a_number, OZARR_ERR_ARGUMENT, {"NaN", "time"}, 3},
-        {"a fraction", fraction, OZARR_ERR_RANGE, {"180.5", "int64"}, 3},
-        {"a second series", second_series, OZARR_ERR_AGAIN, {"another series of \"time\"", "nothing was changed"}, 3},
-        {"a second process", other_process, OZARR_ERR_AGAIN, {"another series of \"time\"", "when that one is closed"}, 3},
-        {"another writer", other_writer, OZARR_ERR_STATE, {"shape [4", "close this one"}, 3},
-        {"a shape that changed", other_shape, OZARR_ERR_STATE, {"shape [3, 5]", "expected [3, 4]"}, 3},
-    };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        ozarr_dataset *ds = NULL;
-        ozarr_series *s = NULL;
-        int64_t position = -1;
-        snprintf(refused, sizeof refused, "refused-%d.zarr", (int)i);
-        define(refused, 3);
-        OK(ozarr_dataset_open(refused, "r+", &ds));
-        OK(ozarr_series_open(ds, "time", -1, 1, 0, &s));
-        for (int64_t step = 0; step < 3; step++) put_step(s, step);
-        ozarr_status status = CASES[i].what(s);
-        const char *said = ozarr_last_error();
-        if (status != CASES[i].status || !strstr(said, CASES[i].says[0]) || !strstr(said, CASES[i].says[1])) {
-            FAIL("%s: %s: %s", CASES[i].name, ozarr_status_name(status), said);
-        }
-        ozarr_series_free(s);
-        OK(ozarr_dataset_close(ds));
-        if (CASES[i].what == other_shape) continue;
-        if (CASES[i].what != other_writer) check(refused, CASES[i].steps);
-        OK(ozarr_dataset_open(refused, "r+", &ds));
-        OK(ozarr_series_open(ds, "time", -1, 1, 0, &s));
-        OK(ozarr_series_position(s, &position, NULL));
-        EQUAL(position, CASES[i].steps);
-        put_step(s, position);
-        OK(ozarr_series_close(s));
-        OK(ozarr_dataset_close(ds));
-        check(refused, CASES[i].steps + 1);
-    }
-}
-
 int main(void) {
     grow("three.zarr/run", 3);
     grow("two.zarr", 2);
     many_steps_are_few_objects();
-    what_goes_wrong_is_told();
     return finish();
 }

@@ -50,19 +50,15 @@ static int write_run(const char *location, int until) {
 }
 
 static int follow_run(const char *location) {
-    char path[1024];
+    ozarr_dataset *run = NULL;
     ozarr_array *t = NULL, *time = NULL;
-    snprintf(path, sizeof path, "%s/time", location);
-    TRY(ozarr_array_open(path, "r", &time));
-    snprintf(path, sizeof path, "%s/t", location);
-    TRY(ozarr_array_open(path, "r", &t));
+    TRY(ozarr_dataset_open(location, "r", &run));
+    TRY(ozarr_dataset_open_variable(run, "time", &time));
+    TRY(ozarr_dataset_open_variable(run, "t", &t));
     for (int64_t step = 0, length = 0; step < STEPS; step++) {
         const int64_t start[] = {step, 0, 0}, one[] = {1, N, N};
         double seconds, sum = 0;
-        if (step == length) {
-            TRY(ozarr_array_wait_growth(time, 0, step, 60, &length));
-            TRY(ozarr_array_wait_growth(t, 0, length - 1, 60, NULL));
-        }
+        if (step == length) TRY(ozarr_dataset_wait_growth(run, "time", step, 60, &length));
         TRY(ozarr_array_read_region(time, start, one, OZARR_FLOAT64, &seconds, sizeof seconds));
         TRY(ozarr_array_read_region(t, start, one, OZARR_FLOAT64, field, sizeof field));
         for (int j = 0; j < N; j++)
@@ -71,6 +67,7 @@ static int follow_run(const char *location) {
     }
     ozarr_array_free(t);
     ozarr_array_free(time);
+    ozarr_dataset_free(run);
     return 0;
 }
 

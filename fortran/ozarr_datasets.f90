@@ -26,6 +26,7 @@ module ozarr_datasets
     procedure :: dimensions => dataset_dimensions
     procedure :: length => dataset_length
     procedure :: longest => dataset_longest
+    procedure :: wait_growth => dataset_wait_growth
     procedure :: define_variable => dataset_define_variable
     procedure, private :: define_coordinate_int8, define_coordinate_int16, define_coordinate_int32, define_coordinate_int64, &
       define_coordinate_real32, define_coordinate_real64
@@ -224,6 +225,26 @@ contains
     longest = 0
     call done(ozarr_dataset_dimension_length(self%handle, c_text(name), length, longest))
   end function dataset_longest
+
+  ! Waits until all variables along a dimension are longer than `beyond`, an integer, for at most `seconds` (0 looks once, a negative number
+  ! sets no limit), then OZARR_ERR_TIMEOUT. `length` is what all have then.
+  subroutine dataset_wait_growth(self, name, beyond, seconds, length, stat, errmsg)
+    class(ozarr_dataset), intent(inout) :: self
+    character(*), intent(in) :: name
+    class(*), intent(in) :: beyond
+    real(real64), intent(in) :: seconds
+    integer(int64), intent(out), optional :: length
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: there, found
+    integer(c_int32_t) :: status
+    found = 0
+    status = OZARR_OK
+    call integer_of(beyond, "beyond", there, status)
+    if (status == OZARR_OK) status = ozarr_dataset_wait_growth(self%handle, c_text(name), there, seconds, found)
+    if (present(length)) length = found
+    call done(status, stat, errmsg)
+  end subroutine dataset_wait_growth
 
   ! ==================================================================================================================
   ! Variables

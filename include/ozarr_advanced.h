@@ -117,6 +117,22 @@ OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
  */
 void ozarr_appender_free(ozarr_appender *appender);
 
+/**
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
+ * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+ * looks once, a negative number sets no limit.
+ *
+ * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
+ * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
+ *
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
+ * `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
+ *
+ * @param[out] length may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
+    double seconds, int64_t *length);
+
 /* ========================================================================================================
  * Hierarchies: moving, copying and erasing nodes, and what is stored
  * ======================================================================================================== */
@@ -437,11 +453,18 @@ typedef struct ozarr_explanation {
     int64_t threads;
     /** Bytes of buffers that each of them needs, about, with chunks compressed to a half. */
     int64_t thread_bytes;
+    /** Objects of the store that the whole array is, if all its chunks are stored. */
+    int64_t objects;
+    /**
+     * How many it would be in shards of several chunks along its longest dimension, as along time; 0 where
+     * shards are no gain or are there. `ozarr_spec_suggest` chooses such shards for an array that grows.
+     */
+    int64_t fewer_objects;
 } ozarr_explanation;
 
 /** The first value of an `ozarr_explanation`: {0} with its size. */
 #define OZARR_EXPLANATION_INIT \
-    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /** Gives `*explanation` the value OZARR_EXPLANATION_INIT. */
 static inline void ozarr_explanation_init(ozarr_explanation *explanation) {
@@ -1015,19 +1038,6 @@ OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_
 
 /** Frees the cursor; NULL is allowed. */
 void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
-
-/**
- * Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
- * beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
- * whole inner chunks; writing it encodes only these.
- *
- * Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for a periodic region.
- *
- * @param[in] region may be NULL
- * @param[out] aligned
- */
-OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
-    bool inner, bool *aligned);
 
 /**
  * Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one

@@ -489,6 +489,8 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   that are open, too; `"0"` is the default.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
@@ -497,6 +499,8 @@ OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char 
  * `"threads"` was never set it is the number that calls use.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting.
+ *
+ * @param[in] context may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const char *key, char *buf,
     size_t cap, size_t *len);
@@ -510,6 +514,9 @@ OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const
  * go to standard error unless a function takes them.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `level`.
+ *
+ * @param[in] context may be NULL
+ * @param[in] fn may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);
@@ -2303,7 +2310,7 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * Readers see a step when all variables have it: the chunks are stored first, then the lengths of all
  * variables, that of the coordinate last, and the consolidated metadata, by which xarray and other
  * programs open the run, change at once. A run that was killed goes on behind the last step that all
- * variables have. See docs/timesteps.md.
+ * variables have. A reader waits for steps by `ozarr_dataset_wait_growth`. See docs/timesteps.md.
  *
  *     ozarr_series *steps = NULL;
  *     if (ozarr_series_open(ds, "time", -1, 0, 0, &steps)) goto fail;
@@ -2427,6 +2434,25 @@ OZARR_CHECKED ozarr_status ozarr_series_close(ozarr_series *series);
  */
 void ozarr_series_free(ozarr_series *series);
 
+/**
+ * Waits until all variables along a dimension are longer than `beyond`; `*length` (`length` may be NULL)
+ * becomes the length that all have, which is that of the dataset and of the arrays opened from it from
+ * then on. A series publishes it when all its steps are stored: what is read of them is whole.
+ * `OZARR_ERR_TIMEOUT` after `seconds`: 0 looks once, a negative number sets no limit. A reader that is
+ * faster than the writer waits here again and loses nothing.
+ *
+ * The variables' metadata documents are checked one after the other after pauses of 1 ms that grow to
+ * 64 ms (in a remote store 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has
+ * changed.
+ *
+ * Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension, or a variable is gone; `OZARR_ERR_ARGUMENT`
+ * for a negative `beyond` or NaN; those of documents and stores.
+ *
+ * @param[out] length may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_wait_growth(ozarr_dataset *dataset, const char *dimension,
+    int64_t beyond, double seconds, int64_t *length);
+
 /* ========================================================================================================
  * Checkpoints
  * ========================================================================================================
@@ -2517,8 +2543,7 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_prune(const char *location, int64_t 
  *
  * The processes of a parallel program (the ranks of MPI) open the same array and read and write regions
  * of it at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of
- * chunks, so that no two processes write to one chunk. `ozarr_array_wait_growth` follows an array that
- * another process makes longer. */
+ * chunks, so that no two processes write to one chunk. */
 
 enum {
     /** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
@@ -2575,22 +2600,6 @@ OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *m
  */
 OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const void *data, size_t size,
     ozarr_array **array, ozarr_group **group);
-
-/**
- * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
- * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
- * looks once, a negative number sets no limit.
- *
- * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
- * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
- *
- * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
- * `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
- *
- * @param[out] length may be NULL
- */
-OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
-    double seconds, int64_t *length);
 
 /* ========================================================================================================
  * Requests: reads and writes that go on while the program computes

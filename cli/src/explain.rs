@@ -66,6 +66,8 @@ impl Explain {
             ("direct_chunks", e.direct_chunks),
             ("threads", e.threads),
             ("thread_bytes", e.thread_bytes),
+            ("objects", e.objects),
+            ("fewer_objects", e.fewer_objects),
         ] {
             all.insert(name.into(), n.into());
         }

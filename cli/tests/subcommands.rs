@@ -384,6 +384,7 @@ fn plans_and_counts_are_told() {
     assert!(text.contains("chunks: 2 (2 whole, 0 in part)") && !text.contains("warning"), "{text}");
     let text = folder.ok("explain run.zarr t --write --start 1,0 --shape 2,5");
     assert!(text.contains("warning: 2 of 2 chunks are covered in part"), "{text}");
+    assert!(text.contains("the whole array: 2 objects"), "{text}");
     let json = folder.ok("explain run.zarr t --json --type float32 --fortran");
     assert!(json.contains("\"chunks\": 2") || json.contains("\"chunks\":2"), "{json}");
     assert!(json.contains("\"direct_chunks\": 0") || json.contains("\"direct_chunks\":0"), "{json}");

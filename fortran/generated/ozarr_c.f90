@@ -120,6 +120,8 @@ module ozarr_c
     integer(c_int64_t) :: direct_chunks = 0
     integer(c_int64_t) :: threads = 0
     integer(c_int64_t) :: thread_bytes = 0
+    integer(c_int64_t) :: objects = 0
+    integer(c_int64_t) :: fewer_objects = 0
   end type ozarr_explanation
 
   type, bind(c) :: ozarr_stats
@@ -1327,6 +1329,16 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: series
     end subroutine ozarr_series_free
+    function ozarr_dataset_wait_growth(dataset, dimension, beyond, seconds, length) bind(c, &
+      name="ozarr_dataset_wait_growth") result(r)
+      import :: c_char, c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: dimension(*)
+      integer(c_int64_t), value :: beyond
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout), optional :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_wait_growth
     function ozarr_checkpoint_begin(location, name, out) bind(c, name="ozarr_checkpoint_begin") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
@@ -1402,16 +1414,6 @@ module ozarr_c
       type(c_ptr), intent(inout) :: group
       integer(c_int32_t) :: r
     end function ozarr_node_import_at
-    function ozarr_array_wait_growth(array, dim, beyond, seconds, length) bind(c, &
-      name="ozarr_array_wait_growth") result(r)
-      import :: c_double, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: beyond
-      real(c_double), value :: seconds
-      integer(c_int64_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_wait_growth
     function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
       name="ozarr_array_iread_region") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -1643,6 +1645,16 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: appender
     end subroutine ozarr_appender_free
+    function ozarr_array_wait_growth(array, dim, beyond, seconds, length) bind(c, &
+      name="ozarr_array_wait_growth") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: beyond
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout), optional :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_wait_growth
     function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -2078,15 +2090,6 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: chunk_iter
     end subroutine ozarr_chunk_iter_free
-    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
-      name="ozarr_array_region_is_aligned") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: aligned
-      integer(c_int32_t) :: r
-    end function ozarr_array_region_is_aligned
     function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array

@@ -65,6 +65,12 @@ public:
         return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, name.c_str(), &shared, n); });
     }
 
+    /// Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have; OZARR_ERR_TIMEOUT after so many
+    /// seconds; negative: no limit.
+    returned<std::int64_t> wait_growth(const std::string &name, std::int64_t beyond, double seconds = -1) {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_wait_growth(h_, name.c_str(), beyond, seconds, n); });
+    }
+
     /// A variable of elements of type T along dimensions that are defined.
     template <class T>
     returned<array> define_variable(const std::string &name, const std::vector<std::string> &along) {

@@ -298,6 +298,8 @@ class ozarr_explanation(C.Structure):
         ('direct_chunks', C.c_int64),
         ('threads', C.c_int64),
         ('thread_bytes', C.c_int64),
+        ('objects', C.c_int64),
+        ('fewer_objects', C.c_int64),
     ]
 
 
@@ -584,6 +586,7 @@ FUNCTIONS = {
     'ozarr_series_flush': 'ip',
     'ozarr_series_close': 'ip',
     'ozarr_series_free': 'vp',
+    'ozarr_dataset_wait_growth': 'ipsqdp',
     'ozarr_checkpoint_begin': 'issp',
     'ozarr_checkpoint_commit': 'ip',
     'ozarr_checkpoint_abandon': 'ip',
@@ -594,7 +597,6 @@ FUNCTIONS = {
     'ozarr_node_export': 'ippzp',
     'ozarr_node_import': 'isspzpp',
     'ozarr_node_import_at': 'ippzpp',
-    'ozarr_array_wait_growth': 'ipiqdp',
     'ozarr_array_iread_region': 'ipppipzp',
     'ozarr_array_iwrite_region': 'ipppipzup',
     'ozarr_array_iread_ex': 'ippppp',
@@ -627,6 +629,7 @@ FUNCTIONS = {
     'ozarr_appender_flush': 'ip',
     'ozarr_appender_close': 'ip',
     'ozarr_appender_free': 'vp',
+    'ozarr_array_wait_growth': 'ipiqdp',
     'ozarr_group_rename': 'ipss',
     'ozarr_group_erase': 'ips',
     'ozarr_group_consolidated_check': 'ippzpp',
@@ -684,7 +687,6 @@ FUNCTIONS = {
     'ozarr_chunk_iter_index': 'ipp',
     'ozarr_chunk_iter_place': 'ippp',
     'ozarr_chunk_iter_free': 'vp',
-    'ozarr_array_region_is_aligned': 'ipptp',
     'ozarr_shard_writer_new': 'ippp',
     'ozarr_shard_writer_put': 'ipptipz',
     'ozarr_shard_writer_finish': 'ip',

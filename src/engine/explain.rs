@@ -22,6 +22,10 @@ use crate::store::ByteRange;
 use std::fmt::Write;
 use std::sync::Arc;
 
+/// An array of more objects than this is better stored in shards, of at most [`LARGEST_SHARD`] bytes: a shared file system counts files.
+const MOST_OBJECTS: u64 = 4096;
+const LARGEST_SHARD: u64 = 64 << 20;
+
 /// The plan of a read or write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
@@ -57,6 +61,10 @@ pub struct Explanation {
     pub threads: u64,
     /// Bytes that each of them needs, about, while chunks are compressed half.
     pub thread_bytes: u64,
+    /// Objects that the whole array is, if all chunks are stored.
+    pub objects: u64,
+    /// And how many it would be in shards, where that is worth while; else 0.
+    pub fewer_objects: u64,
     /// The shape of what is best read or written at a time.
     pub cell: Dims,
     /// What would be better, or empty.
@@ -105,6 +113,7 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
     let mut seen = walk.seen;
     seen.threads = (array.pool.threads() as u64).min(plan.items().max(1));
     seen.thread_bytes = walk.buffers;
+    (seen.objects, seen.fewer_objects) = objects(array);
     seen.read_bytes = (!walk.unknown).then_some(seen.read_bytes.unwrap_or(0));
     seen.warning = warning(&seen, array, selection);
     Ok(seen)
@@ -271,7 +280,28 @@ fn warning(seen: &Explanation, array: &BoundArray, selection: &Selection) -> Str
             seen.decoded_bytes, seen.bytes
         );
     }
+    if seen.fewer_objects > 0 {
+        return format!(
+            "the array is up to {} objects of the store; in shards of several chunks it would be {}",
+            seen.objects, seen.fewer_objects
+        );
+    }
     String::new()
+}
+
+/// How many objects the array is, and how many it would be in shards of at most [`LARGEST_SHARD`] bytes: whole numbers of chunks along the
+/// dimension that has most of them, as time of a long run has. The second is 0 where that is no gain: there are few, shards are there already,
+/// or the extents of chunks are listed.
+fn objects(array: &BoundArray) -> (u64, u64) {
+    let counts: Dims = (0..array.shape.len()).map(|d| array.grid.count(d, array.shape[d])).collect();
+    let objects = counts.iter().fold(1u64, |all, &n| all.saturating_mul(n));
+    let longest = (0..counts.len()).max_by_key(|&d| (counts[d], std::cmp::Reverse(d)));
+    let (Some(longest), Some(chunk), BoundChain::Leaf(_)) = (longest, array.grid.regular_shape(), &*array.chain) else {
+        return (objects, 0);
+    };
+    let bytes = chunk.iter().fold(array.data_type.size().max(1) as u64, |all, &c| all.saturating_mul(c));
+    let together = (LARGEST_SHARD / bytes).min(objects.div_ceil(MOST_OBJECTS).next_power_of_two()).min(counts[longest]);
+    if together < 2 { (objects, 0) } else { (objects, objects / counts[longest] * counts[longest].div_ceil(together)) }
 }
 
 impl Explanation {
@@ -295,6 +325,7 @@ impl Explanation {
         let way = if self.write { "from" } else { "into" };
         let _ = writeln!(text, "straight {way} memory: {} chunks", self.direct_chunks);
         let _ = writeln!(text, "threads: {}, each with about {} bytes of buffers", self.threads, self.thread_bytes);
+        let _ = writeln!(text, "the whole array: {} objects", self.objects);
         if !self.warning.is_empty() {
             let _ = writeln!(text, "warning: {}", self.warning);
         }

@@ -23,8 +23,10 @@ use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
 use super::strings::{at_least_0, dimension, put};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
+use crate::error::{Result, bail};
 use crate::node::Appender;
 use std::ffi::c_void;
+use std::time::Duration;
 
 /// Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
 ///
@@ -157,4 +159,42 @@ pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
     entry!("ozarr_appender_free", else (), { ozarr_appender::free(appender, "appender") })
+}
+
+/// Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
+/// length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
+/// looks once, a negative number sets no limit.
+///
+/// The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
+/// 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
+///
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
+/// `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
+///
+/// @param[out] length may be NULL
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_wait_growth(
+    array: *mut ozarr_array,
+    dim: i32,
+    beyond: i64,
+    seconds: f64,
+    length: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_wait_growth", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(array.rank(), dim)?;
+        let found = array.wait_growth(dim, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
+        // SAFETY: `length` points to room for a number, or is NULL.
+        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
+    })
+}
+
+/// The longest wait for `seconds` from C: a negative number sets no limit.
+pub(super) fn longest_wait(seconds: f64) -> Result<Duration> {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86400);
+    if seconds.is_nan() {
+        bail!(Argument, "the argument `seconds` is NaN");
+    }
+    Ok(Duration::try_from_secs_f64(seconds).map_or(CENTURY, |wait| wait.min(CENTURY)))
 }

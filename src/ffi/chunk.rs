@@ -28,7 +28,6 @@
 use super::array::contiguous;
 use super::entry;
 use super::handle::Handle;
-use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_text};
 use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
@@ -322,32 +321,6 @@ pub unsafe extern "C" fn ozarr_chunk_iter_place(chunk_iter: *const ozarr_chunk_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_chunk_iter_free(chunk_iter: *mut ozarr_chunk_iter) {
     entry!("ozarr_chunk_iter_free", else (), { ozarr_chunk_iter::free(chunk_iter, "chunk_iter") })
-}
-
-/// Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
-/// beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
-/// whole inner chunks; writing it encodes only these.
-///
-/// Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for a periodic region.
-///
-/// @param[in] region may be NULL
-/// @param[out] aligned
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_region_is_aligned(
-    array: *const ozarr_array,
-    region: *const ozarr_region,
-    inner: bool,
-    aligned: *mut bool,
-) -> ozarr_status {
-    entry!("ozarr_array_region_is_aligned", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let selection = unsafe { selection_of(&array, region) }?;
-        let answer = array.is_aligned(&selection, inner)?;
-        // SAFETY: `aligned` points to room for it.
-        unsafe { put(answer, aligned, "aligned") }
-    })
 }
 
 /// Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one

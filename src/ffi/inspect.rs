@@ -63,8 +63,13 @@ pub struct ozarr_explanation {
     pub threads: i64,
     /// Bytes of buffers that each of them needs, about, with chunks compressed to a half.
     pub thread_bytes: i64,
+    /// Objects of the store that the whole array is, if all its chunks are stored.
+    pub objects: i64,
+    /// How many it would be in shards of several chunks along its longest dimension, as along time; 0 where
+    /// shards are no gain or are there. `ozarr_spec_suggest` chooses such shards for an array that grows.
+    pub fewer_objects: i64,
 }
-growing!(ozarr_explanation: 128);
+growing!(ozarr_explanation: 144);
 
 /// Counters of what was done. Set it to `OZARR_STATS_INIT` first.
 #[repr(C)]
@@ -150,6 +155,8 @@ pub unsafe extern "C" fn ozarr_array_explain(
             direct_chunks: number(e.direct_chunks),
             threads: number(e.threads),
             thread_bytes: number(e.thread_bytes),
+            objects: number(e.objects),
+            fewer_objects: number(e.fewer_objects),
         });
         Ok(())
     })

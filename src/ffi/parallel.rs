@@ -2,8 +2,7 @@
 //!
 //! The processes of a parallel program (the ranks of MPI) open the same array and read and write regions
 //! of it at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of
-//! chunks, so that no two processes write to one chunk. `ozarr_array_wait_growth` follows an array that
-//! another process makes longer.
+//! chunks, so that no two processes write to one chunk.
 
 use super::context::default_context;
 use super::entry;
@@ -11,12 +10,11 @@ use super::handle::Handle;
 use super::node::put_node;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, bytes, dimension, not_null, put, put_bytes, put_numbers, text};
+use super::strings::{bytes, not_null, put_bytes, put_numbers, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
 use crate::error::{Result, bail};
 use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
-use std::time::Duration;
 
 /// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
 pub const OZARR_PARTITION_INNER: u32 = 1;
@@ -137,42 +135,4 @@ unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<No
     not_null(data, "data")?;
     // SAFETY: the caller's promise.
     Node::import(store, unsafe { bytes(data, size, "data") }?)
-}
-
-/// Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
-/// length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `seconds`: 0
-/// looks once, a negative number sets no limit.
-///
-/// The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
-/// 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
-///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative
-/// `beyond` or NaN; `OZARR_ERR_NOT_FOUND` if the array is gone; those of documents and stores.
-///
-/// @param[out] length may be NULL
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_wait_growth(
-    array: *mut ozarr_array,
-    dim: i32,
-    beyond: i64,
-    seconds: f64,
-    length: *mut i64,
-) -> ozarr_status {
-    entry!("ozarr_array_wait_growth", {
-        let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(array.rank(), dim)?;
-        let found = array.wait_growth(dim, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
-        // SAFETY: `length` points to room for a number, or is NULL.
-        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
-    })
-}
-
-/// The longest wait for `seconds` from C: a negative number sets no limit.
-fn longest_wait(seconds: f64) -> Result<Duration> {
-    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86400);
-    if seconds.is_nan() {
-        bail!(Argument, "the argument `seconds` is NaN");
-    }
-    Ok(Duration::try_from_secs_f64(seconds).map_or(CENTURY, |wait| wait.min(CENTURY)))
 }

@@ -4,7 +4,7 @@
 //! Readers see a step when all variables have it: the chunks are stored first, then the lengths of all
 //! variables, that of the coordinate last, and the consolidated metadata, by which xarray and other
 //! programs open the run, change at once. A run that was killed goes on behind the last step that all
-//! variables have. See docs/timesteps.md.
+//! variables have. A reader waits for steps by `ozarr_dataset_wait_growth`. See docs/timesteps.md.
 //!
 //! ```c
 //! ozarr_series *steps = NULL;
@@ -17,6 +17,7 @@
 //! if (ozarr_series_close(steps)) goto fail;
 //! ```
 
+use super::appender::longest_wait;
 use super::array::contiguous;
 use super::entry;
 use super::handle::Handle;
@@ -210,4 +211,37 @@ pub unsafe extern "C" fn ozarr_series_close(series: *mut ozarr_series) -> ozarr_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_series_free(series: *mut ozarr_series) {
     entry!("ozarr_series_free", else (), { ozarr_series::free(series, "series") })
+}
+
+/// Waits until all variables along a dimension are longer than `beyond`; `*length` (`length` may be NULL)
+/// becomes the length that all have, which is that of the dataset and of the arrays opened from it from
+/// then on. A series publishes it when all its steps are stored: what is read of them is whole.
+/// `OZARR_ERR_TIMEOUT` after `seconds`: 0 looks once, a negative number sets no limit. A reader that is
+/// faster than the writer waits here again and loses nothing.
+///
+/// The variables' metadata documents are checked one after the other after pauses of 1 ms that grow to
+/// 64 ms (in a remote store 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has
+/// changed.
+///
+/// Errors: `OZARR_ERR_NOT_FOUND` if there is no such dimension, or a variable is gone; `OZARR_ERR_ARGUMENT`
+/// for a negative `beyond` or NaN; those of documents and stores.
+///
+/// @param[out] length may be NULL
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_wait_growth(
+    dataset: *mut ozarr_dataset,
+    dimension: *const c_char,
+    beyond: i64,
+    seconds: f64,
+    length: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_dataset_wait_growth", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let dimension = unsafe { text(dimension, "dimension") }?;
+        let found = dataset.wait_growth(dimension, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
+        // SAFETY: `length` points to room for a number, or is NULL.
+        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
+    })
 }

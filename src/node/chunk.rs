@@ -4,7 +4,7 @@
 use super::stored_chunks::each_chunk;
 use super::{Array, path};
 use crate::counting;
-use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
+use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::store::Condition;
@@ -195,26 +195,6 @@ impl Array {
             count += 1;
         }
         Ok(count)
-    }
-
-    /// Returns whether a region is made of whole chunks (or inner chunks), up to the array's edge: writing it reads nothing.
-    pub fn is_aligned(&self, selection: &Selection, inner: bool) -> Result<bool> {
-        let cutting = Cutting::new(self, inner)?;
-        let meta = &cutting.state.meta;
-        if selection.shape().len() != meta.shape.len() {
-            bail!(Rank, "found a region of rank {}, expected the array's rank {}", selection.shape().len(), meta.shape.len());
-        }
-        let border = |d: usize, i: u64| match &cutting.inner {
-            _ if i == 0 || i >= meta.shape[d] => true,
-            Some(inner) => i.is_multiple_of(inner[d].max(1)),
-            None => meta.grid.origin(d, meta.grid.chunk_of(d, i)) == i,
-        };
-        Ok(selection.shape().contains(&0)
-            || (0..meta.shape.len()).all(|d| {
-                let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
-                let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
-                (count == 1 || step.unsigned_abs() == 1) && border(d, start.min(last)) && border(d, start.max(last) + 1)
-            }))
     }
 
     /// Begins to write the shard of that index.

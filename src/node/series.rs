@@ -160,7 +160,7 @@ impl Series {
         for (index, memory) in given {
             if !self.is_given(index) {
                 // SAFETY: forwarded from the caller.
-                unsafe { self.take(index, &memory) }.map_err(|e| e.with_note(&format!(" (the variable {:?})", self.parts[index].name)))?;
+                unsafe { self.take(index, &memory) }?;
                 self.parts[index].kept = true;
             }
         }
@@ -222,9 +222,12 @@ impl Series {
     /// As for [`crate::engine::write`].
     unsafe fn take(&mut self, index: usize, memory: &Memory) -> Result<()> {
         let part = &mut self.parts[index];
-        part.fill_to(self.position)?;
+        let filled = part.fill_to(self.position);
         // SAFETY: forwarded from the caller.
-        unsafe { part.appender.put(1, memory) }
+        filled.and_then(|()| unsafe { part.appender.put(1, memory) }).map_err(|e| match is_of_store(&e) {
+            true => e.with_note(&format!(" (values of {:?} of step {}, which were not taken: give them again)", part.name, self.position)),
+            false => e,
+        })
     }
 
     /// Stores and publishes all steps, and makes both durable as far as the store's mode promises it.
@@ -234,10 +237,20 @@ impl Series {
     }
 
     fn publish(&mut self) -> Result<()> {
-        let end = self.position;
-        if end == self.published {
+        let (end, published) = (self.position, self.published);
+        if end == published {
             return Ok(());
         }
+        self.publish_until(end).map_err(|e| match is_of_store(&e) {
+            true => e.with_note(&format!(
+                " (readers see {published} steps, {} more wait: the next step, flush or close publishes them)",
+                end - published
+            )),
+            false => e,
+        })
+    }
+
+    fn publish_until(&mut self, end: u64) -> Result<()> {
         for part in &mut self.parts {
             part.fill_to(end)?;
             part.appender.store(end)?;
@@ -283,6 +296,12 @@ fn lock_alone(dataset: &Dataset, dimension: &str) -> Result<Option<ProcessLock>>
         ),
         _ => e,
     })
+}
+
+/// Whether the store failed in a way that may pass, such as a full disk: what waits is kept for another try.
+fn is_of_store(e: &Error) -> bool {
+    use ErrorKind::{Io, Network, NoMemory, NoSpace, Partial, Permission, Throttled, Timeout, TooManyFiles};
+    matches!(e.kind(), Io | Network | NoMemory | NoSpace | Partial | Permission | Throttled | Timeout | TooManyFiles)
 }
 
 /// The depth of the chunks: the largest of variables that have further dimensions, else of all.

@@ -20,7 +20,7 @@ def write(library, run, steps=STEPS, pause=0.05, look=None):
     """A run of some steps: u is the step's number everywhere, v twice that. `look` is called after each call, when all is flushed."""
     oz = ctypes.CDLL(library)
     oz.ozarr_last_error.restype = ctypes.c_char_p
-    oz.ozarr_series_step.argtypes = [ctypes.c_void_p, ctypes.c_double]
+    oz.ozarr_series_step.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
     text = lambda s: s.encode()
 
     def call(function, *arguments):
@@ -46,7 +46,7 @@ def write(library, run, steps=STEPS, pause=0.05, look=None):
         for name, factor in ((b"u", 1), (b"v", 2)):
             values = (ctypes.c_double * NX)(*[factor * step] * NX)
             call("ozarr_series_put", series, name, FLOAT64, values, ctypes.c_size_t(ctypes.sizeof(values)))
-        call("ozarr_series_step", series, 60.0 * step)
+        call("ozarr_series_step", series, 60.0 * step, 0, None, None)
         time.sleep(pause)
     call("ozarr_series_close", series)
     call("ozarr_dataset_close", ds)

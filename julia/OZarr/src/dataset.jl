@@ -47,6 +47,15 @@ function dimension_length(d::Dataset, name; longest::Bool = false)
     return Int(longest ? most[] : shared[])
 end
 
+"""
+    OZarr.wait_growth(dataset, dimension, beyond; seconds = -1)
+
+Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have; an error of the status
+`OZARR_ERR_TIMEOUT` after `seconds`.
+"""
+wait_growth(d::Dataset, dimension, beyond::Integer; seconds::Real = -1) =
+    Int(_number(out -> ozarr_dataset_wait_growth(d, String(dimension), beyond, seconds, out), Int64))
+
 # ---- variables -----------------------------------------------------------------------------------------------------
 
 function _variables(d::Dataset)

@@ -95,6 +95,10 @@ end
         end
     end
     @test position(steps) == OZarr.published(steps) == 3
+    OZarr.dataset("series.zarr") do reader
+        @test OZarr.wait_growth(reader, "time", 2) == 3
+        @test fails(() -> OZarr.wait_growth(reader, "time", 3; seconds = 0), OZarr.OZARR_ERR_TIMEOUT)
+    end
     @test fails(() -> steps["q"] = [1, 2, 3], OZarr.OZARR_ERR_NOT_FOUND)
     @test_throws DimensionMismatch steps["t"] = [1, 2]
     @test fails(() -> OZarr.step!(steps, 60), OZarr.OZARR_ERR_ARGUMENT)

@@ -296,9 +296,11 @@ struct ozarr_explanation
     direct_chunks::Int64
     threads::Int64
     thread_bytes::Int64
+    objects::Int64
+    fewer_objects::Int64
 end
-@inline ozarr_explanation(; struct_size = sizeof(ozarr_explanation), bytes = 0, chunks = 0, whole_chunks = 0, partial_chunks = 0, changed_chunks = 0, inner_chunks = 0, partial_inner_chunks = 0, reads = 0, whole_reads = 0, read_bytes = 0, writes = 0, decoded_bytes = 0, direct_chunks = 0, threads = 0, thread_bytes = 0) =
-    ozarr_explanation(struct_size, bytes, chunks, whole_chunks, partial_chunks, changed_chunks, inner_chunks, partial_inner_chunks, reads, whole_reads, read_bytes, writes, decoded_bytes, direct_chunks, threads, thread_bytes)
+@inline ozarr_explanation(; struct_size = sizeof(ozarr_explanation), bytes = 0, chunks = 0, whole_chunks = 0, partial_chunks = 0, changed_chunks = 0, inner_chunks = 0, partial_inner_chunks = 0, reads = 0, whole_reads = 0, read_bytes = 0, writes = 0, decoded_bytes = 0, direct_chunks = 0, threads = 0, thread_bytes = 0, objects = 0, fewer_objects = 0) =
+    ozarr_explanation(struct_size, bytes, chunks, whole_chunks, partial_chunks, changed_chunks, inner_chunks, partial_inner_chunks, reads, whole_reads, read_bytes, writes, decoded_bytes, direct_chunks, threads, thread_bytes, objects, fewer_objects)
 
 struct ozarr_stats
     struct_size::Csize_t
@@ -580,6 +582,7 @@ end
 @c_function ozarr_series_flush(series::Ptr{Cvoid})::Int32
 @c_function ozarr_series_close(series::Ptr{Cvoid})::Int32
 @c_function ozarr_series_free(series::Ptr{Cvoid})::Cvoid
+@c_function ozarr_dataset_wait_growth(dataset::Ptr{Cvoid}, dimension::Cstring, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_checkpoint_begin(location::Cstring, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_checkpoint_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_checkpoint_abandon(group::Ptr{Cvoid})::Int32
@@ -590,7 +593,6 @@ end
 @c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_import_at(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -623,6 +625,7 @@ end
 @c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, current::Ptr{Bool})::Int32
@@ -680,7 +683,6 @@ end
 @c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
 @c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
 @c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
 @c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, encoded::Bool, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
