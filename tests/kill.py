@@ -4,7 +4,8 @@
   kill.py --bin BUILD --build DIR     BUILD holds kill_target, append_target, zip_target, two_processes, heat and heat_read
   … --program PREFIX/bin/ozarr        also what the program migrates and copies, and archives
 
-One chunk written over an old one, a part of one, one attribute, and nodes created over others, in both versions of the format, and the same for a shard, also written
+One chunk written over an old one, a part of one, one attribute, and nodes created over others below consolidated metadata, which list the old node, the new
+one or neither, never another than is there, in both versions of the format, and the same for a shard, also written
 piece by piece: before every system call of the operation. The next writer leaves no temporary file of the one that was killed. Steps that are appended: those that are published are whole. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
 migration from version 2, elsewhere and in place, and a copy into other chunks: killed, started again, it ends with the same files. Then zip
 archives, new ones and with chunks that are replaced: after the kill the archive opens, or opens when it is repaired, and holds what was flushed.
