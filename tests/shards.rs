@@ -10,6 +10,7 @@ use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{Condition, SharedStore, get};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -494,6 +495,29 @@ fn shards_piece_by_piece_equal_those_of_one_write() {
         array.shard_writer(&[0, 0]).unwrap().finish().unwrap();
         assert_eq!(object(&pieces, "a/c/0/0"), None);
     }
+}
+
+#[test]
+fn what_lies_between_the_inner_chunks_of_a_large_shard_is_not_read_when_a_part_changes() {
+    let _alone = alone();
+    let folder = Folder::new("sparse");
+    let shared = folder.open();
+    let array = create(&shared, &shard(LITTLE, "[2]", LITTLE, "end"), &[8], &[8], 1);
+    // Inner chunk 1 lies 3 GiB behind inner chunk 0; the others are not stored.
+    let far = 3u64 << 30;
+    let entries = [0, 8, far, 8, u64::MAX, u64::MAX, u64::MAX, u64::MAX];
+    let file = folder.0.join("a/c/0");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let file = std::fs::File::create(file).unwrap();
+    file.write_all_at(&[10i32, 11].map(i32::to_le_bytes).concat(), 0).unwrap();
+    file.write_all_at(&[12i32, 13].map(i32::to_le_bytes).concat(), far).unwrap();
+    file.write_all_at(&entries.map(u64::to_le_bytes).concat(), far + 8).unwrap();
+    let before = stats::snapshot().bytes_read;
+    write(&array, &[4], &[1], &[14]).unwrap();
+    let found = stats::snapshot().bytes_read - before;
+    assert!(found < 1 << 20, "{found} bytes were read");
+    assert_eq!(read(&array, &[0], &[8]).unwrap(), [10, 11, 12, 13, 14, 0, 0, 0]);
+    assert_eq!(object(&shared, "a/c/0").unwrap().len(), 3 * 8 + 64);
 }
 
 #[test]

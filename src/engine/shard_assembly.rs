@@ -13,6 +13,9 @@ use crate::store::Object;
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// The largest shard that is read as a whole to change a part of it: in a larger one what lies between its inner chunks may be most of it.
+const MOST_AT_ONCE: u64 = 32 << 20;
+
 /// An old shard, as far as it is needed.
 #[derive(Default)]
 pub(super) struct Old<'a> {
@@ -58,7 +61,7 @@ impl<'a> Old<'a> {
         let (len, count) = (object.len()?, inner_count(shard));
         // What may be left out is not worth two calls more: all in one.
         let skipped = len as f64 * replaced_count as f64 / count as f64;
-        if skipped * cost.byte <= 2.0 * cost.call && len >= index_bytes(shard) as u64 {
+        if len <= MOST_AT_ONCE && skipped * cost.byte <= 2.0 * cost.call && len >= index_bytes(shard) as u64 {
             let size = usize::try_from(len).map_err(|_| err!(NoMemory, "a shard of {len} bytes"))?;
             object.read_exact_at(0, grow(buf, size)?)?;
             stats::read(len);
