@@ -19,7 +19,8 @@ const FEW: u32 = 2;
 /// The bytes of a body for which a request gets one second more.
 const SLOWEST: u64 = 64 << 10;
 
-const CERTIFICATE: &str = " (the option \"cloud.ca_file\" names certificates to trust)";
+const CERTIFICATE: &str =
+    " (the option \"cloud.ca_file\" names the certificates of authorities to trust; one that a server made for itself is none)";
 
 /// Why a try failed.
 pub(super) enum Fault {
