@@ -1,0 +1,83 @@
+//! The inputs of the fuzz targets that are kept in fuzz/corpus, and damaged ones made of them, run as ordinary tests: what fuzzing found once is
+//! looked for ever after, and the targets go on compiling.
+
+#[path = "../fuzz/targets/chunk.rs"]
+mod chunk;
+#[path = "../fuzz/targets/hierarchy.rs"]
+mod hierarchy;
+#[path = "../fuzz/targets/metadata.rs"]
+mod metadata;
+#[path = "../fuzz/targets/regions.rs"]
+mod regions;
+#[path = "../fuzz/targets/shard.rs"]
+mod shard;
+#[path = "../fuzz/targets/zip.rs"]
+mod zip;
+
+use std::panic::catch_unwind;
+use std::path::Path;
+
+/// Damaged inputs made of each that is kept.
+const DAMAGED: u64 = 60;
+
+/// The next of a row of numbers that look random and are the same in every run (splitmix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The input with some bytes changed, a piece cut out, or its end cut off.
+fn damaged(input: &[u8], state: &mut u64) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    let at = |state: &mut u64, len: usize| if len == 0 { 0 } else { next(state) as usize % len };
+    match next(state) % 4 {
+        0 => bytes.truncate(at(state, input.len())),
+        1 => {
+            let (a, b) = (at(state, input.len()), at(state, input.len()));
+            bytes.drain(a.min(b)..a.max(b));
+        }
+        _ => {
+            for _ in 0..=next(state) % 4 {
+                let i = at(state, bytes.len());
+                let byte = next(state);
+                if let Some(b) = bytes.get_mut(i) {
+                    *b = [byte as u8, 0, 0xff, *b ^ (1 << (byte % 8))][(byte >> 8) as usize % 4];
+                }
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn kept_inputs_and_damaged_ones_end_with_an_error_or_a_result() {
+    type Target = (&'static str, fn(&[u8]));
+    let targets: &[Target] = &[
+        ("chunk", chunk::run),
+        ("hierarchy", hierarchy::run),
+        ("metadata", metadata::run),
+        ("regions", regions::run),
+        ("shard", shard::run),
+        ("zip", zip::run),
+    ];
+    let mut runs = 0;
+    for (name, run) in targets {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+        let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        assert!(!files.is_empty(), "{name} has no inputs");
+        for file in files {
+            let input = std::fs::read(&file).unwrap();
+            assert!(catch_unwind(|| run(&input)).is_ok(), "{}", file.display());
+            let mut state = 1;
+            for n in 0..DAMAGED {
+                let bytes = damaged(&input, &mut state);
+                assert!(catch_unwind(|| run(&bytes)).is_ok(), "{}, damaged input {n}: {bytes:?}", file.display());
+                runs += 1;
+            }
+        }
+    }
+    println!("{runs} damaged inputs");
+}
