@@ -20,6 +20,14 @@ CANNOT_BE_WRONG = {("context", "create"), ("store", "memory"), ("dtype", "struct
 CXX_CANNOT = {"array::rank", "child::error", "child::kind", "child::name", "context::create", "defaults::set_log", "dtype::chars", "dtype::field", "dtype::of",
               "dtype::struct_of", "error::last", "error::name", "error::what", "ozarr::abi_version", "ozarr::has_feature", "ozarr::shutdown", "ozarr::version",
               "ozarr::wait_all", "ozarr::wait_any", "spec::of", "spec::spec", "store::memory"}
+# What in Julia makes something of nothing, is of types, or stands for another entry.
+JULIA_CANNOT = {
+    "Array(g[path])", "OZarr.Context", "OZarr.Document", "OZarr.abi_version", "OZarr.cancel", "OZarr.checkpoint, OZarr.begin_checkpoint", "OZarr.checkpoints",
+    "OZarr.create(location, text)", "OZarr.create_dataset", "OZarr.document", "OZarr.dtype", "OZarr.erase, delete!(g, name)", "OZarr.error_of", "OZarr.has_feature",
+    "OZarr.isdone", "OZarr.latest_checkpoint", "OZarr.memory", "OZarr.open", "OZarr.prune_checkpoints", "OZarr.set_log", "OZarr.shutdown", "OZarr.state",
+    "OZarr.store", "OZarr.suggest", "OZarr.time_from_text", "OZarr.time_to_text", "OZarr.typed", "OZarr.version", "OZarr.wait_all", "OZarr.wait_any", "OZarrError",
+    "OZarrError.message", "OZarrError.name", "close", "copyto!(view, z)", "eltype", "ndims", "series[name] = view", "typeof(z.attrs[name])", "wait", "z.attrs",
+    "z[1:3, 2] = view"}
 
 
 def source_words(patterns):
@@ -56,7 +64,7 @@ def unknown_words(known):
 
 
 def unrefused():
-    """What c_tests/f_closed.f90 and cxx_closed.cpp do not call on what is not open. Functions of Fortran stop the program instead."""
+    """What f_closed.f90, cxx_closed.cpp and closed.jl do not call on what is not open. Functions of Fortran stop the program instead."""
     read = lambda pattern: "\n".join(f.read_text() for f in sorted(ROOT.glob(pattern)))
     stop = set(re.findall(r"function (\w+?)_(\w+)\(self", read("fortran/*.f90") + read("fortran/*.inc")))
     named = set(re.findall(r"\b([a-z]+)%([a-z_0-9]+)", read("abi/languages/fortran.txt")))
@@ -65,7 +73,10 @@ def unrefused():
                              "\n".join(line.partition(" ")[2] for line in read("abi/languages/cxx.txt").splitlines() if "  -  " not in line)))
     members = {a or b for a, b in members}
     tried = set(re.findall(r'(?:REFUSES|REFUSES_SPEC|WRONG)\((?:OZARR_ERR_\w+, )?"([a-z_:]+)', read("c_tests/cxx_closed.cpp")))
-    return [f"c_tests/f_closed.f90: no call of {kind}%{name}" for kind, name in sorted(named - stop - called - CANNOT_BE_WRONG)] + \
+    entries = {e for e in (line.partition(" ")[2].strip() for line in read("abi/languages/julia.txt").splitlines()) if not e.startswith("-") and not e.endswith("=")}
+    closed = set(re.findall(r'"([^"]+)" => \(\)', read("julia/OZarr/test/closed.jl")))
+    untried = {e for e in entries - JULIA_CANNOT if not closed & {e, *e.split(", ")}}
+    return [f"julia/OZarr/test/closed.jl: no call of {entry}" for entry in sorted(untried)] + [f"c_tests/f_closed.f90: no call of {kind}%{name}" for kind, name in sorted(named - stop - called - CANNOT_BE_WRONG)] + \
         [f"c_tests/cxx_closed.cpp: no call of {name}" for name in sorted(members - tried - CXX_CANNOT)]
 
 

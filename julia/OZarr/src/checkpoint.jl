@@ -23,9 +23,9 @@ end
 "Begins a checkpoint: a group to fill, and to give to `OZarr.commit!` or `OZarr.abandon!`."
 begin_checkpoint(location::AbstractString, name::AbstractString) = ZGroup(_opened(out -> ozarr_checkpoint_begin(location, name, out)))
 "Commits a checkpoint and closes its group."
-commit!(group::ZGroup) = _close(group, ozarr_checkpoint_commit)
+commit!(group::ZGroup) = isopen(group) ? _close(group, ozarr_checkpoint_commit) : _check(ozarr_checkpoint_commit(C_NULL))
 "Removes what was written of a checkpoint, and closes its group."
-abandon!(group::ZGroup) = _close(group, ozarr_checkpoint_abandon)
+abandon!(group::ZGroup) = isopen(group) ? _close(group, ozarr_checkpoint_abandon) : _check(ozarr_checkpoint_abandon(C_NULL))
 "The newest committed checkpoint in the group at a location, for reading; an error of the status `OZARR_ERR_NOT_FOUND` if there is none."
 latest_checkpoint(location::AbstractString) = ZGroup(_opened(out -> ozarr_checkpoint_latest(location, out)))
 "The names of the committed checkpoints, the oldest first."

@@ -213,5 +213,6 @@ bare(json) = filter(c -> !isspace(c), json)
     include("abstract.jl")
     include("library.jl")
     include("datasets.jl")
+    include("closed.jl")
     include("docs.jl")
 end end
