@@ -47,6 +47,20 @@ find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.
 ! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
+if [ -x "$prefix/bin/ozarr" ]; then
+    how="manual pages and completions"
+    commands=$("$prefix/bin/ozarr" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
+    test "$(echo "$commands" | wc -w)" -gt 20 || { echo "failed: ozarr --help lists $commands" >&2; exit 1; }
+    for command in $commands; do
+        test -s "$(find "$prefix" -name "ozarr-$command.1")" || { echo "failed: ozarr $command has no manual page" >&2; exit 1; }
+        for shell in bash-completion/completions/ozarr zsh/site-functions/_ozarr fish/vendor_completions.d/ozarr.fish; do
+            grep -q -e "\b$command\b" "$prefix/share/$shell" || { echo "failed: $shell does not complete ozarr $command" >&2; exit 1; }
+        done
+    done
+    ! command -v bash > log || bash -n "$prefix/share/bash-completion/completions/ozarr"
+    echo "$how: ok"
+fi
+
 if [ -n "${OZARR_SOURCE:-}" ]; then
     how=add_subdirectory
     build subdirectory -DOZARR_SOURCE="$OZARR_SOURCE" "$@"
