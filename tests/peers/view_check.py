@@ -2,7 +2,7 @@
 
 Usage: view_check.py --program OZARR --build DIR [--pictures DIR]     (--pictures: renews the picture of the documentation there)
 """
-import argparse, asyncio, base64, json, os, re, shutil, signal, subprocess, urllib.error, urllib.request
+import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, subprocess, threading, urllib.error, urllib.request, warnings
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 import numpy as np, xarray, zarr
@@ -30,6 +30,11 @@ def make(store):
     root.create_group("below").create_array("n", shape=(3, 4), dtype="i4", chunks=(2, 2))[:2] = 7
     root.create_array("words", shape=(3,), dtype=str, chunks=(3,))[:] = ["one", HOSTILE, "three"]
     root.create_group(HOSTILE)
+    image = root.create_group("image", attributes={"ome": {"version": "0.5", "multiscales": [{"axes": [{"name": n, "type": "space"} for n in "yx"], "datasets": [
+        {"path": str(level), "coordinateTransformations": [{"type": "scale", "scale": [0.5 * 2**level] * 2}]} for level in range(3)]}]}})
+    for level in range(3):
+        # The levels differ, so that it is seen which one was read.
+        image.create_array(str(level), shape=(400 >> level, 600 >> level), chunks=(100, 100), dtype="f4")[:] = level
     return air
 
 
@@ -52,6 +57,9 @@ def answers(page, air):
     assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True)
     body = get(page + plane + "&y0=0&y1=60&x0=0&x1=90&h=30&w=30")[1]
     assert np.allclose(np.frombuffer(body, "<f4").reshape(30, 30), np.nanmean(air[3].astype("f8").reshape(30, 2, 30, 3), axis=(1, 3)), equal_nan=True, rtol=1e-6)
+    for pixels, level, shape in [(600, 0, "400,600,1,1"), (300, 1, "200,300,2,2"), (150, 2, "100,150,4,4"), (75, 2, "50,75,8,8")]:
+        _, body, headers = get(page + f"api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=400&x0=0&x1=600&h={pixels}&w={pixels}")
+        assert set(np.frombuffer(body, "<f4")) == {level} and headers["X-Shape"] == shape, (pixels, headers["X-Shape"], body[:8])
     turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
     assert np.array_equal(np.frombuffer(turned, "<f4").reshape(90, 30), air[:, 7, :].T, equal_nan=True)
     assert np.array_equal(np.frombuffer(get(page + "api/line?path=temperature&dim=0&at=0,20,30&w=500")[1], "<f4"), air[:, 20, 30])
@@ -71,7 +79,45 @@ def answers(page, air):
         found = get(address, host, method)[0]
         assert found == want, (address, host, method, found)
     assert "script-src 'self'" in get(page)[2]["Content-Security-Policy"]
-    return 7 + len(wrong) + 6
+    return 11 + len(wrong) + 6
+
+
+def elsewhere(store, air):
+    """The same planes of an archive, and of a web server, which lists nothing: the hierarchy comes from consolidated metadata."""
+    archive = Path(shutil.make_archive(str(options.build / "run"), "zip", store))
+    served = options.build / "served.zarr"
+    shutil.rmtree(served, ignore_errors=True)
+    shutil.copytree(store, served)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        zarr.consolidate_metadata(served)
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *words):
+            super().__init__(*words, directory=options.build)
+        def log_message(self, *words):
+            pass
+        # As object stores do it: no page for a folder.
+        def list_directory(self, path):
+            self.send_error(404)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    passed = 0
+    for place in (str(archive), f"http://127.0.0.1:{server.server_port}/served.zarr"):
+        program = subprocess.Popen([options.program, "view", place, "--no-browser"], stdout=subprocess.PIPE, text=True)
+        try:
+            page = program.stdout.readline().strip()
+            children = {c["name"] for c in json.loads(get(page + "api/tree?path=")[1])["children"]}
+            assert {"temperature", "below", "words"} <= children, (place, children)
+            body = get(page + "api/plane?path=temperature&y=1&x=2&at=3,0,0&y0=10&y1=50&x0=5&x1=85&h=100&w=100")[1]
+            assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True), place
+            status, body, _ = get(page + "api/stored?path=below/n")
+            assert (status == 200 and json.loads(body)["chunks"] == 2) or (place.startswith("http") and status == 400 and body), (place, status, body)
+            passed += 3
+        finally:
+            program.kill()
+            program.wait()
+    server.shutdown()
+    return passed
 
 
 class Tab:
@@ -181,7 +227,7 @@ def main():
     server = subprocess.Popen([options.program, "view", str(store), "--no-browser"], stdout=subprocess.PIPE, text=True)
     try:
         page = server.stdout.readline().strip()
-        passed = answers(page, air)
+        passed = answers(page, air) + elsewhere(store, air)
         program = next(filter(None, map(shutil.which, BROWSERS)), None)
         if program is None:
             print("no browser is there, so that the page itself was not tried: apt-get install chromium-headless-shell")

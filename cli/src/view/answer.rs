@@ -1,5 +1,6 @@
 //! What the page asks for, and the answers: JSON of nodes, and numbers of planes and lines.
 
+use super::levels::{self, Level};
 use super::plane;
 use crate::element::{self, Form};
 use crate::failure::{Failure, Outcome};
@@ -51,6 +52,8 @@ pub struct Shown {
     root: String,
     name: String,
     open: Mutex<HashMap<String, Arc<Variable>>>,
+    /// The coarser levels of those that were asked for.
+    levels: Mutex<HashMap<String, Arc<Vec<Level>>>>,
 }
 
 /// The parameters of a request.
@@ -100,7 +103,7 @@ impl Shown {
     pub fn open(location: &str) -> Outcome<Shown> {
         let (store, root) = locate(location, "", Mode::Read)?;
         let root = Node::open(&store, &root)?.path().to_string();
-        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default() })
+        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default(), levels: Mutex::default() })
     }
 
     /// The answer to the part of the address behind the token.
@@ -117,8 +120,8 @@ impl Shown {
             "api/node" => self.node(&query),
             "api/stored" => self.stored(&query),
             "api/table" => self.table(&query),
-            "api/plane" => return self.numbers(&query, plane::plane),
-            "api/line" => return self.numbers(&query, plane::line),
+            "api/plane" => return self.numbers(&query, &|variable, query| plane::plane(variable, &self.levels(variable), query)),
+            "api/line" => return self.numbers(&query, &plane::line),
             _ => return Answer::refused(404, "nothing is there"),
         };
         match found {
@@ -142,6 +145,16 @@ impl Shown {
         }
         open.insert(path.to_string(), variable.clone());
         Ok(variable)
+    }
+
+    /// The coarser levels of an array, if it is an image.
+    fn levels(&self, variable: &Variable) -> Arc<Vec<Level>> {
+        let mut known = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= OPEN {
+            known.clear();
+        }
+        let path = variable.array.path();
+        known.entry(path.to_string()).or_insert_with(|| Arc::new(levels::coarser(&self.store, &variable.array))).clone()
     }
 
     /// The children of a group.
@@ -256,7 +269,7 @@ impl Shown {
         Ok(object([("shape", Value::from(count)), ("texts", texts.into())]))
     }
 
-    fn numbers(&self, query: &Query, read: fn(&Variable, &Query) -> Outcome<plane::Numbers>) -> Answer {
+    fn numbers(&self, query: &Query, read: &dyn Fn(&Variable, &Query) -> Outcome<plane::Numbers>) -> Answer {
         match self.variable(&self.path(query), false).and_then(|variable| read(&variable, query)) {
             Ok((values, shape)) => {
                 let body: Vec<u8> = values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect();

@@ -1,6 +1,7 @@
 //! `ozarr view`: a page in the browser that shows a store, served by the program itself to this machine only.
 
 mod answer;
+mod levels;
 mod plane;
 
 use crate::failure::{Failure, Outcome};

@@ -1,10 +1,12 @@
 //! Planes and lines of an array, at the resolution of the screen.
 
 use super::answer::Query;
+use super::levels::{Level, chosen};
 use crate::failure::{Failure, Outcome};
 use crate::sample::{self, How};
 use crate::variable::Variable;
 use ozarr::engine::Selection;
+use ozarr::node::Array;
 
 /// Pixels in one direction that are answered at most.
 const PIXELS: u64 = 2048;
@@ -29,8 +31,8 @@ fn region(variable: &Variable, query: &Query, runs: &[(usize, u64, u64)]) -> Out
 }
 
 /// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins.
-fn reduced(variable: &Variable, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<Vec<f64>> {
-    let shape = variable.array.shape();
+fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<Vec<f64>> {
+    let shape = array.shape();
     let (mut bins, mut step) = (vec![1; shape.len()], vec![1i64; shape.len()]);
     let all = count.iter().fold(1u64, |n, &c| n.saturating_mul(c as u64));
     for &(d, n) in by {
@@ -43,14 +45,15 @@ fn reduced(variable: &Variable, (mut start, mut count): (Vec<i64>, Vec<i64>), by
         }
     }
     let selection = Selection::new(&shape, &start, &count, Some(&step))?;
-    Ok(sample::reduce(&variable.array, &selection, &bins, &[How::Mean])?.remove(0))
+    Ok(sample::reduce(array, &selection, &bins, &[How::Mean])?.remove(0))
 }
 
 /// Numbers, and their shape as a text.
 pub type Numbers = (Vec<f64>, String);
 
 /// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
-pub fn plane(variable: &Variable, query: &Query) -> Outcome<Numbers> {
+/// Where there are coarser levels the coarsest is read that is fine enough.
+pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Numbers> {
     let (y, x) = (query.number("y")? as usize, query.number("x")? as usize);
     if y == x {
         return Err(Failure::Error(format!("x, y: found dimension {x} for both")));
@@ -59,8 +62,18 @@ pub fn plane(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let area = region(variable, query, &runs)?;
     let bin = |run: (usize, u64, u64), name: &str| -> Outcome<u64> { Ok((run.2 - run.1).div_ceil(query.number(name)?.clamp(1, PIXELS))) };
     let (by, bx) = (bin(runs[0], "h")?, bin(runs[1], "w")?);
-    let (rows, columns) = ((runs[0].2 - runs[0].1).div_ceil(by), (runs[1].2 - runs[1].1).div_ceil(bx));
-    let values = reduced(variable, area, &[(y, by), (x, bx)])?;
+    let level = chosen(levels, &variable.array.shape(), &[(y, by), (x, bx)]);
+    let ratio = |d: usize| level.map_or(1, |level| level.ratios[d]);
+    let ((mut start, mut count), array) = (area, level.map_or(&variable.array, |level| &level.array));
+    for d in 0..start.len() {
+        let end = start[d].saturating_add(count[d]) as u64;
+        start[d] /= ratio(d) as i64;
+        count[d] = (end.div_ceil(ratio(d)) as i64).saturating_sub(start[d]);
+    }
+    let (by, bx) = (by / ratio(y), bx / ratio(x));
+    let (rows, columns) = ((count[y] as u64).div_ceil(by), (count[x] as u64).div_ceil(bx));
+    let values = reduced(array, (start, count), &[(y, by), (x, bx)])?;
+    let (by, bx) = (by * ratio(y), bx * ratio(x));
     let values = if y < x { values } else { transposed(&values, columns as usize, rows as usize) };
     Ok((values, format!("{rows},{columns},{by},{bx}")))
 }
@@ -71,7 +84,7 @@ pub fn line(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let length = shape.get(d).copied().unwrap_or(0);
     let area = region(variable, query, &[(d, 0, length)])?;
     let bin = length.div_ceil(query.number("w")?.clamp(1, PIXELS));
-    let values = reduced(variable, area, &[(d, bin)])?;
+    let values = reduced(&variable.array, area, &[(d, bin)])?;
     Ok((values, format!("{},{bin}", length.div_ceil(bin))))
 }
 
