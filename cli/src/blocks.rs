@@ -1,10 +1,11 @@
 //! A region as boxes that many threads read: memory stays bounded whatever an array's size, and chunks are decoded once where that can be.
 
+use crate::borders::Borders;
 use crate::failure::{Failure, Outcome};
 use crate::output::Progress;
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::node::{Array, Context};
+use ozarr::node::{Array, Context, Grid};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const BLOCK: u128 = 8 << 20;
 /// So many it has at most; larger chunks are read in parts.
 const LARGEST: u128 = 256 << 20;
+/// Along dimensions of more chunks than this their borders are not listed.
+const LISTED: u64 = 1 << 16;
 /// So many bytes all threads hold together, about.
 const TOGETHER: u128 = 1 << 30;
 
@@ -26,8 +29,8 @@ pub struct Block {
 pub struct Blocks {
     selection: Selection,
     array_shape: Vec<u64>,
-    /// Where blocks begin along each dimension, and at the end the selection's length.
-    cuts: Vec<Vec<u64>>,
+    /// Where blocks begin along each dimension.
+    cuts: Vec<Borders>,
     /// The bytes of an element.
     item: usize,
 }
@@ -47,19 +50,7 @@ impl Blocks {
     /// Cuts a selection of an array whose elements take `item` bytes in memory.
     pub fn new(array: &Array, selection: Selection, item: usize, cut: Cut<'_>) -> Blocks {
         let (shape, grid) = (array.shape(), array.grid());
-        let mut cuts: Vec<Vec<u64>> = Vec::new();
-        // Only as many borders are kept as a selection has chunks along one dimension.
-        for d in 0..shape.len() {
-            let mut segments = Vec::new();
-            grid.segments(d, selection.start()[d], selection.shape()[d], selection.step()[d], &mut segments);
-            let mut borders: Vec<u64> = segments.iter().map(|s| s.position).collect();
-            if let Cut::Multiples(lengths) = cut {
-                borders.iter_mut().for_each(|b| *b = *b / lengths[d] * lengths[d]);
-                borders.dedup();
-            }
-            borders.push(selection.shape()[d]);
-            cuts.push(borders);
-        }
+        let cuts = (0..shape.len()).map(|d| borders(&grid, &selection, d, cut)).collect();
         let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item };
         if !matches!(cut, Cut::EachChunk) {
             let lengths = if let Cut::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
@@ -70,40 +61,37 @@ impl Blocks {
 
     /// Joins neighbours while blocks are small, the last dimension first, and cuts those that are too large.
     fn fit(&mut self, lengths: &[u64]) {
-        let longest = |cuts: &[u64]| cuts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(1).max(1);
         for d in (0..self.cuts.len()).rev() {
-            let others = self.bytes_but(d, &longest);
-            let most = u64::try_from(BLOCK / others.max(1)).unwrap_or(u64::MAX);
-            if most > longest(&self.cuts[d]) {
-                self.cuts[d] = joined(&self.cuts[d], most);
+            let most = u64::try_from(BLOCK / self.bytes_but(d).max(1)).unwrap_or(u64::MAX);
+            if most > self.cuts[d].longest() {
+                self.cuts[d].join(most);
             }
         }
         for (d, &length) in lengths.iter().enumerate() {
-            let most = u64::try_from(LARGEST / self.bytes_but(d, &longest).max(1)).unwrap_or(u64::MAX);
+            let most = u64::try_from(LARGEST / self.bytes_but(d).max(1)).unwrap_or(u64::MAX);
             let most = (most / length).max(1).saturating_mul(length);
-            if longest(&self.cuts[d]) > most {
-                self.cuts[d] = divided(&self.cuts[d], most);
+            if self.cuts[d].longest() > most {
+                self.cuts[d].divide(most);
             }
         }
     }
 
-    fn bytes_but(&self, d: usize, longest: &dyn Fn(&[u64]) -> u64) -> u128 {
+    fn bytes_but(&self, d: usize) -> u128 {
         let others = self.cuts.iter().enumerate().filter(|(e, _)| *e != d);
-        others.fold(self.item as u128, |n, (_, cuts)| n.saturating_mul(u128::from(longest(cuts))))
+        others.fold(self.item as u128, |n, (_, cuts)| n.saturating_mul(u128::from(cuts.longest())))
     }
 
     /// Returns how many blocks there are.
     pub fn len(&self) -> u64 {
-        self.cuts.iter().fold(1u64, |n, cuts| n.saturating_mul(cuts.len() as u64 - 1)) * u64::from(!self.selection.shape().contains(&0))
+        self.cuts.iter().fold(1u64, |n, cuts| n.saturating_mul(cuts.blocks())) * u64::from(!self.selection.shape().contains(&0))
     }
 
     /// Returns block `n`, in C order.
     pub fn get(&self, mut n: u64) -> Block {
         let mut block = Block { at: vec![0; self.cuts.len()], shape: vec![0; self.cuts.len()] };
         for (d, cuts) in self.cuts.iter().enumerate().rev() {
-            let (count, i) = (cuts.len() as u64 - 1, (n % (cuts.len() as u64 - 1)) as usize);
-            n /= count;
-            (block.at[d], block.shape[d]) = (cuts[i], cuts[i + 1] - cuts[i]);
+            (block.at[d], block.shape[d]) = cuts.block(n % cuts.blocks());
+            n /= cuts.blocks();
         }
         block
     }
@@ -119,8 +107,7 @@ impl Blocks {
 
     /// How many threads work on it.
     fn threads(&self) -> u64 {
-        let longest = |cuts: &[u64]| cuts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(1).max(1);
-        let bytes = self.cuts.iter().fold(self.item as u128, |n, cuts| n.saturating_mul(u128::from(longest(cuts))));
+        let bytes = self.cuts.iter().fold(self.item as u128, |n, cuts| n.saturating_mul(u128::from(cuts.longest())));
         let most = u64::try_from(TOGETHER / bytes.max(1)).unwrap_or(u64::MAX).max(1);
         (Context::default().threads() as u64).min(most).min(self.len()).max(1)
     }
@@ -174,27 +161,23 @@ impl Blocks {
     }
 }
 
-/// Fewer borders, at most `most` apart where they can be.
-fn joined(cuts: &[u64], most: u64) -> Vec<u64> {
-    let mut all = vec![cuts[0]];
-    for pair in cuts.windows(2) {
-        let begin = all[all.len() - 1];
-        if pair[1] - begin > most && pair[0] > begin {
-            all.push(pair[0]);
-        }
+/// The borders of chunks along a dimension of a selection. Of very many only the rule is kept, if there is one.
+fn borders(grid: &Grid, selection: &Selection, d: usize, cut: Cut<'_>) -> Borders {
+    let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+    if let (Some(each), 1, false) = (grid.repeated(d), step, matches!(cut, Cut::Multiples(_)))
+        && total / each > LISTED
+    {
+        return Borders::Regular { first: each - start % each, each, total };
     }
-    all.extend(cuts.last().filter(|_| cuts.len() > 1));
-    all
-}
-
-/// More borders, at most `most` apart.
-fn divided(cuts: &[u64], most: u64) -> Vec<u64> {
-    let mut all = vec![cuts[0]];
-    for pair in cuts.windows(2) {
-        all.extend((1..(pair[1] - pair[0]).div_ceil(most)).map(|i| pair[0] + i * most));
-        all.push(pair[1]);
+    let mut segments = Vec::new();
+    grid.segments(d, start, total, step, &mut segments);
+    let mut borders: Vec<u64> = segments.iter().map(|s| s.position).collect();
+    if let Cut::Multiples(lengths) = cut {
+        borders.iter_mut().for_each(|b| *b = *b / lengths[d] * lengths[d]);
+        borders.dedup();
     }
-    all
+    borders.push(total);
+    Borders::Listed(borders)
 }
 
 /// Reads elements of fixed size as `data_type` into `buffer`, in C order.
@@ -251,7 +234,9 @@ mod tests {
         for (shape, chunks, step, cut, want) in cases {
             let blocks = blocks(shape, chunks, *step, 8, *cut);
             for (cuts, want) in blocks.cuts.iter().zip(*want) {
-                assert!(cuts.starts_with(want), "{shape:?} {chunks:?}: {cuts:?}");
+                let begin: Vec<u64> = (0..cuts.blocks()).map(|n| cuts.block(n)).flat_map(|(at, n)| [at, at + n]).collect();
+                assert!(want.iter().all(|border| begin.contains(border)), "{shape:?} {chunks:?}: {cuts:?}");
+                assert_eq!(begin.get(1), want.get(1).or(begin.get(1)), "{shape:?} {chunks:?}: {cuts:?}");
             }
             let all = (0..blocks.len()).map(|n| blocks.get(n).shape.iter().product::<u64>()).sum::<u64>();
             assert_eq!(all, blocks.selection.shape().iter().product::<u64>());
@@ -259,6 +244,19 @@ mod tests {
         }
         assert_eq!(blocks(&[], &[], 1, 8, Cut::Chunks).len(), 1);
         assert_eq!(blocks(&[0, 5], &[1, 1], 1, 8, Cut::Chunks).len(), 0);
+    }
+
+    #[test]
+    fn of_very_many_chunks_only_the_rule_is_kept() {
+        const N: u64 = 100_000_000;
+        for (cut, step) in [(Cut::Chunks, 1), (Cut::EachChunk, 1)] {
+            let blocks = blocks(&[N * 1000 + 7], &[1000], step, 8, cut);
+            assert!(matches!(blocks.cuts[..], [Borders::Regular { .. }]));
+            let (first, last) = (blocks.get(0), blocks.get(blocks.len() - 1));
+            assert_eq!((first.at[0], last.at[0] + last.shape[0]), (0, N * 1000 + 7));
+            assert!(first.shape[0].is_multiple_of(1000) && last.at[0].is_multiple_of(1000) && blocks.part(&last).is_ok());
+            assert_eq!(blocks.len() > N, matches!(cut, Cut::EachChunk));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod attrs;
 mod blocks;
+mod borders;
 mod cdl;
 mod completions;
 mod consolidate;
