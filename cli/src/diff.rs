@@ -117,9 +117,16 @@ impl Diff {
     fn nodes(&self, path: &str, a: &Node, b: &Node, bar: &Progress) -> Outcome<Vec<(String, Value)>> {
         let name = if path.is_empty() { "/" } else { path };
         let mut told = Vec::new();
-        let mut tell = |what: &str, a: Value, b: Value| {
-            let text = format!("{}: {what}: {} and {}", one_line(name), one_line(&json::to_compact(&a)), one_line(&json::to_compact(&b)));
-            told.push((text, object([("path", name.into()), ("what", what.into()), ("a", a), ("b", b)])));
+        let mut tell = |what: &str, a: Option<Value>, b: Option<Value>| {
+            let shown = |value: &Value| one_line(&json::to_compact(value)).into_owned();
+            let difference = match (&a, &b) {
+                (Some(a), Some(b)) => format!("{} and {}", shown(a), shown(b)),
+                (Some(a), None) => format!("{}, missing in {}", shown(a), one_line(&self.b)),
+                (None, b) => format!("{}, missing in {}", b.as_ref().map(shown).unwrap_or_default(), one_line(&self.a)),
+            };
+            let members = [("path", Some(name.into())), ("what", Some(what.into())), ("a", a), ("b", b)];
+            let members = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            told.push((format!("{}: {what}: {difference}", one_line(name)), object(members)));
         };
         match (a, b) {
             (Node::Array(a), Node::Array(b)) => {
@@ -129,29 +136,28 @@ impl Diff {
                         told.push((format!("{}: {}", one_line(name), found.text(a)), found.json(name)));
                     }
                 } else if self.elements {
-                    tell("shape", a.shape().to_vec().into(), b.shape().to_vec().into());
+                    tell("shape", Some(a.shape().to_vec().into()), Some(b.shape().to_vec().into()));
                 }
             }
             (Node::Group(_), Node::Group(_)) if self.elements => {}
             (Node::Group(a), Node::Group(b)) => {
                 attributes(a.attributes().all()?, b.attributes().all()?, &mut tell);
                 if self.layout && a.format() != b.format() {
-                    tell("zarr_format", a.format().number().into(), b.format().number().into());
+                    tell("zarr_format", Some(a.format().number().into()), Some(b.format().number().into()));
                 }
             }
-            (Node::Array(_), _) => tell("node", "array".into(), "group".into()),
-            (Node::Group(_), _) => tell("node", "group".into(), "array".into()),
+            (Node::Array(_), _) => tell("node", Some("array".into()), Some("group".into())),
+            (Node::Group(_), _) => tell("node", Some("group".into()), Some("array".into())),
         }
         Ok(told)
     }
 
-    fn metadata(&self, a: &Array, b: &Array, tell: &mut dyn FnMut(&str, Value, Value)) -> Outcome {
+    fn metadata(&self, a: &Array, b: &Array, tell: &mut dyn FnMut(&str, Option<Value>, Option<Value>)) -> Outcome {
         if self.elements {
             return Ok(());
         }
         let (of_a, of_b) = (of_array(a, false)?, of_array(b, false)?);
-        let none = Value::Null;
-        let both = |name: &str| (of_a.get(name).unwrap_or(&none).clone(), of_b.get(name).unwrap_or(&none).clone());
+        let both = |name: &str| (of_a.get(name).cloned(), of_b.get(name).cloned());
         let mut unequal = |name: &str, differ: bool| {
             if differ {
                 let (a, b) = both(name);
@@ -307,16 +313,16 @@ fn index(block: &Block, mut i: usize) -> Vec<u64> {
 }
 
 /// Tells of attributes that only one node has, or that differ. Names of dimensions and digests are compared elsewhere.
-fn attributes(a: Map, mut b: Map, tell: &mut dyn FnMut(&str, Value, Value)) {
+fn attributes(a: Map, mut b: Map, tell: &mut dyn FnMut(&str, Option<Value>, Option<Value>)) {
     let counts = |name: &str| name != ATTRIBUTE && name != "_ARRAY_DIMENSIONS";
     for (name, value) in a.iter().filter(|(name, _)| counts(name)) {
         let other = b.shift_remove(name);
         if other.as_ref() != Some(value) {
-            tell(&format!("attribute {name}"), value.clone(), other.unwrap_or_default());
+            tell(&format!("attribute {name}"), Some(value.clone()), other);
         }
     }
     for (name, value) in b.iter().filter(|(name, _)| counts(name) && a.get(name).is_none()) {
-        tell(&format!("attribute {name}"), Value::Null, value.clone());
+        tell(&format!("attribute {name}"), None, Some(value.clone()));
     }
 }
 

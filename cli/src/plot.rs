@@ -1,6 +1,7 @@
 //! `ozarr plot`: a picture of an array, as a file or in the terminal.
 
 use crate::failure::{Failure, Outcome, one_line};
+use crate::output::{line, object};
 use crate::pick::{Pick, Picked};
 use crate::picture::axis::{Axis, number};
 use crate::picture::chart::{self, Plane};
@@ -9,11 +10,11 @@ use crate::picture::contours;
 use crate::picture::lines::{self, Series};
 use crate::picture::scene::{self, Scene};
 use crate::picture::terminal::{self, Protocol};
-use crate::place::locate;
+use crate::place::{Place, locate};
 use crate::sample::{self, How};
 use crate::variable::{Variable, label};
 use clap::{Args, ValueEnum};
-use ozarr::node::{Array, Mode};
+use ozarr::node::{Array, Mode, Node, NodeKind, Store, Value, json};
 use std::io::{self, IsTerminal, Write};
 
 /// Of more elements than this a plane shows some, in equal distances, instead of the means of all.
@@ -69,6 +70,9 @@ pub struct Plot {
     /// Afterwards, on standard error: requests, bytes, chunks decoded and the time that it took
     #[arg(long)]
     stats: bool,
+    /// With --output: one JSON object, the file and which arrays are in it
+    #[arg(long, requires = "output")]
+    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -130,13 +134,33 @@ impl Plot {
                 eprint!("{}", array.stats().snapshot().text(array.store().retries()));
             }
         }
+        if self.json {
+            let arrays = Value::from_iter(variables.iter().map(|v| Value::from(v.array.path())));
+            line(&json::to_text(&object([("output", self.output.as_deref().unwrap_or_default().into()), ("arrays", arrays)])))?;
+        }
         Ok(())
     }
 
     fn variables(&self) -> Outcome<Vec<Variable>> {
         let (store, path) = locate(&self.location, "", Mode::Read)?;
         let paths = if self.paths.is_empty() { vec![String::new()] } else { self.paths.clone() };
-        paths.iter().map(|p| Variable::new(Array::open(&store, &format!("{path}/{p}"))?)).collect()
+        paths.iter().map(|p| Variable::new(self.open(&store, &path, p)?)).collect()
+    }
+
+    /// Opens an array; of a group the error names the arrays in it.
+    fn open(&self, store: &Store, above: &str, path: &str) -> Outcome<Array> {
+        let group = match Node::open(store, &format!("{above}/{path}"))? {
+            Node::Array(array) => return Ok(array),
+            Node::Group(group) => group,
+        };
+        let all = group.nodes(usize::MAX)?;
+        let arrays: Vec<&str> = all.iter().filter(|c| c.kind() == NodeKind::Array).map(|c| c.name.as_str()).collect();
+        let place = Place { location: self.location.clone(), path: path.into() };
+        let more = if arrays.len() > 20 { ", .." } else { "" };
+        Err(Failure::Error(match arrays.is_empty() {
+            true => format!("{} is a group without arrays; a picture is of an array", place.name()),
+            false => format!("{} is a group; name one of its arrays: {}{more}", place.name(), arrays[..arrays.len().min(20)].join(", ")),
+        }))
     }
 
     /// The size of the picture; in half blocks what the terminal has.

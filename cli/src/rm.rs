@@ -1,9 +1,10 @@
 //! `ozarr rm`: erasing a node.
 
 use crate::failure::{Failure, Outcome};
+use crate::output::{line, object};
 use crate::place::{Place, locate};
 use clap::Args;
-use ozarr::node::{Group, Mode, NodeKind};
+use ozarr::node::{Group, Mode, NodeKind, json};
 
 /// Erase an array or a group
 #[derive(Args)]
@@ -13,6 +14,9 @@ pub struct Rm {
     /// Erase a group with all below it
     #[arg(short, long)]
     recursive: bool,
+    /// One JSON object: what was erased
+    #[arg(long)]
+    json: bool,
 }
 
 impl Rm {
@@ -28,7 +32,13 @@ impl Rm {
                 )));
             }
         }
+        let kind = if store.node_kind(&path)? == NodeKind::Group { "group" } else { "array" };
         store.erase_node(&path)?;
-        Ok(store.close(None)?)
+        store.close(None)?;
+        if self.json {
+            let erased = object([("erased", self.place.name().as_str().into()), ("node_type", kind.into())]);
+            line(&json::to_text(&erased))?;
+        }
+        Ok(())
     }
 }

@@ -66,12 +66,16 @@ fn differences_are_found_and_told() {
     differs("diff run.zarr/t other.zarr/t --layout", &["/: zarr_format: 3 and 2", "/: codecs: "]);
     folder.bytes("write other.zarr t --raw --start 3,1 --shape 1,2", &doubles([16.0, 17.5]));
     folder.ok("attrs set other.zarr t units C");
+    folder.ok("attrs set other.zarr t note null");
+    folder.ok("attrs set run.zarr t comment x");
     folder.ok("create other.zarr more --group");
     folder.ok("rm other.zarr s");
     let words = [
         "only in run.zarr: s\n",
         "only in other.zarr: more\n",
         "t: attribute units: \"K\" and \"C\"\n",
+        "t: attribute note: null, missing in run.zarr\n",
+        "t: attribute comment: \"x\", missing in other.zarr\n",
         "t: 1 of 20 elements differ, the first at [3, 2]: 17.0 and 17.5; the largest difference is 0.5 at [3, 2]",
     ];
     differs("diff run.zarr other.zarr", &words);

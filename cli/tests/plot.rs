@@ -59,6 +59,24 @@ fn colours(ramp: &[[u8; 3]], values: &[f64], low: f64, high: f64) -> Vec<[u8; 3]
 }
 
 #[test]
+fn a_group_names_its_arrays_and_json_names_the_file() {
+    let folder = store("group");
+    folder.ok("create run.zarr/g/inner --type float32 --shape 4,4");
+    folder.ok("create run.zarr/none --group");
+    for (line, words) in [
+        ("plot run.zarr -o p.png", "run.zarr is a group; name one of its arrays: g/inner, t, time, x, y"),
+        ("plot run.zarr/g -o p.png", "run.zarr/g is a group; name one of its arrays: inner"),
+        ("plot run.zarr g -o p.png", "run.zarr/g is a group; name one of its arrays: inner"),
+        ("plot run.zarr/none -o p.png", "run.zarr/none is a group without arrays"),
+    ] {
+        let ran = folder.run_with(line, &[]);
+        assert!(ran.status == Some(1) && ran.err.contains(words), "ozarr {line}: {}", ran.err);
+    }
+    let told = folder.ok("plot run.zarr t -o p.png --json");
+    assert_eq!(told, "{\n  \"output\": \"p.png\",\n  \"arrays\": [\"t\"]\n}\n");
+}
+
+#[test]
 fn each_element_has_the_colour_of_its_value() {
     let folder = store("plot-colours");
     let ramp = viridis(&folder);
