@@ -19,6 +19,7 @@ mod dump;
 mod element;
 mod explain;
 mod failure;
+mod from;
 mod info;
 mod interrupt;
 mod layout;
@@ -27,6 +28,7 @@ mod ls;
 mod man;
 mod migrate;
 mod moments;
+mod netcdf;
 mod npy;
 mod output;
 mod pick;
@@ -88,6 +90,7 @@ enum Command {
     Verify(verify::Verify),
     Cp(cp::Cp),
     Copy(copy::Copy),
+    From(from::From),
     ZipRepair(zip_repair::ZipRepair),
     Migrate(migrate::Migrate),
     Completions(completions::Completions),
@@ -118,6 +121,7 @@ fn run(command: Command) -> Outcome {
         Command::Verify(c) => c.run(),
         Command::Cp(c) => c.run(),
         Command::Copy(c) => c.run(),
+        Command::From(c) => c.run(),
         Command::ZipRepair(c) => c.run(),
         Command::Migrate(c) => c.run(),
         Command::Completions(c) => c.run(),

@@ -8,7 +8,7 @@ use ozarr::dtype::{DataType, Kind};
 use ozarr::node::{Array, Format, Group, Map, Node, NodeKind, Value, json};
 
 /// What this library's format of netCDF records of a group.
-const RECORD: &str = "_nc_model";
+pub const RECORD: &str = "_nc_model";
 
 /// A dimension.
 pub struct Dim {

@@ -59,6 +59,11 @@ impl NcType {
         TYPES.iter().find(|t| t.1 == name).map(|t| t.0)
     }
 
+    /// The type of that number in netCDF-C's headers.
+    pub fn numbered(number: i32) -> Option<NcType> {
+        TYPES.get(usize::try_from(number).ok()?.checked_sub(1)?).map(|t| t.0)
+    }
+
     /// The number type whose elements are of that type.
     pub fn of_numbers(data_type: DataType) -> Option<NcType> {
         TYPES.iter().find(|t| t.3 == data_type && !matches!(t.0, NcType::Char | NcType::String)).map(|t| t.0)
@@ -90,6 +95,19 @@ impl NcType {
             NcType::UShort => Number::Integer(u16::from_ne_bytes(first(bytes)).into()),
             NcType::UInt => Number::Integer(u32::from_ne_bytes(first(bytes)).into()),
             NcType::UInt64 => Number::Integer(u64::from_ne_bytes(first(bytes)).into()),
+        }
+    }
+
+    /// The bytes of a number of the type.
+    pub fn bytes(self, number: Number) -> Vec<u8> {
+        match (self, self.convert(number)) {
+            (NcType::Float, Number::Real(x)) => (x as f32).to_ne_bytes().to_vec(),
+            (_, Number::Real(x)) => x.to_ne_bytes().to_vec(),
+            (_, Number::Integer(n)) => {
+                let all = n.to_ne_bytes();
+                let size = self.in_memory().size();
+                if cfg!(target_endian = "big") { all[all.len() - size..].to_vec() } else { all[..size].to_vec() }
+            }
         }
     }
 

@@ -1,0 +1,264 @@
+//! `ozarr from`: what a file of netCDF or HDF5 holds, as Zarr.
+
+use crate::cdl::attributes::{Attribute, FILL, Values};
+use crate::cdl::model::RECORD;
+use crate::cdl::token::NcType;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::layout::{Layout, format};
+use crate::netcdf::file::{Dim, File, Stored, Variable};
+use crate::netcdf::record;
+use crate::output::{Progress, notes, progress};
+use crate::slabs::Slabs;
+use clap::Args;
+use ozarr::dtype::DataType;
+use ozarr::engine::Selection;
+use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
+use std::path::PathBuf;
+
+/// Chunks of the file are kept if they have that many bytes; others become chunks of the usual size.
+const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
+
+/// Make Zarr of a file of netCDF (3, 4, 64-bit) or HDF5: groups, dimensions, variables, attributes with their types
+///
+/// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file
+/// where they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and
+/// attributes of compound and variable-length types) is told and left out. After an interruption the same command with
+/// --overwrite begins anew.
+#[derive(Args)]
+pub struct From {
+    /// The file
+    file: PathBuf,
+    /// The group that it becomes
+    dest: String,
+    /// The version of Zarr (3)
+    #[arg(long, value_name = "2|3", value_parser = format)]
+    format: Option<Format>,
+    #[command(flatten)]
+    layout: Layout,
+    /// Erase what is at DEST, with all below it
+    #[arg(long)]
+    overwrite: bool,
+    /// What was left out as a JSON list
+    #[arg(long)]
+    json: bool,
+}
+
+/// A variable that will be an array.
+struct Planned {
+    variable: Variable,
+    attributes: Vec<Attribute>,
+    shape: Vec<u64>,
+    names: Vec<String>,
+    data_type: DataType,
+    grows: bool,
+}
+
+/// A group of the file, and what it becomes.
+struct Part {
+    path: String,
+    name: String,
+    dims: Vec<Dim>,
+    attributes: Vec<Attribute>,
+    arrays: Vec<Planned>,
+    groups: Vec<Part>,
+}
+
+/// What is left out, a line for each.
+type LeftOut = Vec<String>;
+
+impl From {
+    pub fn run(&self) -> Outcome {
+        let file = File::open(&self.file)?;
+        let mut left_out = LeftOut::new();
+        let top = plan(&file, file.root(), String::new(), String::new(), &[], &mut left_out)?;
+        // NaN in attributes is what the file says.
+        let context = Context::default().with_settings(Settings { non_finite: true, ..Settings::default() });
+        let (store, path) = Store::locate(&context, &self.dest, Mode::ReadWrite)?;
+        let how = if self.overwrite { Create::Overwrite } else { Create::New };
+        let root = Group::create(&store, &path, self.format, how)?;
+        let interrupt = Interrupt::watch()?;
+        let bar = progress(top.bytes(), None, true);
+        let copying = Copying { from: self, file: &file, store: &store, root: root.path(), format: root.format(), interrupt, bar: &bar };
+        copying.check_ranks(&top)?;
+        let done = copying.group(&top);
+        bar.finish_and_clear();
+        done?;
+        root.consolidate()?;
+        store.close(None)?;
+        notes(left_out.iter(), self.json)
+    }
+}
+
+/// Reads the structure of a group. `outer`: the dimensions of those around.
+fn plan(file: &File, id: i32, path: String, name: String, outer: &[Dim], left_out: &mut LeftOut) -> Outcome<Part> {
+    let dims = file.dims(id)?;
+    let seen: Vec<Dim> = outer.iter().chain(&dims).cloned().collect();
+    let mut unread = Vec::new();
+    let attributes = file.attributes(id, None, &mut unread)?;
+    let mut tell = |of: &str, unread: &mut Vec<String>| {
+        left_out.extend(unread.drain(..).map(|name| format!("{of}: the attribute {name}, which has a type of its own, is left out")));
+    };
+    tell(if path.is_empty() { "/" } else { &path }, &mut unread);
+    let below = |child: &str| if path.is_empty() { child.to_string() } else { format!("{path}/{child}") };
+    let (mut arrays, mut lost) = (Vec::new(), Vec::new());
+    for variable in file.variables(id)? {
+        let whole = below(&variable.name);
+        let data_type = match &variable.stored {
+            Stored::Nc(nc) => nc.in_memory(),
+            Stored::Bool => DataType::Bool,
+            Stored::Complex(data_type) => *data_type,
+            Stored::Opaque(size) => DataType::Raw(*size),
+            Stored::Other(type_name) => {
+                lost.push(format!("{whole}: left out, for its elements have the type {type_name}"));
+                continue;
+            }
+        };
+        let attributes = file.attributes(id, Some(variable.id), &mut unread)?;
+        tell(&whole, &mut unread);
+        let own: Vec<&Dim> = variable.dims.iter().filter_map(|id| seen.iter().find(|d| d.id == *id)).collect();
+        let (shape, names) = (own.iter().map(|d| d.length).collect(), own.iter().map(|d| d.name.clone()).collect());
+        let grows = own.iter().any(|d| d.unlimited);
+        arrays.push(Planned { variable, attributes, shape, names, data_type, grows });
+    }
+    left_out.extend(lost);
+    let mut groups = Vec::new();
+    for (child, name) in file.groups(id)? {
+        groups.push(plan(file, child, below(&name), name, &seen, left_out)?);
+    }
+    Ok(Part { path, name, dims, attributes, arrays, groups })
+}
+
+impl Part {
+    fn bytes(&self) -> u64 {
+        self.arrays.iter().map(Planned::bytes).chain(self.groups.iter().map(Part::bytes)).fold(0, u64::saturating_add)
+    }
+
+    fn record(&self, classic: bool) -> Value {
+        let chunked = |a: &Planned| a.variable.chunks.is_some() && !a.grows;
+        let variables: Vec<_> = self.arrays.iter().map(|a| (a.variable.name.as_str(), a.attributes.as_slice(), chunked(a))).collect();
+        let groups: Vec<&str> = self.groups.iter().map(|g| g.name.as_str()).collect();
+        record::of_group(classic, &self.dims, &variables, &groups, &self.attributes)
+    }
+
+    fn has_rank(&self, rank: usize) -> bool {
+        self.arrays.iter().any(|a| a.shape.len() == rank) || self.groups.iter().any(|g| g.has_rank(rank))
+    }
+}
+
+impl Planned {
+    fn bytes(&self) -> u64 {
+        self.shape.iter().fold(self.data_type.size() as u64, |n, &c| n.saturating_mul(c))
+    }
+
+    fn nc(&self) -> Option<NcType> {
+        match self.variable.stored {
+            Stored::Nc(nc) => Some(nc),
+            _ => None,
+        }
+    }
+
+    fn spec(&self, layout: &Layout, version: Format) -> Outcome<Spec> {
+        let mut spec = Spec::new(self.data_type, &self.shape)?;
+        spec.set_format(version)?;
+        // xarray asks for them in format 2 even where there are no dimensions.
+        spec.set_dimension_names(self.names.iter().map(|name| Some(name.clone())).collect())?;
+        if let Some(chunks) = &self.variable.chunks {
+            let bytes = chunks.iter().fold(self.data_type.size() as u64, |n, &c| n.saturating_mul(c));
+            if KEPT.contains(&bytes) {
+                spec.set_chunks(chunks)?;
+            }
+        }
+        layout.apply_to_copy(&mut spec, true)?;
+        self.set_fill(&mut spec, version)?;
+        let attributes = record::members(&self.attributes, self.nc(), version);
+        spec.set_attributes_json(&json::to_text(&Value::Object(attributes)))?;
+        Ok(spec)
+    }
+
+    /// Elements that were never written have netCDF's value for them, or that of the attribute.
+    fn set_fill(&self, spec: &mut Spec, version: Format) -> Outcome {
+        let Some(nc) = self.nc() else { return Ok(()) };
+        let stated = self.attributes.iter().find(|a| a.name == FILL).map(|a| &a.values);
+        let number = match stated {
+            Some(Values::Numbers(of, all)) if *of == nc && all.len() == 1 => Some(all[0]),
+            Some(Values::Chars(byte)) if nc == NcType::Char && byte.len() == 1 => return Ok(spec.set_fill(self.data_type, byte)?),
+            Some(Values::Strings(all)) if nc == NcType::String && all.len() == 1 => {
+                return Ok(spec.set_fill_json(&json::to_text(&Value::from(all[0].as_str())))?);
+            }
+            // In format 2 a fill value means "missing".
+            _ if version == Format::V2 => return Ok(spec.set_fill_json("null")?),
+            _ => nc.default_fill(),
+        };
+        match number {
+            Some(number) => Ok(spec.set_fill(self.data_type, &nc.bytes(number))?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The work, and what it takes.
+struct Copying<'a> {
+    from: &'a From,
+    file: &'a File,
+    store: &'a Store,
+    root: &'a str,
+    format: Format,
+    interrupt: Interrupt,
+    bar: &'a Progress,
+}
+
+impl Copying<'_> {
+    fn check_ranks(&self, top: &Part) -> Outcome {
+        match self.from.layout.ranks().into_iter().find(|&rank| !top.has_rank(rank)) {
+            Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no variable: none has {rank} dimensions"))),
+            None => Ok(()),
+        }
+    }
+
+    fn group(&self, part: &Part) -> Outcome {
+        let path = format!("{}/{}", self.root, part.path);
+        let group = if part.path.is_empty() {
+            Group::open(self.store, self.root)?
+        } else {
+            Group::create(self.store, &path, Some(self.format), Create::New)?
+        };
+        let classic = part.path.is_empty() && self.file.is_classic()?;
+        let mut attributes: Map = record::members(&part.attributes, None, self.format);
+        attributes.insert(RECORD.into(), part.record(classic));
+        group.attributes().replace(attributes)?;
+        for planned in &part.arrays {
+            let spec = planned.spec(&self.from.layout, self.format)?;
+            let array = Array::create(self.store, &format!("{path}/{}", planned.variable.name), &spec, Create::New)?;
+            self.elements(planned, &array)?;
+        }
+        part.groups.iter().try_for_each(|child| self.group(child))
+    }
+
+    fn elements(&self, planned: &Planned, array: &Array) -> Outcome {
+        if planned.shape.contains(&0) {
+            return Ok(());
+        }
+        let (grid, selection) = (array.grid(), Selection::all(&planned.shape));
+        let size = planned.data_type.size().max(1);
+        let mut buffer = Vec::new();
+        for slab in Slabs::new(&planned.shape, &grid, &selection, size, false) {
+            let slab = slab?;
+            let part = &slab.selection;
+            if planned.nc() == Some(NcType::String) {
+                let strings = self.file.read_strings(&planned.variable, part.start(), part.shape())?;
+                array.write_variable(part, &strings.offsets, &strings.data)?;
+            } else {
+                slab.fit(&mut buffer)?;
+                self.file.read(&planned.variable, part.start(), part.shape(), &mut buffer)?;
+                slab.write(array, planned.data_type, &mut buffer)?;
+            }
+            self.bar.inc(slab.size as u64);
+            if self.interrupt.is_asked() {
+                let next = "the copy is not complete, the file is untouched; the same command with --overwrite begins anew";
+                return Err(Failure::Interrupted(next.into()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,316 @@
+//! A file that netCDF-C reads: its groups, dimensions, variables, attributes and elements.
+
+use super::library::Library;
+use crate::cdl::attributes::{Attribute, Values};
+use crate::cdl::token::NcType;
+use crate::failure::{Failure, Outcome};
+use ozarr::dtype::DataType;
+use ozarr::node::variable::Variable as Strings;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::Path;
+use std::ptr::null_mut;
+
+/// The number of what belongs to a group itself.
+const GLOBAL: c_int = -1;
+/// Room for a name: netCDF's have 256 bytes at most.
+const NAME: usize = 1024;
+/// The class numbers of types that users define.
+const OPAQUE: c_int = 14;
+const ENUM: c_int = 15;
+const COMPOUND: c_int = 16;
+/// The formats of the classic model are those with other numbers than these two.
+const NETCDF4: c_int = 3;
+
+/// An open file.
+pub struct File {
+    library: Library,
+    name: String,
+    root: c_int,
+}
+
+/// A dimension.
+#[derive(Clone)]
+pub struct Dim {
+    pub id: c_int,
+    pub name: String,
+    pub length: u64,
+    pub unlimited: bool,
+}
+
+/// What elements are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stored {
+    Nc(NcType),
+    /// An enumeration of FALSE and TRUE.
+    Bool,
+    /// A compound of two real numbers `r` and `i`.
+    Complex(DataType),
+    Opaque(u32),
+    /// A type that is not copied, and its name.
+    Other(String),
+}
+
+/// A variable.
+pub struct Variable {
+    pub group: c_int,
+    pub id: c_int,
+    pub name: String,
+    pub stored: Stored,
+    pub dims: Vec<c_int>,
+    /// The shape of its chunks, where it has some.
+    pub chunks: Option<Vec<u64>>,
+}
+
+/// The two calls that lists take: how many there are, and all.
+type List<'a> = &'a dyn Fn(*mut c_int, *mut c_int) -> c_int;
+
+impl File {
+    /// Opens a file for reading.
+    pub fn open(path: &Path) -> Outcome<File> {
+        let name = path.to_string_lossy().into_owned();
+        let text =
+            CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| Failure::Error(format!("{name:?} is no name of a file")))?;
+        let mut file = File { library: Library::load()?, name, root: 0 };
+        // SAFETY: the text ends with NUL.
+        let status = unsafe { (file.library.nc_open)(text.as_ptr(), 0, &mut file.root) };
+        if status != 0 {
+            let failure = file.failure("it cannot be opened as netCDF or HDF5", status);
+            // There is nothing to close.
+            std::mem::forget(file);
+            return Err(failure);
+        }
+        Ok(file)
+    }
+
+    fn failure(&self, what: &str, status: c_int) -> Failure {
+        let text = if status > 0 { std::io::Error::from_raw_os_error(status).to_string() } else { self.library.text(status) };
+        Failure::Error(format!("{}: {what}: {text}", self.name))
+    }
+
+    fn check(&self, what: &str, status: c_int) -> Outcome {
+        if status == 0 { Ok(()) } else { Err(self.failure(what, status)) }
+    }
+
+    fn list(&self, what: &str, call: List<'_>) -> Outcome<Vec<c_int>> {
+        let mut count = 0;
+        self.check(what, call(&mut count, null_mut()))?;
+        let mut all = vec![0; usize::try_from(count).unwrap_or(0)];
+        if !all.is_empty() {
+            self.check(what, call(&mut count, all.as_mut_ptr()))?;
+        }
+        Ok(all)
+    }
+
+    fn named(&self, what: &str, call: &dyn Fn(*mut c_char) -> c_int) -> Outcome<String> {
+        let mut buffer = vec![0; NAME];
+        self.check(what, call(buffer.as_mut_ptr()))?;
+        buffer[NAME - 1] = 0;
+        // SAFETY: the buffer ends with NUL.
+        Ok(unsafe { CStr::from_ptr(buffer.as_ptr()) }.to_string_lossy().into_owned())
+    }
+
+    /// The number of the root group.
+    pub fn root(&self) -> c_int {
+        self.root
+    }
+
+    /// Whether it has the classic data model.
+    pub fn is_classic(&self) -> Outcome<bool> {
+        let mut format = 0;
+        // SAFETY: the file is open; so it is in all calls below, where every pointer has room for what is asked for.
+        self.check("its format", unsafe { (self.library.nc_inq_format)(self.root, &mut format) })?;
+        Ok(format != NETCDF4)
+    }
+
+    /// The groups in a group, with their names.
+    pub fn groups(&self, group: c_int) -> Outcome<Vec<(c_int, String)>> {
+        // SAFETY: see `is_classic`.
+        let all = self.list("its groups", &|n, all| unsafe { (self.library.nc_inq_grps)(group, n, all) })?;
+        // SAFETY: see `is_classic`.
+        let name = |id| self.named("the name of a group", &|text| unsafe { (self.library.nc_inq_grpname)(id, text) });
+        all.into_iter().map(|id| Ok((id, name(id)?))).collect()
+    }
+
+    /// The dimensions that a group defines.
+    pub fn dims(&self, group: c_int) -> Outcome<Vec<Dim>> {
+        let library = &self.library;
+        // SAFETY: see `is_classic`.
+        let all = self.list("its dimensions", &|n, all| unsafe { (library.nc_inq_dimids)(group, n, all, 0) })?;
+        // SAFETY: see `is_classic`.
+        let unlimited = self.list("its dimensions", &|n, all| unsafe { (library.nc_inq_unlimdims)(group, n, all) })?;
+        let one = |id| {
+            let mut length = 0;
+            let place = &raw mut length;
+            // SAFETY: see `is_classic`.
+            let name = self.named("a dimension", &|text| unsafe { (library.nc_inq_dim)(group, id, text, place) })?;
+            Ok(Dim { id, name, length: length as u64, unlimited: unlimited.contains(&id) })
+        };
+        all.into_iter().map(one).collect()
+    }
+
+    /// The variables of a group.
+    pub fn variables(&self, group: c_int) -> Outcome<Vec<Variable>> {
+        // SAFETY: see `is_classic`.
+        let all = self.list("its variables", &|n, all| unsafe { (self.library.nc_inq_varids)(group, n, all) })?;
+        all.into_iter().map(|id| self.variable(group, id)).collect()
+    }
+
+    fn variable(&self, group: c_int, id: c_int) -> Outcome<Variable> {
+        let library = &self.library;
+        let (mut number, mut rank, mut storage) = (0, 0, 1);
+        // SAFETY: see `is_classic`.
+        self.check("a variable", unsafe { (library.nc_inq_var)(group, id, null_mut(), &mut number, &mut rank, null_mut(), null_mut()) })?;
+        let mut dims = vec![0; usize::try_from(rank).unwrap_or(0)];
+        let place = dims.as_mut_ptr();
+        // SAFETY: see `is_classic`.
+        let name =
+            self.named("a variable", &|text| unsafe { (library.nc_inq_var)(group, id, text, null_mut(), null_mut(), place, null_mut()) })?;
+        let mut chunks = vec![0usize; dims.len()];
+        // SAFETY: see `is_classic`.
+        let status = unsafe { (library.nc_inq_var_chunking)(group, id, &mut storage, chunks.as_mut_ptr()) };
+        let chunked = status == 0 && storage == 0 && !chunks.is_empty();
+        let chunks = chunked.then(|| chunks.into_iter().map(|n| n as u64).collect());
+        let stored = self.stored(group, number)?;
+        Ok(Variable { group, id, name, stored, dims, chunks })
+    }
+
+    /// What elements of a type are.
+    fn stored(&self, group: c_int, number: c_int) -> Outcome<Stored> {
+        if let Some(nc) = NcType::numbered(number) {
+            return Ok(Stored::Nc(nc));
+        }
+        let (mut size, mut base, mut fields, mut class) = (0, 0, 0, 0);
+        let places = (&raw mut size, &raw mut base, &raw mut fields, &raw mut class);
+        // SAFETY: see `is_classic`.
+        let name = self.named("a type", &|text| unsafe {
+            (self.library.nc_inq_user_type)(group, number, text, places.0, places.1, places.2, places.3)
+        })?;
+        Ok(match (class, NcType::numbered(base)) {
+            (OPAQUE, _) => Stored::Opaque(u32::try_from(size).unwrap_or(u32::MAX)),
+            (ENUM, Some(NcType::Byte | NcType::UByte)) if self.is_truth(group, number, fields) => Stored::Bool,
+            (ENUM, Some(nc)) => Stored::Nc(nc),
+            (COMPOUND, _) if fields == 2 => self.complex(group, number).unwrap_or(Stored::Other(name)),
+            _ => Stored::Other(name),
+        })
+    }
+
+    fn is_truth(&self, group: c_int, number: c_int, members: usize) -> bool {
+        let member = |i: c_int| {
+            let mut value = [0u8; 16];
+            let place = value.as_mut_ptr().cast();
+            // SAFETY: see `is_classic`; a value has one byte here.
+            let name = self.named("a type", &|text| unsafe { (self.library.nc_inq_enum_member)(group, number, i, text, place) });
+            name.ok().map(|name| (name.to_ascii_uppercase(), value[0]))
+        };
+        members == 2 && member(0) == Some(("FALSE".into(), 0)) && member(1) == Some(("TRUE".into(), 1))
+    }
+
+    fn complex(&self, group: c_int, number: c_int) -> Option<Stored> {
+        let field = |i: c_int| {
+            let (mut of, mut rank) = (0, 0);
+            let (of_place, rank_place) = (&raw mut of, &raw mut rank);
+            // SAFETY: see `is_classic`; the lengths of a field's dimensions are not asked for.
+            let name = self.named("a type", &|text| unsafe {
+                (self.library.nc_inq_compound_field)(group, number, i, text, null_mut(), of_place, rank_place, null_mut())
+            });
+            name.ok().filter(|_| rank == 0).map(|name| (name, NcType::numbered(of)))
+        };
+        match (field(0)?, field(1)?) {
+            ((r, Some(NcType::Double)), (i, Some(NcType::Double))) if r == "r" && i == "i" => Some(Stored::Complex(DataType::Complex128)),
+            ((r, Some(NcType::Float)), (i, Some(NcType::Float))) if r == "r" && i == "i" => Some(Stored::Complex(DataType::Complex64)),
+            _ => None,
+        }
+    }
+
+    /// The attributes of a group, or of a variable of it. Those of types that are not copied are named in `left_out`.
+    pub fn attributes(&self, group: c_int, variable: Option<c_int>, left_out: &mut Vec<String>) -> Outcome<Vec<Attribute>> {
+        let of = variable.unwrap_or(GLOBAL);
+        let mut count = 0;
+        // SAFETY: see `is_classic`.
+        self.check("its attributes", unsafe {
+            match variable {
+                None => (self.library.nc_inq_natts)(group, &mut count),
+                Some(id) => (self.library.nc_inq_var)(group, id, null_mut(), null_mut(), null_mut(), null_mut(), &mut count),
+            }
+        })?;
+        let mut all = Vec::new();
+        for i in 0..count {
+            // SAFETY: see `is_classic`.
+            let name = self.named("an attribute", &|text| unsafe { (self.library.nc_inq_attname)(group, of, i, text) })?;
+            match self.values(group, of, &name)? {
+                Some(values) => all.push(Attribute { name, values }),
+                None => left_out.push(name),
+            }
+        }
+        Ok(all)
+    }
+
+    fn values(&self, group: c_int, of: c_int, name: &str) -> Outcome<Option<Values>> {
+        let Ok(text) = CString::new(name) else { return Ok(None) };
+        let (mut number, mut count) = (0, 0);
+        // SAFETY: see `is_classic`.
+        self.check("an attribute", unsafe { (self.library.nc_inq_att)(group, of, text.as_ptr(), &mut number, &mut count) })?;
+        let nc = match self.stored(group, number)? {
+            Stored::Nc(nc) => nc,
+            Stored::Bool => NcType::Byte,
+            _ => return Ok(None),
+        };
+        if nc == NcType::String {
+            let mut places = vec![null_mut::<c_char>(); count];
+            // SAFETY: see `is_classic`.
+            self.check("an attribute", unsafe { (self.library.nc_get_att)(group, of, text.as_ptr(), places.as_mut_ptr().cast()) })?;
+            let all = self.take_strings(&mut places);
+            return Ok(Some(Values::Strings(all.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())));
+        }
+        let size = nc.in_memory().size();
+        let mut bytes = vec![0u8; count * size];
+        // SAFETY: see `is_classic`.
+        self.check("an attribute", unsafe { (self.library.nc_get_att)(group, of, text.as_ptr(), bytes.as_mut_ptr().cast()) })?;
+        Ok(Some(match nc {
+            NcType::Char => Values::Chars(bytes),
+            nc => Values::Numbers(nc, bytes.chunks_exact(size).map(|b| nc.number(b)).collect()),
+        }))
+    }
+
+    /// The texts at these places, which are freed.
+    fn take_strings(&self, places: &mut [*mut c_char]) -> Vec<Vec<u8>> {
+        // SAFETY: netCDF-C made them; each is NULL or ends with NUL.
+        let text = |&place: &*mut c_char| if place.is_null() { Vec::new() } else { unsafe { CStr::from_ptr(place) }.to_bytes().to_vec() };
+        let all = places.iter().map(text).collect();
+        // SAFETY: as above; they are not used any more.
+        unsafe { (self.library.nc_free_string)(places.len(), places.as_mut_ptr()) };
+        all
+    }
+
+    /// Reads a box of elements of fixed size, which `buffer` has room for.
+    pub fn read(&self, variable: &Variable, start: &[u64], count: &[u64], buffer: &mut [u8]) -> Outcome {
+        self.read_at(variable, start, count, buffer.as_mut_ptr().cast())
+    }
+
+    fn read_at(&self, variable: &Variable, start: &[u64], count: &[u64], place: *mut std::ffi::c_void) -> Outcome {
+        let sizes = |all: &[u64]| all.iter().map(|&n| n as usize).collect::<Vec<_>>();
+        let (start, count) = (sizes(start), sizes(count));
+        // SAFETY: see `is_classic`; the callers' memory has room for the elements.
+        let status = unsafe { (self.library.nc_get_vara)(variable.group, variable.id, start.as_ptr(), count.as_ptr(), place) };
+        self.check(&format!("the elements of {}", variable.name), status)
+    }
+
+    /// Reads a box of strings.
+    pub fn read_strings(&self, variable: &Variable, start: &[u64], count: &[u64]) -> Outcome<Strings> {
+        let mut places = vec![null_mut::<c_char>(); count.iter().product::<u64>() as usize];
+        self.read_at(variable, start, count, places.as_mut_ptr().cast())?;
+        let mut all = Strings { offsets: vec![0], data: Vec::new() };
+        for text in self.take_strings(&mut places) {
+            all.data.extend_from_slice(&text);
+            all.offsets.push(all.data.len() as i64);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the file is open. It was only read, so that a failure means nothing.
+        unsafe { (self.library.nc_close)(self.root) };
+    }
+}

@@ -1,0 +1,5 @@
+//! Files that netCDF-C reads: netCDF of every kind, and HDF5.
+
+pub mod file;
+mod library;
+pub mod record;

@@ -1,0 +1,103 @@
+//! Attributes of netCDF as JSON, and what JSON and Zarr do not say: the record that the netCDF format of this library keeps.
+
+use super::file::Dim;
+use crate::cdl::attributes::{Attribute, FILL, Values};
+use crate::cdl::token::{NcType, Number};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ozarr::dtype::fill::double_to_base64;
+use ozarr::node::{Format, Map, Value, json};
+
+/// The attributes of a node; `variable` is the type of its elements, if it is an array.
+pub fn members(attributes: &[Attribute], variable: Option<NcType>, format: Format) -> Map {
+    let is_fill = |a: &Attribute| variable.is_some() && a.name == FILL;
+    let value = |a: &Attribute| if is_fill(a) { fill_value(&a.values) } else { value(&a.values) };
+    // In format 2 it is the array's fill value.
+    let kept = attributes.iter().filter(|a| !(is_fill(a) && format == Format::V2));
+    kept.map(|a| (a.name.as_str(), value(a))).collect()
+}
+
+fn number(nc: NcType, number: Number) -> Value {
+    match number {
+        Number::Integer(n) => i64::try_from(n).map(Value::from).or_else(|_| u64::try_from(n).map(Value::from)).unwrap_or_default(),
+        Number::Real(x) if x.is_finite() => {
+            // The shortest text that reads as the same number of its type.
+            let text = if nc == NcType::Float { format!("{:?}", x as f32) } else { format!("{x:?}") };
+            json::parse_given(&text).unwrap_or_default()
+        }
+        Number::Real(x) => {
+            let text = if x.is_nan() {
+                "NaN"
+            } else if x > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            };
+            json::parse_given(text).unwrap_or_default()
+        }
+    }
+}
+
+fn value(values: &Values) -> Value {
+    match values {
+        Values::Chars(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => Value::from_iter(bytes.iter().map(|&b| Value::from(u64::from(b)))),
+        },
+        Values::Strings(all) if all.len() == 1 => all[0].as_str().into(),
+        Values::Strings(all) => Value::from_iter(all.iter().map(|text| Value::from(text.as_str()))),
+        Values::Numbers(nc, all) if all.len() == 1 => number(*nc, all[0]),
+        Values::Numbers(nc, all) => Value::from_iter(all.iter().map(|&n| number(*nc, n))),
+    }
+}
+
+/// xarray has real numbers and characters as base64.
+fn fill_value(values: &Values) -> Value {
+    match values {
+        Values::Numbers(NcType::Float | NcType::Double, all) => match all.first() {
+            Some(Number::Real(x)) => double_to_base64(*x).as_str().into(),
+            _ => Value::Null,
+        },
+        Values::Chars(bytes) if bytes.len() == 1 => STANDARD.encode(bytes).as_str().into(),
+        other => value(other),
+    }
+}
+
+/// The types of attributes that the JSON of their values does not tell.
+fn types(attributes: &[Attribute], variable: bool) -> Option<Value> {
+    let name = |a: &Attribute| match &a.values {
+        _ if variable && a.name == FILL => None,
+        Values::Chars(bytes) => std::str::from_utf8(bytes).is_err().then_some("char"),
+        Values::Strings(all) => (all.len() < 2).then_some("string"),
+        Values::Numbers(NcType::Int64, _) => None,
+        Values::Numbers(NcType::Double, all) if !all.is_empty() => None,
+        Values::Numbers(nc, _) => Some(nc.name()),
+    };
+    let all: Map = attributes.iter().filter_map(|a| Some((a.name.as_str(), Value::from(name(a)?)))).collect();
+    (!all.is_empty()).then_some(Value::Object(all))
+}
+
+/// A group's record; `variables` are those that were copied, with their attributes and whether they have chunks of a fixed shape.
+pub fn of_group(classic: bool, dims: &[Dim], variables: &[(&str, &[Attribute], bool)], groups: &[&str], attributes: &[Attribute]) -> Value {
+    let dim = |d: &Dim| {
+        let value = if d.unlimited { object([("unlimited", Some(true.into()))]) } else { object([("size", Some(d.length.into()))]) };
+        (d.name.clone(), value)
+    };
+    let variable = |(name, attributes, chunked): &(&str, &[Attribute], bool)| {
+        let fill = attributes.iter().any(|a| a.name == FILL).then(|| true.into());
+        let members = [("chunked", chunked.then(|| true.into())), ("fill", fill), ("types", types(attributes, true))];
+        (name.to_string(), object(members))
+    };
+    object([
+        ("version", Some(1.into())),
+        ("classic", classic.then(|| true.into())),
+        ("dimensions", Some(Value::Object(dims.iter().map(dim).collect()))),
+        ("variables", Some(Value::Object(variables.iter().map(variable).collect()))),
+        ("groups", Some(Value::from_iter(groups.iter().map(|&name| Value::from(name))))),
+        ("types", types(attributes, false)),
+    ])
+}
+
+fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    Value::Object(members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""`ozarr from` makes Zarr of netCDF and HDF5: xarray sees what it sees in the file, and ncdump what it prints of it.
+
+    from_check.py --program PREFIX/bin/ozarr --build FOLDER
+"""
+import argparse, os, shutil, signal, subprocess, time
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import xarray as xr
+import zarr
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--program", required=True)
+arguments.add_argument("--build", required=True)
+arguments = arguments.parse_args()
+BUILD, PROGRAM = Path(arguments.build).resolve(), Path(arguments.program).absolute()
+checked = 0
+
+
+def run(*words, status=0, **environment):
+    ran = subprocess.run([str(w) for w in words], cwd=BUILD, capture_output=True, text=True, env=os.environ | environment)
+    assert ran.returncode == status, (words, ran.returncode, ran.stdout[-500:], ran.stderr)
+    return ran.stderr if status else ran.stdout
+
+
+def check(what, found, wanted):
+    global checked
+    checked += 1
+    assert found == wanted, f"{what}: found {found!r}, wanted {wanted!r}"
+
+
+def fill(d, classic):
+    d.createDimension("time", None)
+    d.createDimension("y", 30)
+    d.createDimension("x", 40)
+    d.createDimension("letters", 5)
+    d.title, d.version, d.step = "a run", np.int32(3), np.float32(0.1)
+    time = d.createVariable("time", "f8", ("time",))
+    time.units, time[:] = "days since 2026-01-01", np.arange(7.0)
+    t = d.createVariable("t", "f4", ("time", "y", "x"), fill_value=-999.0)
+    t[:] = np.random.default_rng(1).normal(280, 9, (7, 30, 40)).astype("f4")
+    t[2, 3, 4] = np.ma.masked
+    t.units, t.valid_range, t.levels = "K", np.array([100, 400], "f4"), np.array([1, 2], "i2")
+    packed = d.createVariable("packed", "i2", ("y", "x"), fill_value=-32768)
+    packed.set_auto_maskandscale(False)
+    packed.scale_factor, packed.add_offset, packed[:] = 0.01, 273.15, np.arange(1200).reshape(30, 40)
+    d.createVariable("name", "S1", ("y", "letters"))[:] = netCDF4.stringtochar(np.array(["abc", "de", ""] * 10, "S5"))
+    d.createVariable("scalar", "i4", ())[...] = 42
+    d.createVariable("late", "i4", ("time",))
+    for kind in ("i1", "i2", "i4") if classic else ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+        d.createVariable(kind, kind, ("x",))[:] = np.arange(40)
+    if classic:
+        return
+    d.createVariable("text", str, ("y",))[:] = np.array(["a", "größe", ""] * 10, dtype=object)
+    d.names, d.huge, d.nan = ["a", "b"], np.uint64(2**63 + 5), np.float64("nan")
+    d.createVariable("chunked", "f8", ("y", "x"), zlib=True, shuffle=True, chunksizes=(10, 40))[:] = np.arange(1200.0).reshape(30, 40)
+    d.createVariable("wide", "f8", ("y", "x", "letters", "x"), zlib=True, chunksizes=(10, 40, 5, 40))[:] = 1
+    g = d.createGroup("inner")
+    g.createDimension("z", 2)
+    g.note = "in a group"
+    g.createVariable("w", "f8", ("z", "x"), chunksizes=(1, 40))[:] = np.arange(80.0).reshape(2, 40)
+    g.createGroup("empty")
+
+
+def of_netcdf():
+    for model in "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF4_CLASSIC", "NETCDF4":
+        source = f"{model}.nc"
+        with netCDF4.Dataset(BUILD / source, "w", format=model) as d:
+            fill(d, model != "NETCDF4")
+        for version in 3, 2:
+            dest = f"{model}.{version}.zarr"
+            check(f"{model}: what is told", run(PROGRAM, "from", source, dest, "--format", version), "")
+            if version == 3:
+                check(f"{model}: CDL", run(PROGRAM, "dump", dest, "-n", model), run("ncdump", source))
+            for group in ([None, "inner"] if model == "NETCDF4" else [None]):
+                with xr.open_dataset(BUILD / source, group=group) as wanted, xr.open_dataset(BUILD / dest, group=group, engine="zarr", consolidated=version == 2 or None) as found:
+                    xr.testing.assert_identical(found.load(), wanted.load())
+                    kinds = lambda data: {n: v.dtype.newbyteorder("=") for n, v in data.variables.items() if v.dtype.kind not in "UTO"}
+                    check(f"{model}: types", kinds(found), kinds(wanted))
+    root = zarr.open_group(BUILD / "NETCDF4.3.zarr", mode="r")
+    check("chunks that are kept, and small ones that are not", (root["wide"].chunks, root["chunked"].chunks), ((10, 40, 5, 40), (30, 40)))
+
+
+def of_options():
+    run(PROGRAM, "from", "NETCDF4.nc", "options.zarr", "--chunks", "3,10,20", "--compressor", "gzip:1")
+    made = zarr.open_group(BUILD / "options.zarr", mode="r")
+    check("chunks of that rank", (made["t"].chunks, made["packed"].chunks), ((3, 10, 20), (30, 40)))
+    assert "Gzip" in str(made["t"].compressors), made["t"].compressors
+    for words, status, told in [(["NETCDF4.nc", "options.zarr"], 1, "options.zarr"), (["NETCDF4.nc", "x.zarr", "--chunks", "1,2,3,4,5,6"], 2, "6 dimensions"),
+                                (["none.nc", "x.zarr"], 1, "No such file"), (["options.zarr/zarr.json", "x.zarr"], 1, "cannot be opened as netCDF or HDF5")]:
+        err = run(PROGRAM, "from", *words, status=status)
+        check(f"{words}", (told in err, err.count("\n")), (True, 1))
+    assert "libnetcdf" in run(PROGRAM, "from", "NETCDF4.nc", "x.zarr", status=1, OZARR_LIBNETCDF="/nowhere/libnetcdf.so")
+    run(PROGRAM, "from", "NETCDF4.nc", "options.zarr", "--overwrite")
+
+
+def of_hdf5():
+    flags = next(f for name in ("hdf5-serial", "hdf5") if (f := subprocess.run(["pkg-config", "--cflags", "--libs", name], capture_output=True, text=True).stdout.split()))
+    run("cc", "-o", "hdf5_write", Path(__file__).parent / "hdf5_write.c", *flags)
+    run("./hdf5_write", "plain.h5")
+    told = run(PROGRAM, "from", "plain.h5", "plain.zarr").splitlines()
+    check("what is left out", [line.split(":")[0] for line in told], ["records"])
+    root = zarr.open_group(BUILD / "plain.zarr", mode="r")
+    check("arrays", sorted(name for name, _ in root.members(max_depth=None)), ["fields", "fields/big", "fields/density", "step", "wave"])
+    assert np.array_equal(root["fields/density"][:], np.arange(300 * 400).reshape(300, 400) * 0.25)
+    check("chunks", root["fields/density"].chunks, (150, 100))
+    check("numbers", (root["fields/big"][:].tolist(), root["step"][...].item(), root["wave"][:].tolist()), ([1, 2, 3, -1], 7, [1 + 2j, -0.5]))
+    check("attributes", dict(root["fields"].attrs)["scale"], 0.1)
+    with xr.open_dataset(BUILD / "plain.h5", group="fields", engine="netcdf4") as wanted, xr.open_dataset(BUILD / "plain.zarr", group="fields", engine="zarr") as found:
+        xr.testing.assert_identical(found.load(), wanted.load())
+
+
+def of_types():
+    """Enumerations are their numbers, or truth values; other types of a file's own are told."""
+    with netCDF4.Dataset(BUILD / "types.nc", "w") as d:
+        d.createDimension("x", 3)
+        d.createVariable("truth", d.createEnumType("i1", "truth_t", {"FALSE": 0, "TRUE": 1}), ("x",))[:] = [1, 0, 1]
+        d.createVariable("kind", d.createEnumType("i2", "kind_t", {"a": 1, "b": 300}), ("x",), fill_value=1)[:] = [1, 300, 1]
+        d.createVariable("ragged", d.createVLType("i4", "ragged_t"), ("x",))
+        d.createVariable("plain", "i4", ("x",))[:] = [1, 2, 3]
+    told = run(PROGRAM, "from", "types.nc", "types.zarr").splitlines()
+    check("what is left out", told, ["ragged: left out, for its elements have the type ragged_t"])
+    root = zarr.open_group(BUILD / "types.zarr", mode="r")
+    check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain")], [[True, False, True], [1, 300, 1], [1, 2, 3]])
+
+
+def of_much():
+    """A file larger than the memory that is allowed; and Ctrl-C, after which what is there is whole."""
+    with netCDF4.Dataset(BUILD / "much.nc", "w") as d:
+        d.createDimension("time", 96)
+        d.createDimension("x", 1 << 20)
+        v = d.createVariable("v", "f8", ("time", "x"), zlib=True, complevel=1, chunksizes=(1, 1 << 20))
+        for i in range(0, 96, 8):
+            v[i:i + 8] = i
+    child = subprocess.Popen([PROGRAM, "from", "much.nc", "much.zarr"], cwd=BUILD)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    global checked
+    checked += 1
+    assert status == 0 and usage.ru_maxrss < 450 << 10, (status, usage.ru_maxrss)
+    print(f"768 MiB through {usage.ru_maxrss >> 10} MiB")
+    check("elements", zarr.open_group(BUILD / "much.zarr", mode="r")["v"][:, 7].tolist(), [float(i // 8 * 8) for i in range(96)])
+    shutil.rmtree(BUILD / "much.zarr")
+    child = subprocess.Popen([PROGRAM, "from", "much.nc", "much.zarr"], cwd=BUILD, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    while not (BUILD / "much.zarr/v/zarr.json").exists():
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    err = child.communicate()[1]
+    check("Ctrl-C", (child.returncode, "--overwrite" in err), (-signal.SIGINT, True))
+    run(PROGRAM, "verify", "much.zarr")
+    for name in "much.nc", "much.zarr":
+        place = BUILD / name
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+
+shutil.rmtree(BUILD, ignore_errors=True)
+BUILD.mkdir(parents=True)
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_much):
+    part()
+print(f"{checked} passed, 0 failed")
