@@ -143,7 +143,7 @@ fn check_ranks(store: &Store, path: &str, ranks: &[usize]) -> Result<bool, Failu
 }
 
 /// Bytes, perhaps with K, M, G or T behind.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no size; expected a number such as 512M or 4G");
     let bare = text.trim().trim_end_matches(['i', 'B']);
     let (number, shift) = match bare.split_at_checked(bare.len().saturating_sub(1)) {

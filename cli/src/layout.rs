@@ -21,7 +21,7 @@ pub struct Layout {
     /// Zarr 2 filters and at the end the compressor
     #[arg(long, value_name = "JSON")]
     codec: Vec<String>,
-    /// none, zstd, gzip, zlib (Zarr 2) or blosc, and its level; in Zarr 2 also its JSON
+    /// none, zstd, gzip, zlib (Zarr 2), blosc or blosc:lz4, and its level (blosc:zstd:5); in Zarr 2 also its JSON
     #[arg(long, value_name = "NAME[:LEVEL]")]
     compressor: Option<String>,
     /// The order of the elements in a chunk: C, or F (first index fastest)
@@ -165,12 +165,13 @@ impl Layout {
             None => {}
             Some(text) if text.starts_with('{') || text == "null" => spec.set_compressor_json(text)?,
             Some(text) => {
-                let (name, level) = match text.split_once(':') {
-                    None => (text, None),
-                    Some((name, level)) => {
+                // What is behind the last colon is a level, or part of a name such as blosc:lz4.
+                let (name, level) = match text.rsplit_once(':') {
+                    Some((name, level)) if !matches!(level, "lz4" | "lz4hc" | "zstd" | "zlib" | "blosclz" | "snappy") => {
                         let wrong = |_| Failure::Usage(format!("--compressor: the level {level:?} is not an integer"));
                         (name, Some(level.parse().map_err(wrong)?))
                     }
+                    _ => (text, None),
                 };
                 spec.set_compressor(name, level)?;
             }

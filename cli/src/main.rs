@@ -6,6 +6,7 @@
 mod attrs;
 mod blocks;
 mod borders;
+mod candidates;
 mod cdl;
 mod completions;
 mod consolidate;
@@ -44,6 +45,7 @@ mod slabs;
 mod stats;
 mod tail;
 mod tree;
+mod tune;
 mod variable;
 mod verify;
 mod view;
@@ -81,6 +83,7 @@ enum Command {
     Plot(Box<plot::Plot>),
     View(view::View),
     Explain(explain::Explain),
+    Tune(tune::Tune),
     Create(create::CreateNode),
     Write(write::Write),
     Attrs(attrs::Attrs),
@@ -112,6 +115,7 @@ fn run(command: Command) -> Outcome {
         Command::Plot(c) => c.run(),
         Command::View(c) => c.run(),
         Command::Explain(c) => c.run(),
+        Command::Tune(c) => c.run(),
         Command::Create(c) => c.run(),
         Command::Write(c) => c.run(),
         Command::Attrs(c) => c.run(),

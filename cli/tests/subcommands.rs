@@ -23,7 +23,7 @@ fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
     for name in
-        "tree ls info dump read stats diff digest du tail plot view explain create write attrs resize rm consolidate verify cp copy zip-repair migrate completions man".split(' ')
+        "tree ls info dump read stats diff digest du tail plot view explain tune create write attrs resize rm consolidate verify cp copy from zip-repair migrate completions man".split(' ')
     {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
@@ -53,6 +53,14 @@ fn what_is_there_is_shown() {
     for (line, want) in cases {
         assert_eq!(folder.ok(line), *want, "ozarr {line}");
     }
+}
+
+#[test]
+fn what_was_changed_is_told_in_json() {
+    let folder = store("changed");
+    assert_eq!(folder.ok("resize run.zarr/t --shape 6,5 --json"), "{\n  \"before\": [4, 5],\n  \"shape\": [6, 5]\n}\n");
+    assert_eq!(folder.ok("rm run.zarr g -r --json"), "{\n  \"erased\": \"run.zarr/g\",\n  \"node_type\": \"group\"\n}\n");
+    assert_eq!(folder.ok("rm run.zarr/t --json"), "{\n  \"erased\": \"run.zarr/t\",\n  \"node_type\": \"array\"\n}\n");
 }
 
 #[test]
