@@ -41,6 +41,9 @@ pub struct Diff {
     json: bool,
 }
 
+/// Takes what differs, and the values of both nodes; none where one lacks it.
+type Tell<'a> = dyn FnMut(&str, Option<Value>, Option<Value>) + 'a;
+
 /// What is compared of the elements of a type.
 #[derive(Clone, Copy)]
 enum As {
@@ -152,7 +155,7 @@ impl Diff {
         Ok(told)
     }
 
-    fn metadata(&self, a: &Array, b: &Array, tell: &mut dyn FnMut(&str, Option<Value>, Option<Value>)) -> Outcome {
+    fn metadata(&self, a: &Array, b: &Array, tell: &mut Tell<'_>) -> Outcome {
         if self.elements {
             return Ok(());
         }
@@ -313,7 +316,7 @@ fn index(block: &Block, mut i: usize) -> Vec<u64> {
 }
 
 /// Tells of attributes that only one node has, or that differ. Names of dimensions and digests are compared elsewhere.
-fn attributes(a: Map, mut b: Map, tell: &mut dyn FnMut(&str, Option<Value>, Option<Value>)) {
+fn attributes(a: Map, mut b: Map, tell: &mut Tell<'_>) {
     let counts = |name: &str| name != ATTRIBUTE && name != "_ARRAY_DIMENSIONS";
     for (name, value) in a.iter().filter(|(name, _)| counts(name)) {
         let other = b.shift_remove(name);
