@@ -152,7 +152,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     if (!info || !oz_type_of(file, memory_type) || (type != memory_type && (info->kind || !oz_type_size(memory_type)))) return NC_EBADTYPE;
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
     if (type != memory_type && texts) return NC_ECHAR;
-    return file->classic && type > (file->format == NC_FORMAT_CDF5 ? NC_UINT64 : NC_DOUBLE) ? NC_ESTRICTNC3 : NC_NOERR;
+    return oz_type_allowed(file, type) ? NC_NOERR : file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
 }
 
 int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {

@@ -282,6 +282,7 @@ static int mapped_block(int ncid, int varid, const size_t *start, const size_t *
     char **block) {
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
+    if (!status && type != NC_NAT && (type == NC_CHAR) != (var->type == NC_CHAR)) return NC_ECHAR;
     if (!status) status = make_box(var, start, count, stride, b);
     if (status || !b->count) return status;
     *size = type == NC_NAT || type == var->type ? var->info->size : oz_type_size(type);

@@ -81,7 +81,7 @@ static int check_var(const oz_group *group, const char *name, nc_type type, int 
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);
     if (!info || (info->kind >= NC_ENUM && !info->fields.count)) return NC_EBADTYPE;
-    if (file->classic && type > (file->format == NC_FORMAT_CDF5 ? NC_UINT64 : NC_DOUBLE)) return NC_ESTRICTNC3;
+    if (!oz_type_allowed(file, type)) return file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (rank && !dims) return NC_EINVAL;
     for (int d = 0; d < rank && !status; d++) {

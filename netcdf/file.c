@@ -114,6 +114,10 @@ int oz_to_define(oz_file *file) {
 
 bool oz_signs_are_free(const oz_file *file) { return file->classic && file->format != NC_FORMAT_CDF5; }
 
+bool oz_type_allowed(const oz_file *file, nc_type type) {
+    return !file->classic || type <= (file->format == NC_FORMAT_CDF5 ? NC_UINT64 : NC_DOUBLE);
+}
+
 int oz_to_data(oz_file *file) {
     if (!file->defining) return NC_NOERR;
     if (file->classic) return NC_EINDEFINE;

@@ -20,6 +20,8 @@ EXPORT int nc_def_var_chunking_ints(int ncid, int varid, int storage, int *chunk
     oz_var *var;
     size_t sizes[NC_MAX_VAR_DIMS];
     int status = oz_find_var(ncid, varid, &var);
+    /* Where all is in one piece Fortran gives numbers that say nothing. */
+    if (storage != NC_CHUNKED) chunks = NULL;
     for (int d = 0; !status && chunks && d < var->rank; d++) {
         if (chunks[d] < 1) return NC_EBADCHUNK;
         sizes[d] = (size_t)chunks[d];

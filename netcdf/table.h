@@ -19,6 +19,8 @@ int oz_set_fill(int ncid, int mode, int *old);
 int oz_to_define(oz_file *file);
 /* Whether bytes with a sign and those without are one, as in the classic formats but CDF-5. */
 bool oz_signs_are_free(const oz_file *file);
+/* Whether the file's format has the type. */
+bool oz_type_allowed(const oz_file *file, nc_type type);
 /* Sees that elements may be read and written. */
 int oz_to_data(oz_file *file);
 

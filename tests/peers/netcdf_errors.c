@@ -58,6 +58,7 @@ static void move(int id) {
     SHOW(nc_get_vara_float(id, 0, start, count, back));
     start[0] = 0;
     SHOW(nc_get_vars_float(id, 0, start, count, stride, back));
+    SHOW(nc_get_varm_text(id, 0, start, count, stride, stride, text));
     SHOW(nc_get_vara_float(id, 9, start, count, back));
     SHOW(nc_put_vara_int(id, 1, start, (size_t[]){4}, (int[]){1, -128, 127, 128}));
     SHOW(nc_put_vara_int(id, 1, start, (size_t[]){5}, (int[]){1, 2, 3, 4, 5}));

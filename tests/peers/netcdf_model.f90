@@ -3,7 +3,7 @@ program model
   use netcdf
   implicit none
   integer, parameter :: nx = 12, ny = 9, nz = 3, steps = 20
-  integer :: id, x, y, z, t, ids(4), t_id, u_id, h_id, label_id, step, k
+  integer :: id, x, y, z, t, ids(4), t_id, u_id, h_id, label_id, mask_id, step, k
   real :: u(nx, ny, nz), h(nx, ny), back(nx, ny)
   double precision :: hours
   character(len=200) :: path
@@ -21,8 +21,10 @@ program model
   call check(nf90_def_var(id, "h", nf90_float, [x, y, t], h_id, chunksizes=[nx, ny, 4]))
   call check(nf90_put_att(id, h_id, "valid_range", [0.0, 100.0]))
   call check(nf90_def_var(id, "label", nf90_char, [x, t], label_id))
+  call check(nf90_def_var(id, "mask", nf90_int, [x, y], mask_id, contiguous=.true.))
   call check(nf90_put_att(id, nf90_global, "title", "a model"))
   call check(nf90_enddef(id))
+  call check(nf90_put_var(id, mask_id, reshape([(mod(k, 2), k = 1, nx * ny)], [nx, ny])))
   do step = 1, steps
     hours = 6.0 * step
     u = step + reshape([(0.1 * k, k = 1, size(u))], shape(u))
