@@ -47,8 +47,8 @@ static void of_nodes(void) {
     ozarr_group *g = NULL;
     OK(ozarr_array_create("nodes.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_group_open("nodes.zarr", "r", &g));
-    static const char *const keys[] = {"raw_attributes", "write_fill_chunks", "measure_time"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const keys[] = {"raw_attributes", "write_fill_chunks", "measure_time", "list_changes"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         OK(ozarr_node_set(ozarr_array_node(a), keys[i], "on"));
         OK(ozarr_node_get(ozarr_array_node(a), keys[i], buf, sizeof buf, NULL));
         TEXT(buf, "1");
@@ -56,6 +56,22 @@ static void of_nodes(void) {
         OK(ozarr_node_get(ozarr_array_node(a), keys[i], buf, sizeof buf, NULL));
         TEXT(buf, "0");
     }
+    /* The keys that the handle changes, from when they are listed. */
+    static const int8_t four[] = {1, 2, 3, 4}, none[4];
+    OK(ozarr_array_write(a, OZARR_INT8, four, sizeof four));
+    OK(ozarr_node_get(ozarr_array_node(a), "changes", buf, sizeof buf, NULL));
+    TEXT(buf, "");
+    OK(ozarr_node_set(ozarr_array_node(a), "list_changes", "1"));
+    OK(ozarr_array_read(a, OZARR_INT8, (int8_t[4]){0}, 4));
+    OK(ozarr_node_get(ozarr_array_node(a), "changes", buf, sizeof buf, NULL));
+    TEXT(buf, "");
+    OK(ozarr_array_write(a, OZARR_INT8, none, sizeof none)); /* erases the chunk */
+    OK(ozarr_array_write(a, OZARR_INT8, four, sizeof four));
+    OK(ozarr_node_get(ozarr_array_node(a), "changes", buf, sizeof buf, NULL));
+    TEXT(buf, "a/c/0\n");
+    OK(ozarr_node_set(ozarr_array_node(a), "list_changes", "1"));
+    OK(ozarr_node_get(ozarr_array_node(a), "changes", buf, sizeof buf, NULL));
+    TEXT(buf, "");
     OK(ozarr_node_set(ozarr_array_node(a), "chunk_cache", "100000"));
     OK(ozarr_node_get(ozarr_array_node(a), "chunk_cache", buf, sizeof buf, NULL));
     TEXT(buf, "100000");

@@ -71,6 +71,11 @@ static uint64_t hash(const char *text) {
     return h;
 }
 
+ozarr_status om_spread(ozarr_mpi *m, om_failure *f, int root) {
+    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(f, sizeof *f, MPI_BYTE, root, m->comm));
+    return failed != OZARR_OK ? failed : om_failure_set(f);
+}
+
 /* The status and message of rank `first` for all. */
 static ozarr_status spread_failure(ozarr_mpi *m, ozarr_status status, int first) {
     om_failure f;
@@ -81,8 +86,7 @@ static ozarr_status spread_failure(ozarr_mpi *m, ozarr_status status, int first)
         om_failure_last(&f, status);
         om_failure_begin(&f, who);
     }
-    const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(&f, sizeof f, MPI_BYTE, first, m->comm));
-    return failed != OZARR_OK ? failed : om_failure_set(&f);
+    return om_spread(m, &f, first);
 }
 
 ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least) {

@@ -125,6 +125,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
     if (status == OZARR_OK) {
         ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
         if (here == OZARR_OK) here = om_remember(m, handle_of(array, group), bytes, mode);
+        if (here == OZARR_OK && array != NULL) here = om_check_begin(m, *array);
         status = om_agree(m, here, NULL);
     }
     if (status != OZARR_OK) {

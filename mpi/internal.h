@@ -35,7 +35,7 @@ struct ozarr_mpi {
     bool busy;
     int32_t *spread; /* all ranks, those of different nodes after each other */
     int64_t aggregators, round_bytes, message_bytes;
-    bool last_wins;
+    bool last_wins, check_writes;
     om_handle *handles;
     size_t handle_count;
     om_cached *plans[OM_PLANS];
@@ -64,6 +64,8 @@ void om_failure_begin(om_failure *f, const char *text);
 void om_failure_add(om_failure *f, const char *text);
 /* Makes it the thread's last error and returns its status. */
 ozarr_status om_failure_set(const om_failure *f);
+/* Makes that of rank `root` the last error of all. */
+ozarr_status om_spread(ozarr_mpi *m, om_failure *f, int root);
 
 /* OZARR_OK, or the error of a call of MPI. */
 ozarr_status om_check(const char *call, int mpi_status);
@@ -110,6 +112,13 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
+
+/* --- check.c: chunks that two ranks changed --- */
+
+/* Begins to list the chunks that this rank changes, if writes are to be checked. */
+ozarr_status om_check_begin(const ozarr_mpi *m, const ozarr_array *array);
+/* OZARR_ERR_CONFLICT on all ranks if two changed one chunk since; begins anew. Collective, inside of a call. */
+ozarr_status om_check_writes(ozarr_mpi *m, const ozarr_array *array);
 
 /* --- layout.c: elements in memory --- */
 

@@ -174,6 +174,8 @@ ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const ch
 ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
     ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", array, OZARR_OK);
     if (status != OZARR_OK) return status;
+    status = om_check_writes(m, array);
+    if (status != OZARR_OK) return om_leave(m, status);
     if (m->rank == 0) status = ozarr_node_refresh(ozarr_array_node(array), NULL, 0);
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
@@ -230,12 +232,19 @@ static ozarr_status close_node(ozarr_mpi *m, ozarr_array *array, ozarr_group *gr
     ozarr_status status = om_enter(m, not_null(handle, "the handle"), NULL, array != NULL ? "ozarr_mpi_array_close" : "ozarr_mpi_group_close");
     if (status != OZARR_OK) return status;
     om_drop(m, handle);
+    om_failure found = {0};
+    if (array != NULL && m->check_writes) {
+        status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
+        if (status == OZARR_OK) status = om_check_writes(m, array);
+        if (status != OZARR_OK) om_failure_last(&found, status);
+    }
     if (m->rank == 0) status = ozarr_node_flush(array != NULL ? ozarr_array_node(array) : ozarr_group_node(group));
     else status = array != NULL ? ozarr_array_close(array) : ozarr_group_close(group);
     const ozarr_status flushed = om_agree(m, status, NULL);
     if (m->rank == 0 && flushed == OZARR_OK) status = array != NULL ? ozarr_array_close(array) : ozarr_group_close(group);
     else if (m->rank == 0) ozarr_array_free(array), ozarr_group_free(group);
-    return om_leave(m, flushed != OZARR_OK ? flushed : om_agree(m, m->rank == 0 ? status : OZARR_OK, NULL));
+    status = flushed != OZARR_OK ? flushed : om_agree(m, m->rank == 0 ? status : OZARR_OK, NULL);
+    return om_leave(m, status == OZARR_OK && found.status != OZARR_OK ? om_failure_set(&found) : status);
 }
 
 ozarr_status ozarr_mpi_array_close(ozarr_mpi *m, ozarr_array *array) { return close_node(m, array, NULL); }

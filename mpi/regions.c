@@ -8,6 +8,7 @@
 
 struct ozarr_mpi_request {
     ozarr_mpi *m;
+    const ozarr_array *array;
     om_cached *cached;
     om_view *views;
     om_move *move;
@@ -164,7 +165,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     *out = NULL;
     ozarr_mpi_request *r = calloc(1, sizeof *r);
     if (r == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a request");
-    r->m = m, r->write = a->write, r->own = a->own;
+    r->m = m, r->array = a->array, r->write = a->write, r->own = a->own;
     if (status == OZARR_OK) status = check_arguments(a, &r->views, &item);
     ozarr_memory type = type_of(a);
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
@@ -176,6 +177,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     if (status == OZARR_OK) {
         status = agree_on_type(m, &compared[0], &type, &item);
         const int64_t id = compared[1].least == compared[1].most ? compared[1].least : -1;
+        if (status == OZARR_OK && !a->own) status = om_check_writes(m, a->array);
         if (status == OZARR_OK) status = begin_moving(r, a, &type, item, key, id);
         om_leave(m, status);
     }
@@ -209,6 +211,7 @@ static ozarr_status end(ozarr_mpi_request *r) {
     }
     while (om_move_on(r->move)) om_move_pause(r->move);
     ozarr_status status = om_move_end(r->move, &stored, &total);
+    if (status == OZARR_OK && !r->own) status = om_check_begin(m, r->array);
     status = shards != OZARR_OK ? om_failure_set(&failed) : om_agree(m, status, NULL);
     if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write && !r->own) status = tell_stored(m, status, stored, total);
     request_free(r);

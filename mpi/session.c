@@ -180,6 +180,17 @@ static ozarr_status whole_number(const char *key, const char *value, int64_t mos
     return OZARR_OK;
 }
 
+/* What is true or false. */
+static ozarr_status truth(const char *key, const char *value, bool *on) {
+    static const char *const values[] = {"0", "1", "false", "true", "off", "on"};
+    for (int i = 0; i < 6; i++)
+        if (strcmp(value, values[i]) == 0) {
+            *on = i % 2 == 1;
+            return OZARR_OK;
+        }
+    return om_error(OZARR_ERR_ARGUMENT, "\"%s\" is \"%.100s\", expected \"1\", \"true\", \"on\", \"0\", \"false\" or \"off\"", key, value);
+}
+
 ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value) {
     const ozarr_status status = om_valid(m, "ozarr_mpi");
     if (status != OZARR_OK) return status;
@@ -197,8 +208,9 @@ ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value) {
         m->last_wins = strcmp(value, "last") == 0;
         return OZARR_OK;
     }
-    return om_error(OZARR_ERR_ARGUMENT, "there is no setting \"%.100s\", expected \"aggregators\", \"round_bytes\", \"message_bytes\" or "
-                    "\"overlap\"", key);
+    if (strcmp(key, "check_writes") == 0) return truth(key, value, &m->check_writes);
+    return om_error(OZARR_ERR_ARGUMENT, "there is no setting \"%.100s\", expected \"aggregators\", \"round_bytes\", \"message_bytes\", "
+                    "\"overlap\" or \"check_writes\"", key);
 }
 
 ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *size) {

@@ -69,6 +69,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         stats: stats::Counters::below(&stats::Counters::process()),
         cache: None,
         write_back: None,
+        changes: None,
     })
 }
 

@@ -167,6 +167,38 @@ static void storing(void) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
+/* Two ranks in one chunk, by independent writes: found by the next collective call. */
+static void checked_writes(void) {
+    OK(ozarr_mpi_set(m, "check_writes", "on"));
+    CHECK(ozarr_mpi_set(m, "check_writes", "yes") == OZARR_ERR_ARGUMENT);
+    ozarr_array *a = array_of("checked.zarr");
+    const int64_t first[2] = {0, 0}, line[2] = {1, 16}, row[2] = {rank % 16, 0};
+    int32_t u[256];
+    for (int i = 0; i < 256; i++) u[i] = 1 + rank;
+    /* One after the other, with collective calls in between. */
+    for (int r = 0; r < ranks; r++) {
+        if (rank == r) OK(ozarr_array_write_region(a, first, chunks, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_array_refresh(m, a));
+    }
+    OK(write_rows(a, 2));
+    OK(ozarr_array_write_region(a, row, line, OZARR_INT32, u, sizeof u));
+    if (ranks == 1) {
+        OK(ozarr_mpi_array_close(m, a));
+        return;
+    }
+    int32_t all[256];
+    ERR(OZARR_ERR_CONFLICT, ": ranks 0 and 1 changed this chunk", ozarr_mpi_array_read_all(m, a, first, shape, OZARR_INT32, all, sizeof all));
+    OK(ozarr_mpi_array_read_all(m, a, first, shape, OZARR_INT32, all, sizeof all));
+    for (int r = 0; r < ranks; r++)
+        for (int i = 0; i < 16; i++) CHECK(all[r * 16 + i] == 1 + r);
+    OK(ozarr_array_write_region(a, row, line, OZARR_INT32, u, sizeof u));
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    ERR(OZARR_ERR_CONFLICT, "ranks 0 and 1", ozarr_mpi_array_close(m, a));
+    OK(ozarr_last_error_info(&info));
+    CHECK(strncmp(info.key, "c/0/", 4) == 0 && same_everywhere(info.key));
+    OK(ozarr_mpi_set(m, "check_writes", "0"));
+}
+
 static ozarr_status once(void *user) {
     ++*(int *)user;
     return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough", NULL);
@@ -192,6 +224,7 @@ int main(int argc, char **argv) {
     overlaps();
     storing();
     agreement();
+    checked_writes();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

@@ -1,5 +1,6 @@
 //! An array as the engine knows it: no JSON, no version, no names.
 
+use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
@@ -57,6 +58,8 @@ pub struct BoundArray {
     pub cache: Option<ArrayCache>,
     /// Where parts of chunks wait to be written, if they do.
     pub write_back: Option<Arc<WriteBack>>,
+    /// The keys that were changed, where they are listed.
+    pub changes: Option<Arc<Changes>>,
 }
 
 impl BoundArray {

@@ -1,5 +1,6 @@
 //! The one way of encoded chunks to the store. Each change made here ends the use of what the handle keeps of the old object: its open
-//! shard with the index. (Decoded chunks are kept by the mark of their object, which every change alters.)
+//! shard with the index. (Decoded chunks are kept by the mark of their object, which every change alters.) Where the handle lists the keys
+//! that it changes, the key is added.
 //!
 //! A change is made at once or, in a store with latency, left with its caller to be started later, so that many are under way at the same
 //! time.
@@ -31,7 +32,7 @@ impl Change {
         let (owner, name) = (array.clone(), key.to_string());
         let done = Box::new(move |result| {
             // A reader may have kept the old index while the change was under way.
-            owner.forget_open(&name);
+            owner.key_changed(&name);
             done(result);
         });
         match self {
@@ -100,18 +101,22 @@ impl<'a> ChunkSink<'a> {
         self.changed(key, self.array.store.publish(key, staged))
     }
 
-    /// Forgets what is kept of a key that was just changed, or that may have been in spite of an error.
+    /// Tells the array of a key that was just changed, or that may have been in spite of an error.
     fn changed<T>(&self, key: &str, result: T) -> T {
-        self.array.forget_open(key);
+        self.array.key_changed(key);
         result
     }
 }
 
 impl BoundArray {
-    /// Keeps nothing open of a key any more. For changes that are made by other means than the engine's, too.
-    pub fn forget_open(&self, key: &str) {
+    /// Keeps nothing open of a key any more, and lists it where changes are listed. For changes that are made by other means than the
+    /// engine's, too.
+    pub fn key_changed(&self, key: &str) {
         if self.is_sharded() {
             self.open_shards.forget(key);
+        }
+        if let Some(changes) = &self.changes {
+            changes.add(key);
         }
     }
 }

@@ -154,6 +154,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
 ///   child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+/// - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
+///   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
 /// documents, chunks and stores.
@@ -168,9 +170,10 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
 }
 
 /// Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
-/// number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
+/// number of bytes). Others are read-only: `"mode"` is `"r+"` where the node may be changed, else
 /// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
-/// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+/// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"changes"` of an array has the
+/// keys that `"list_changes"` listed, sorted, a line for each.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
 #[unsafe(no_mangle)]

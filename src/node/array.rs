@@ -9,7 +9,7 @@ use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ChunkCache, CoordinateSelection, Memory, Selection, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Memory, Selection, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -329,6 +329,16 @@ impl Array {
         Ok(())
     }
 
+    /// Lists the keys of chunks that this handle changes from now on; or no longer.
+    pub fn set_list_changes(&self, on: bool) {
+        self.handle(|handling| handling.changes = on.then(Changes::new));
+    }
+
+    /// The keys of chunks that this handle changed, a line for each; `None` where they are not listed.
+    pub fn changes(&self) -> Option<String> {
+        self.0.handling.read(|handling| handling.changes.as_ref().map(|changes| changes.lines()))
+    }
+
     /// Whether chunks that hold only the fill value are stored all the same.
     pub fn writes_fill_chunks(&self) -> bool {
         self.0.handling.read(|handling| handling.write_fill_chunks)
@@ -358,8 +368,8 @@ impl Array {
         drop(self.0.state.write(|state| {
             let Ok(bound) = &state.bound else { return None };
             let store_fill_chunks = handling.write_fill_chunks || !state.meta.fill.defined;
-            let Handling { cache, write_back, .. } = handling;
-            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, cache, write_back, ..(**bound).clone() }));
+            let Handling { cache, write_back, changes, .. } = handling;
+            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, cache, write_back, changes, ..(**bound).clone() }));
             let changed = state.like(state.meta.clone(), bound);
             Some(std::mem::replace(state, Arc::new(changed)))
         }));

@@ -165,7 +165,7 @@ impl Array {
         let _guard = self.store().context().chunk_locks.wait(&key);
         let done = change(&key);
         if let Ok(bound) = self.bound_now() {
-            bound.forget_open(&key);
+            bound.key_changed(&key);
         }
         done.map_err(|e| e.at_key(key))
     }

@@ -9,7 +9,7 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::Item;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Lenient, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Lenient, WriteBack};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -28,6 +28,8 @@ pub(super) struct Handling {
     pub cache: Option<ArrayCache>,
     /// Where parts of chunks wait to be written.
     pub write_back: Option<Arc<WriteBack>>,
+    /// The keys of chunks that were changed, where they are listed.
+    pub changes: Option<Arc<Changes>>,
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -93,6 +95,7 @@ impl ArrayState {
                 stats: store.stats().clone(),
                 cache: handling.cache.clone(),
                 write_back: handling.write_back.clone(),
+                changes: handling.changes.clone(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
