@@ -212,7 +212,7 @@ static ozarr_status lying_get(void *context, const char *key, ozarr_answer *answ
         ERR(OZARR_ERR_LIMIT, ozarr_answer_room(answer, SIZE_MAX, &room));
         ERR(OZARR_ERR_NULL, ozarr_answer_room(answer, 1, NULL));
         ERR(OZARR_ERR_NULL, ozarr_answer_put(answer, NULL, 1));
-        ERR(OZARR_ERR_ARGUMENT, ozarr_answer_put(answer, "", SIZE_MAX));
+        ERR(OZARR_ERR_LIMIT, ozarr_answer_put(answer, "", SIZE_MAX));
         ERR(OZARR_ERR_ARGUMENT, ozarr_answer_version(answer, "", 1025));
         ERR(OZARR_ERR_STATE, ozarr_answer_done(answer, OZARR_OK));
         OK(ozarr_answer_size(answer, 2));

@@ -227,7 +227,7 @@ static void what_is_wrong_is_named(void) {
     ERR_SAYS(OZARR_ERR_BOUNDS, "point 1, dimension 2: the index 14", "length 14", ozarr_array_read_points(a, list, 3, dense(OZARR_INT64, data, sizeof data)));
     ERR_SAYS(OZARR_ERR_BOUNDS, "point 1, dimension 2", "", ozarr_array_write_points(a, list, 3, dense(OZARR_INT64, data, sizeof data)));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "`count` is -1", "", ozarr_array_read_points(a, list, -1, dense(OZARR_INT64, data, sizeof data)));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "more than memory holds", "", ozarr_array_read_points(a, list, INT64_MAX, dense(OZARR_INT64, data, sizeof data)));
+    ERR_SAYS(OZARR_ERR_LIMIT, "more than memory can hold", "", ozarr_array_read_points(a, list, INT64_MAX, dense(OZARR_INT64, data, sizeof data)));
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "7 bytes", "8", ozarr_array_read_points(a, list, 1, dense(OZARR_INT64, data, 7)));
     ozarr_region region = OZARR_REGION_INIT;
     region.start = start, region.shape = shape, region.step = steps;
