@@ -340,7 +340,8 @@ static void check_tree(int all_new) {
         SURE(ozarr_group_get(g, path, OZARR_FLOAT64, u, sizeof u));
         if (u[0] != i || u[2] != 2) wrong("%s holds %g", path, u[0]);
     }
-    if (all_new && ozarr_group_get(g, "delta/u", OZARR_FLOAT64, u, sizeof u) != OZARR_ERR_NOT_FOUND) wrong("delta is there");
+    /* An erasure that failed halfway leaves what is below the group, which is no node of it any more. */
+    if (all_new && first_failure == OZARR_OK && ozarr_group_get(g, "delta/u", OZARR_FLOAT64, u, sizeof u) != OZARR_ERR_NOT_FOUND) wrong("delta is there");
     ozarr_group_free(g);
 }
 
@@ -393,6 +394,7 @@ static void check_series(int all_new) {
     ozarr_array *t = NULL;
     double row[COLUMNS];
     int64_t steps[] = {4, 0};
+    fill(1);
     /* What is published is whole, however many steps it has. */
     if (!all_new && ozarr_array_open("series.zarr/t", "r", &t) != OZARR_OK) return;
     if (all_new) SURE(ozarr_array_open("series.zarr/t", "r", &t));
