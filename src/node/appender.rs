@@ -43,6 +43,8 @@ pub struct Appender {
     known: Option<Published>,
     /// On which the document that was looked at last may be replaced.
     condition: Condition,
+    /// The document as it was when chunks were stored, in stores where it is replaced on a condition: it need not be looked at again.
+    looked: Option<Arc<ArrayState>>,
 }
 
 /// A document as it was published, and what was made of it. While the store has just these bytes nothing is parsed, checked and written
@@ -125,8 +127,8 @@ impl Appender {
         let endless = Arc::new(BoundArray { shape, write_back: Some(kept.clone()), ..(*bound).clone() });
         let array = array.clone();
         let (published, doubtful, known, condition) = (position, None, None, Condition::None);
-        let silent = false;
-        Ok(Appender { array, dim, endless, kept, depth, needed, silent, every, position, published, doubtful, known, condition })
+        let (silent, looked) = (false, None);
+        Ok(Appender { array, dim, endless, kept, depth, needed, silent, every, position, published, doubtful, known, condition, looked })
     }
 
     /// An appender for a series, which decides when something is published.
@@ -262,12 +264,25 @@ impl Appender {
     /// Stores the chunks of the steps before `end`, whole or in part. The length is not published, and nothing made durable. Chunks that are
     /// whole were stored when their last step came: where no other waits, the document is not looked at.
     pub(super) fn store(&mut self, end: u64) -> Result<()> {
-        if end <= self.published || self.kept.bytes() == 0 { Ok(()) } else { self.alone(|this, _| this.store_chunks(end)) }
+        self.looked = None;
+        if end <= self.published || self.kept.bytes() == 0 {
+            return Ok(());
+        }
+        self.alone(|this, fresh| {
+            this.store_chunks(end)?;
+            this.looked = (this.condition != Condition::None).then_some(fresh);
+            Ok(())
+        })
     }
 
     /// Publishes the length `end`, whose steps are stored and durable, in the array's own document.
     pub(super) fn declare(&mut self, end: u64) -> Result<()> {
-        if end <= self.published { Ok(()) } else { self.alone(|this, fresh| this.publish_length(end, fresh)) }
+        match self.looked.take() {
+            _ if end <= self.published => Ok(()),
+            // What another one changed since then fails the condition, and is looked at then.
+            Some(fresh) => self.publish_length(end, fresh),
+            None => self.alone(|this, fresh| this.publish_length(end, fresh)),
+        }
     }
 
     /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what

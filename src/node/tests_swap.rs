@@ -18,6 +18,8 @@ struct Overtaken {
     key: &'static str,
     /// What the other process has in the store by then.
     theirs: Mutex<Option<Values>>,
+    /// The keys that were opened, in order.
+    opened: Mutex<Vec<String>>,
 }
 
 impl crate::store::Storage for Overtaken {
@@ -26,6 +28,7 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.opened.lock().unwrap().push(key.to_string());
         self.inner.open(key)
     }
 
@@ -95,7 +98,7 @@ fn overtake(latency: bool, key: &'static str, make: &dyn Fn(&Store), theirs: &dy
     let before = all(&inner);
     changed.retain(|entry| !before.contains(entry));
     assert!(changed.iter().any(|(changed, _)| changed == key), "the other process changes {key}");
-    let overtaken = Arc::new(Overtaken { inner: inner.clone(), latency, key, theirs: Mutex::new(Some(changed)) });
+    let overtaken = Arc::new(Overtaken { inner: inner.clone(), latency, key, theirs: Mutex::new(Some(changed)), opened: Mutex::default() });
     ours(&on(overtaken.clone()));
     assert!(overtaken.theirs.lock().unwrap().is_none(), "{key} was put on a condition");
     on(inner)
@@ -249,7 +252,7 @@ fn appends_get_a_place_of_their_own() {
 fn an_append_that_fails_gives_its_place_back() {
     let inner: SharedStore = Arc::new(MemoryStore::new());
     numbers(spec(&[6], &[4]))(&on(inner.clone()));
-    let overtaken = Overtaken { inner: inner.clone(), latency: true, key: "", theirs: Mutex::new(None) };
+    let overtaken = Overtaken { inner: inner.clone(), latency: true, key: "", theirs: Mutex::new(None), opened: Mutex::default() };
     let array = open(&on(Arc::new(overtaken)));
     let mut large = [5i64, i64::MAX];
     let memory = crate::engine::Memory {
@@ -267,4 +270,35 @@ fn an_append_that_fails_gives_its_place_back() {
     assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6]);
     open(&store).resize(&[8], false).unwrap();
     assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6, 0, 0]);
+}
+
+/// Of each variable whose chunks are stored when a step is published, the document is read once to see that no other writer is at work, and once
+/// for the consolidated metadata; one whose chunks were stored before is read no more often.
+#[test]
+fn publishing_a_step_reads_each_document_twice() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    let counted = Arc::new(Overtaken { inner, latency: false, key: "", theirs: Mutex::new(None), opened: Mutex::default() });
+    let store = on(counted.clone());
+    let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+    ds.define_time("time", 0, Some(8), "days since 2026-01-01", "standard", Create::New).unwrap();
+    for name in ["t", "p"] {
+        let variable = Variable { chunks: Some(vec![4]), ..Variable::new(crate::dtype::DataType::Int32, &["time"]) };
+        ds.define_variable(name, &variable, Create::New).unwrap();
+    }
+    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    for step in 0..4 {
+        let mut value = [step];
+        for name in ["t", "p"] {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { series.put(name, |_, shape| Ok(view(&mut value[..], shape))) }.unwrap();
+        }
+        counted.opened.lock().unwrap().clear();
+        series.step(f64::from(step)).unwrap();
+        let opened = counted.opened.lock().unwrap().clone();
+        for name in ["t/zarr.json", "p/zarr.json", "time/zarr.json"] {
+            assert_eq!(opened.iter().filter(|key| *key == name).count(), 2, "{name} in step {step}: {opened:?}");
+        }
+    }
+    drop(series);
+    assert_eq!(read_all(&Array::open(&store, "t").unwrap()), [0, 1, 2, 3]);
 }
