@@ -1,12 +1,15 @@
 # Every function on what is closed, and with wrong lists: an exception that says so. tools/names.py checks that none of the table of names is forgotten.
 
-# A closed context is found by the package itself.
-refused(call, status) = fails(call, status, " ") || (status == OZarr.OZARR_ERR_NULL && try
+# Whether the call throws: an OZarrError of that status, or an ArgumentError for a closed context, which the package itself finds.
+function refused(call, status)
+    try
         call()
-        false
     catch e
-        e isa ArgumentError && occursin("closed", e.msg)
-    end)
+        e isa OZarr.OZarrError && return e.status == status && occursin(" ", e.message)
+        return e isa ArgumentError && occursin("closed", e.msg)
+    end
+    return false
+end
 
 @testset "what is closed" begin
     null = OZarr.OZARR_ERR_NULL
