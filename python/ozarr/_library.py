@@ -68,10 +68,13 @@ def load():
         except OSError as e:
             tried.append(str(e))
             continue
+        if not hasattr(library, "ozarr_abi_version"):
+            raise ImportError(f"{path} is not the ozarr library: it has no function ozarr_abi_version")
         library.ozarr_abi_version.restype = C.c_int32
         found = library.ozarr_abi_version()
         if found != raw.OZARR_ABI_VERSION:
-            raise ImportError(f"{path} has version {found} of the binary interface; this package needs {raw.OZARR_ABI_VERSION}")
+            raise ImportError(f"{path} has version {found} of the binary interface; this package needs {raw.OZARR_ABI_VERSION}: install the "
+                              "library and the package of one release")
         return library
     raise ImportError(f"the ozarr library was not found ({'; '.join(tried)}): install the wheel, or set OZARR_LIBRARY to the file")
 
@@ -87,7 +90,11 @@ class Functions:
         signature = raw.FUNCTIONS.get(f"ozarr_{name}")
         if signature is None:
             raise AttributeError(f"the library has no function ozarr_{name}")
-        function = getattr(self._library, f"ozarr_{name}")
+        function = getattr(self._library, f"ozarr_{name}", None)
+        if function is None:
+            self._library.ozarr_version.restype = C.c_char_p
+            raise ImportError(f"the library {self._library._name}, version {self._library.ozarr_version().decode()}, has no function ozarr_{name}: it is "
+                              "older than this package; install the library and the package of one release")
         function.restype = raw.TYPES[signature[0]]
         function.argtypes = [raw.TYPES[letter] for letter in signature[1:]]
         if signature[0] == "i" and name != "abi_version":
