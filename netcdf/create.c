@@ -1,6 +1,7 @@
 /* Creates the arrays of variables: their chunks, codecs, fill values and documents. */
 #include "attribute_json.h"
 #include "hierarchy.h"
+#include "parallel.h"
 #include "types.h"
 #include "user_types.h"
 
@@ -25,7 +26,8 @@ static void choose_chunks(const oz_var *var, size_t *chunks) {
         chunks[longest] = (chunks[longest] + 1) / 2;
         record *= chunks[longest];
     }
-    size_t most = var->rank == 1 ? MOST_VALUES : MOST_RECORDS;
+    /* What several ranks write is not kept until a chunk is whole. */
+    size_t most = var->rank == 1 ? MOST_VALUES : var->group->file->ranks ? 1 : MOST_RECORDS;
     for (int d = 0; d < var->rank; d++) {
         if (!var->dims[d]->unlimited) continue;
         size_t records = target / record;
@@ -171,10 +173,20 @@ static int64_t endless_length(const oz_var *var) {
     return (int64_t)1 << (bits > 40 ? 40 : bits < 1 ? 1 : bits);
 }
 
-/* The shape that an array is made with: without an end where it may grow, if `endless`. */
-static void set_lengths(oz_var *var, bool endless) {
+void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape) {
     int64_t most = endless_length(var);
-    for (int d = 0; d < var->rank; d++) var->shape[d] = endless && var->dims[d]->unlimited ? most : (int64_t)var->dims[d]->len;
+    for (int d = 0; d < var->rank; d++) shape[d] = endless && var->dims[d]->unlimited ? most : (int64_t)var->dims[d]->len;
+}
+
+/* The path of a variable's array below the root. */
+static text path_of(const oz_var *var) {
+    text path = {0};
+    char *group = oz_group_path(var->group);
+    if (group && *group) text_put(&path, group), text_put(&path, "/");
+    text_put(&path, var->name);
+    if (!group) path.failed = true;
+    free(group);
+    return path;
 }
 
 /* Opens an array by its document with another shape, without reading it. */
@@ -182,12 +194,10 @@ int oz_var_import(const oz_var *var, const char *document, int format, const int
     ozarr_group *none;
     text t = {0};
     json *tree = json_read(document), *member = json_member(tree, "shape");
-    char *group = oz_group_path(var->group), number[32];
+    char number[32];
     text_put(&t, format == 2 ? "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":2,\"attributes\":{},\"path\":"
                              : "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":3,\"path\":");
-    text path = {0};
-    if (group && *group) text_put(&path, group), text_put(&path, "/");
-    text_put(&path, var->name);
+    text path = path_of(var);
     if (!path.failed) text_quote(&t, path.bytes, path.len);
     text_put(&t, ",\"document\":");
     if (member) {
@@ -201,10 +211,9 @@ int oz_var_import(const oz_var *var, const char *document, int format, const int
         text_put(&t, document + member->to);
     }
     text_put(&t, "}");
-    ozarr_status status = !group || path.failed || t.failed ? OZARR_ERR_NO_MEMORY : member ? OZARR_OK : OZARR_ERR_INTERNAL;
+    ozarr_status status = path.failed || t.failed ? OZARR_ERR_NO_MEMORY : member ? OZARR_OK : OZARR_ERR_INTERNAL;
     if (!status) status = ozarr_node_import_at(var->group->file->store, t.bytes, t.len, array, &none);
     json_free(tree);
-    free(group);
     free(path.bytes);
     free(t.bytes);
     return oz_error(status);
@@ -242,29 +251,26 @@ static int respell(const oz_var *var, char **document) {
  * without reading it. A file of many variables is made with one object for each of them, and none is looked for. */
 static int publish_new(oz_var *var, const ozarr_spec *spec) {
     size_t len = 0, cap = 4096;
-    char *document = malloc(cap), *group = oz_group_path(var->group);
-    text key = {0};
-    ozarr_status status = document && group ? ozarr_spec_to_json(spec, document, cap, &len) : OZARR_ERR_NO_MEMORY;
+    char *document = malloc(cap);
+    text key = path_of(var);
+    ozarr_status status = document ? ozarr_spec_to_json(spec, document, cap, &len) : OZARR_ERR_NO_MEMORY;
     if (status == OZARR_ERR_BUFFER_SIZE) {
         free(document);
         document = malloc(len + 1);
         status = document ? ozarr_spec_to_json(spec, document, len + 1, &len) : OZARR_ERR_NO_MEMORY;
     }
-    if (group && *group) text_put(&key, group), text_put(&key, "/");
-    text_put(&key, var->name);
     text_put(&key, "/zarr.json");
     if (!status && key.failed) status = OZARR_ERR_NO_MEMORY;
     int error = oz_error(status);
     if (!error && var->form == OZ_RECORDS) error = respell(var, &document);
-    if (!error) error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
+    if (!error && oz_stores(var->group->file)) error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
     if (!error) error = oz_var_import(var, document, 3, var->shape, &var->array);
     if (!error && oz_var_may_grow(var)) {
-        set_lengths(var, true);
+        oz_var_lengths(var, true, var->shape);
         error = oz_var_import(var, document, 3, var->shape, &var->endless);
-        set_lengths(var, false);
+        oz_var_lengths(var, false, var->shape);
     }
     free(key.bytes);
-    free(group);
     free(document);
     return error;
 }
@@ -273,22 +279,35 @@ static int publish_new(oz_var *var, const ozarr_spec *spec) {
 static int shorten(oz_var *var) {
     var->endless = var->array;
     var->array = NULL;
-    set_lengths(var, false);
+    oz_var_lengths(var, false, var->shape);
     int status = oz_error(ozarr_group_open_array(var->group->handle, var->name, &var->array));
     return status ? status : oz_error(ozarr_array_resize(var->array, var->shape, OZARR_RESIZE_KEEP));
+}
+
+bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
+
+void oz_var_close(oz_var *var) {
+    ozarr_array_free(var->endless);
+    ozarr_array_free(var->array);
+    var->endless = var->array = NULL;
+    var->buffered = false;
+}
+
+int oz_var_open(oz_var *var) {
+    text path = path_of(var);
+    int status = path.failed ? NC_ENOMEM : oz_error(ozarr_array_open_at(var->group->file->store, path.bytes, &var->array));
+    free(path.bytes);
+    return status;
 }
 
 int oz_var_create(oz_var *var) {
     ozarr_spec *spec = NULL;
     int32_t format = 3;
     bool again = var->array != NULL;
-    ozarr_array_free(var->endless);
-    ozarr_array_free(var->array);
-    var->endless = var->array = NULL;
-    var->buffered = false;
-    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
-    bool alone = var->group->file->created && format == 3;
-    set_lengths(var, !alone);
+    oz_var_close(var);
+    bool alone = oz_file_alone(var->group->file);
+    ozarr_status status = alone ? OZARR_OK : ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
+    oz_var_lengths(var, !alone, var->shape);
     if (!status && var->form == OZ_RECORDS && !var->dtype) status = oz_type_dtype(var->info, format, &var->dtype);
     if (!status) status = new_spec(var, &spec);
     if (!status) status = set_chunks(spec, var);

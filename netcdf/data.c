@@ -1,5 +1,6 @@
 /* The table's functions that read and write elements. */
 #include "hierarchy.h"
+#include "parallel.h"
 #include "table.h"
 #include "types.h"
 
@@ -13,13 +14,15 @@ typedef struct box {
     int64_t start[64], shape[64], step[64], ends[64];
     size_t count;
     bool steps;
+    /* All ranks move their regions together. */
+    bool together;
 } box;
 
 /* The region without checks against lengths; NC_ESTRIDE. */
 static int make_box(const oz_var *var, const size_t *start, const size_t *count, const ptrdiff_t *stride, box *b) {
     b->rank = var->rank;
     b->count = 1;
-    b->steps = false;
+    b->steps = b->together = false;
     for (int d = 0; d < var->rank; d++) {
         if (stride && stride[d] <= 0) return NC_ESTRIDE;
         if (start[d] > INT64_MAX / 2) return NC_EINVALCOORDS;
@@ -50,6 +53,7 @@ static int check_box(const oz_var *var, const box *b, bool write) {
 
 /* What both directions check first. */
 static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
+    *var = NULL;
     int status = oz_find_var(ncid, varid, var);
     if (status) return status;
     oz_file *file = (*var)->group->file;
@@ -71,42 +75,33 @@ static ozarr_type stored_type(const oz_var *var) {
     return var->form == OZ_CHARS || var->form == OZ_RECORDS ? OZARR_BY_DTYPE : oz_type_stored(var->info->base);
 }
 
-static ozarr_status read_numbers(const oz_var *var, const ozarr_array *array, const box *b, void *values) {
-    size_t size = b->count * var->info->size;
-    if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size);
+static ozarr_region region_of(const box *b) {
     ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = b->start;
     region.shape = b->shape;
-    region.step = b->step;
+    region.step = b->steps ? b->step : NULL;
+    return region;
+}
+
+/* Reads or writes elements that have the variable's own type in memory. */
+static int move_values(const oz_var *var, const ozarr_array *array, const box *b, void *values, bool write) {
+    size_t size = b->count * var->info->size;
+    if (!b->steps && !b->together && var->form == OZ_NUMBERS)
+        return oz_error(write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
+                              : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
+    ozarr_region region = region_of(b);
+    ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = values;
     memory.size = size;
     memory.type = stored_type(var);
     memory.dtype = var->dtype;
-    return ozarr_array_read_ex(array, &region, &memory);
-}
-
-static ozarr_status write_numbers(const oz_var *var, const ozarr_array *array, const box *b, const void *values) {
-    size_t size = b->count * var->info->size;
-    if (!b->steps && var->form == OZ_NUMBERS) return ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size);
-    ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
-    region.start = b->start;
-    region.shape = b->shape;
-    region.step = b->step;
-    memory.data = (void *)values;
-    memory.size = size;
-    memory.type = stored_type(var);
-    memory.dtype = var->dtype;
-    return ozarr_array_write_ex(array, &region, &memory);
+    if (b->together) return oz_access_move(var->group->file, array, write, &region, &memory);
+    return oz_error(write ? ozarr_array_write_ex(array, &region, &memory) : ozarr_array_read_ex(array, &region, &memory));
 }
 
 static int read_strings(const ozarr_array *array, const box *b, char **strings) {
-    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_region region = region_of(b);
     ozarr_varlen *read;
-    region.start = b->start;
-    region.shape = b->shape;
-    region.step = b->step;
     int status = oz_error(ozarr_array_read_varlen(array, &region, &read));
     if (status) return status;
     for (size_t i = 0; i < b->count && !status; i++) {
@@ -121,13 +116,10 @@ static int read_strings(const ozarr_array *array, const box *b, char **strings) 
 }
 
 static int write_strings(const ozarr_array *array, const box *b, const char *const *strings) {
-    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_region region = region_of(b);
     const char **given = malloc((b->count + 1) * sizeof *given);
     if (!given) return NC_ENOMEM;
     for (size_t i = 0; i < b->count; i++) given[i] = strings[i] ? strings[i] : "";
-    region.start = b->start;
-    region.shape = b->shape;
-    region.step = b->step;
     int status = oz_error(ozarr_array_write_strings(array, &region, given));
     free(given);
     return status;
@@ -147,12 +139,9 @@ static void to_little_endian(void *values, size_t size, size_t count) {
 }
 
 static int read_lists(const oz_var *var, const ozarr_array *array, const box *b, nc_vlen_t *lists) {
-    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_region region = region_of(b);
     ozarr_varlen *read;
     size_t size = oz_type_size(var->info->base);
-    region.start = b->start;
-    region.shape = b->shape;
-    region.step = b->step;
     int status = oz_error(ozarr_array_read_varlen(array, &region, &read));
     if (status) return status;
     for (size_t i = 0; i < b->count && !status; i++) {
@@ -170,7 +159,7 @@ static int read_lists(const oz_var *var, const ozarr_array *array, const box *b,
 }
 
 static int write_lists(const oz_var *var, const ozarr_array *array, const box *b, const nc_vlen_t *lists) {
-    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_region region = region_of(b);
     size_t size = oz_type_size(var->info->base), total = 0;
     for (size_t i = 0; i < b->count; i++) total += lists[i].p ? lists[i].len * size : 0;
     char *data = malloc(total + 1);
@@ -183,9 +172,6 @@ static int write_lists(const oz_var *var, const ozarr_array *array, const box *b
         if (len) memcpy(data + at, lists[i].p, len);
         at += len;
     }
-    region.start = b->start;
-    region.shape = b->shape;
-    region.step = b->step;
     if (!status) {
         offsets[b->count] = (int64_t)total;
         to_little_endian(data, size, total / size);
@@ -196,43 +182,75 @@ static int write_lists(const oz_var *var, const ozarr_array *array, const box *b
     return status;
 }
 
-int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
-    oz_var *var;
-    ozarr_array *array;
-    box b;
-    int status = begin(ncid, varid, &type, false, &var);
-    if (!status) status = make_box(var, start, count, stride, &b);
-    if (!status) status = check_box(var, &b, false);
-    if (status || !b.count) return status;
-    status = oz_var_data(var, NULL, &array);
-    if (status) return status;
-    if (var->form == OZ_STRINGS) return read_strings(array, &b, values);
-    if (var->form == OZ_LISTS) return read_lists(var, array, &b, values);
-    if (type == var->type) return oz_error(read_numbers(var, array, &b, values));
-    void *buffer = malloc(b.count * var->info->size);
+/* Dimensions that may grow are as long as what was written. */
+static void grow(oz_var *var, const int64_t *ends) {
+    for (int d = 0; d < var->rank; d++)
+        if ((size_t)ends[d] > var->dims[d]->len) var->dims[d]->len = (size_t)ends[d];
+}
+
+/* Begins an access of one rank or of all: the handle, and what of the region this rank moves. A rank of which `status` tells an error takes
+ * part with nothing. `ends` become those of all ranks. */
+static int prepare(oz_var *var, box *b, int64_t *ends, int status, bool write, ozarr_array **array) {
+    bool collective = var && var->collective && var->group->file->ranks && !(write && !var->group->file->writable);
+    int how = OZ_TOGETHER;
+    *array = NULL;
+    if (status && collective) *b = (box){.rank = var->rank};
+    if (var && (collective || !status)) memcpy(ends, b->ends, (size_t)var->rank * sizeof *ends);
+    if (!collective && (status || !b->count)) return status;
+    int opened = oz_var_data(var, write ? b->ends : NULL, array);
+    if (!collective) return opened;
+    if (b->steps || !var->rank || var->scalar_of_one || var->form == OZ_STRINGS || var->form == OZ_LISTS) how = OZ_ALONE;
+    if (opened) how = OZ_BROKEN;
+    int agreed = oz_access_begin(var->group->file, var->rank, ends, &how);
+    if (agreed || how == OZ_BROKEN) return status ? status : agreed ? agreed : opened ? opened : NC_EIO;
+    b->together = how == OZ_TOGETHER;
+    if (!b->together && (status || !b->count)) *array = NULL;
+    return NC_NOERR;
+}
+
+/* Reads values of the variable's type, and converts them. */
+static int get(const oz_var *var, const ozarr_array *array, box *b, void *values, nc_type type) {
+    if (var->form == OZ_STRINGS) return read_strings(array, b, values);
+    if (var->form == OZ_LISTS) return read_lists(var, array, b, values);
+    if (type == var->type || !b->count) return move_values(var, array, b, values, false);
+    void *buffer = malloc(b->count * var->info->size);
+    if (!buffer && !b->together) return NC_ENOMEM;
+    if (!buffer) memset(b->shape, 0, sizeof b->shape);
+    int status = move_values(var, array, b, buffer, false);
     if (!buffer) return NC_ENOMEM;
-    status = oz_error(read_numbers(var, array, &b, buffer));
-    if (!status) status = range_status(var, type, oz_convert(buffer, var->type, values, type, b.count));
+    if (!status) status = range_status(var, type, oz_convert(buffer, var->type, values, type, b->count));
     free(buffer);
     return status;
 }
 
-/* Dimensions that may grow are as long as what was written. */
-static void grow(oz_var *var, const box *b) {
-    for (int d = 0; d < b->rank; d++)
-        if ((size_t)b->ends[d] > var->dims[d]->len) var->dims[d]->len = (size_t)b->ends[d];
+int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
+    oz_var *var;
+    ozarr_array *array;
+    box b;
+    int64_t ends[64];
+    int own = begin(ncid, varid, &type, false, &var);
+    if (!own) own = make_box(var, start, count, stride, &b);
+    if (!own) own = check_box(var, &b, false);
+    int status = prepare(var, &b, ends, own, false, &array);
+    if (!status && array) status = get(var, array, &b, values, type);
+    return own ? own : status;
 }
 
 /* Converts and rounds before it writes; NC_ERANGE comes after all is written. */
-static int put_converted(oz_var *var, const ozarr_array *array, const box *b, const void *values, nc_type type) {
+static int put(const oz_var *var, const ozarr_array *array, box *b, const void *values, nc_type type) {
+    if (var->form == OZ_STRINGS) return write_strings(array, b, values);
+    if (var->form == OZ_LISTS) return write_lists(var, array, b, values);
+    if ((type == var->type && !var->quantize) || !b->count) return move_values(var, array, b, (void *)values, true);
     int range = NC_NOERR;
     size_t size = var->info->size;
     void *buffer = malloc(b->count * size);
-    if (!buffer) return NC_ENOMEM;
-    if (type == var->type) memcpy(buffer, values, b->count * size);
+    if (!buffer && !b->together) return NC_ENOMEM;
+    if (!buffer) memset(b->shape, 0, sizeof b->shape);
+    else if (type == var->type) memcpy(buffer, values, b->count * size);
     else range = range_status(var, type, oz_convert(values, type, buffer, var->type, b->count));
-    if (var->quantize) oz_quantize(var->quantize, var->digits, var->type, buffer, b->count, var->fill);
-    int status = oz_error(write_numbers(var, array, b, buffer));
+    if (var->quantize && buffer) oz_quantize(var->quantize, var->digits, var->type, buffer, b->count, var->fill);
+    int status = move_values(var, array, b, buffer, true);
+    if (!buffer) return NC_ENOMEM;
     free(buffer);
     return status ? status : range;
 }
@@ -241,20 +259,16 @@ int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     oz_var *var;
     ozarr_array *array;
     box b;
-    int status = begin(ncid, varid, &type, true, &var);
-    if (!status) status = make_box(var, start, count, stride, &b);
-    if (!status) status = check_box(var, &b, true);
-    if (status || !b.count) return status;
-    status = oz_var_data(var, b.ends, &array);
-    if (status) return status;
-    if (var->form == OZ_STRINGS) status = write_strings(array, &b, values);
-    else if (var->form == OZ_LISTS) status = write_lists(var, array, &b, values);
-    else if (type == var->type && !var->quantize) status = oz_error(write_numbers(var, array, &b, values));
-    else status = put_converted(var, array, &b, values, type);
-    if (status && status != NC_ERANGE) return status;
-    grow(var, &b);
-    var->written = true;
-    return status;
+    int64_t ends[64];
+    int own = begin(ncid, varid, &type, true, &var);
+    if (!own) own = make_box(var, start, count, stride, &b);
+    if (!own) own = check_box(var, &b, true);
+    int status = prepare(var, &b, ends, own, true, &array);
+    if (!status && array) status = put(var, array, &b, values, type);
+    if (status && status != NC_ERANGE) return own ? own : status;
+    grow(var, ends);
+    var->written = var->written || array;
+    return own ? own : status;
 }
 
 int oz_get_vara(int ncid, int varid, const size_t *start, const size_t *count, void *values, nc_type type) {
@@ -277,17 +291,17 @@ static void copy_mapped(const box *b, const ptrdiff_t *map, char *mapped, char *
     }
 }
 
-/* Room for a mapped region; NULL with NC_NOERR where nothing is selected or nothing is mapped. */
+/* Room for a mapped region. */
 static int mapped_block(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, nc_type type, box *b, size_t *size,
     char **block) {
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
     if (!status && type != NC_NAT && (type == NC_CHAR) != (var->type == NC_CHAR)) return NC_ECHAR;
     if (!status) status = make_box(var, start, count, stride, b);
-    if (status || !b->count) return status;
+    if (status) return status;
     *size = type == NC_NAT || type == var->type ? var->info->size : oz_type_size(type);
     if (!*size) return NC_EBADTYPE;
-    *block = calloc(b->count, *size);
+    *block = calloc(b->count + 1, *size);
     return *block ? NC_NOERR : NC_ENOMEM;
 }
 
@@ -298,7 +312,7 @@ int oz_get_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     char *block = NULL;
     if (!map) return oz_get_vars(ncid, varid, start, count, stride, values, type);
     int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
-    if (status || !block) return status;
+    if (status) return status;
     status = oz_get_vars(ncid, varid, start, count, stride, block, type);
     if (!status || status == NC_ERANGE) copy_mapped(&b, map, values, block, size, true);
     free(block);
@@ -312,7 +326,7 @@ int oz_put_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     char *block = NULL;
     if (!map) return oz_put_vars(ncid, varid, start, count, stride, values, type);
     int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
-    if (status || !block) return status;
+    if (status) return status;
     copy_mapped(&b, map, (char *)values, block, size, false);
     status = oz_put_vars(ncid, varid, start, count, stride, block, type);
     free(block);

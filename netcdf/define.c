@@ -1,5 +1,6 @@
 /* The table's functions that define and rename dimensions, variables and groups, and how variables are stored. */
 #include "hierarchy.h"
+#include "parallel.h"
 #include "table.h"
 #include "types.h"
 
@@ -63,8 +64,8 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     touch(dim->group);
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++)
-            if (uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
-    return status;
+            if (oz_stores(file) && uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
+    return oz_agree(file->ranks, status);
 }
 
 /* Whether a variable or group of that name is there already. */
@@ -105,6 +106,7 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
     else if (var->form == OZ_NUMBERS || var->form == OZ_CHARS) oz_default_fill(var->info->base, var->fill);
     var->contiguous = var->codecs_read = true;
     var->no_fill = group->file->no_fill && type != NC_STRING;
+    var->collective = group->file->collective;
     for (int d = 0; d < rank; d++) {
         (void)oz_find_dim(group, dims[d], &var->dims[d]);
         if (var->dims[d]->unlimited) var->contiguous = false;
@@ -126,23 +128,18 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
-    if (var->array) {
+    bool stored = var->array != NULL;
+    if (stored) {
         status = oz_hierarchy_sync(group->file);
-        ozarr_array_free(var->endless);
-        ozarr_array_free(var->array);
-        var->endless = var->array = NULL;
-        var->buffered = false;
-        if (!status) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
-        int opened = oz_error(ozarr_group_open_array(group->handle, status ? var->name : name, &var->array));
-        if (!status) status = opened;
+        oz_var_close(var);
+        if (!status && oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
+        status = oz_agree(group->file->ranks, status);
     }
-    if (status) {
-        free(copy);
-        return status;
-    }
-    oz_list_rename(&group->vars, var->id, copy);
+    if (status) free(copy);
+    else oz_list_rename(&group->vars, var->id, copy);
+    int opened = stored ? oz_var_open(var) : NC_NOERR;
     touch(group);
-    return NC_NOERR;
+    return status ? status : opened;
 }
 
 int oz_def_grp(int ncid, const char *name, int *id) {
@@ -173,11 +170,8 @@ static bool below(const oz_group *group, const oz_group *above) {
 
 /* Opens again what a renamed group holds. */
 static int reopen(oz_group *group) {
-    int status = oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
-    for (int i = 0; i < group->vars.count && !status; i++) {
-        oz_var *var = group->vars.items[i];
-        status = oz_error(ozarr_group_open_array(group->handle, var->name, &var->array));
-    }
+    int status = oz_stores(group->file) ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
+    for (int i = 0; i < group->vars.count && !status; i++) status = oz_var_open(group->vars.items[i]);
     for (int i = 0; i < group->groups.count && !status; i++) status = reopen(group->groups.items[i]);
     return status;
 }
@@ -193,22 +187,18 @@ int oz_rename_grp(int ncid, const char *name) {
     if (name_in_use(group->parent, name)) return NC_ENAMEINUSE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
-    bool stored = group->handle != NULL;
+    /* Ranks that do not store have no handle. */
+    bool stored = oz_agree(file->ranks, group->handle != NULL) != 0;
     if (stored) status = oz_hierarchy_sync(file);
     for (int i = 0; i < file->group_count && stored; i++) {
         oz_group *one = file->groups[i];
         if (!below(one, group)) continue;
-        for (int k = 0; k < one->vars.count; k++) {
-            oz_var *var = one->vars.items[k];
-            ozarr_array_free(var->endless);
-            ozarr_array_free(var->array);
-            var->endless = var->array = NULL;
-            var->buffered = false;
-        }
+        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
         ozarr_group_free(one->handle);
         one->handle = NULL;
     }
-    if (stored && !status) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    if (stored && !status && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    status = oz_agree(file->ranks, status);
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);
     touch(group->parent);

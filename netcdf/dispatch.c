@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int var_par_access(int ncid, int varid, int access) { return (void)ncid, (void)varid, (void)access, NC_ENOPAR; }
-
 static NC_Dispatch table = {
     .model = NC_FORMATX_UDF0,
     .dispatch_version = NC_DISPATCH_VERSION,
@@ -46,7 +44,7 @@ static NC_Dispatch table = {
     .get_varm = oz_get_varm,
     .put_varm = oz_put_varm,
     .inq_var_all = oz_inq_var_all,
-    .var_par_access = var_par_access,
+    .var_par_access = oz_var_par_access,
     .def_var_fill = oz_def_var_fill,
     .show_metadata = oz_show_metadata,
     .inq_unlimdims = oz_inq_unlimdims,

@@ -1,5 +1,6 @@
 /* The table's functions of files: create, open, define and data mode, sync, abort, close. */
 #include "hierarchy.h"
+#include "parallel.h"
 #include "table.h"
 
 #include <dirent.h>
@@ -13,14 +14,22 @@ static struct {
     const char *location;
     bool open;
     int mode;
+    oz_comm_kind kind;
+    const void *comm;
 } pending;
 
 void oz_set_pending(const char *location, bool open) {
     pending.location = location;
     pending.open = open;
+    if (!location) pending.kind = OZ_COMM_NONE;
 }
 
 void oz_set_pending_mode(int mode) { pending.mode = mode; }
+
+void oz_set_pending_ranks(int kind, const void *comm) {
+    pending.kind = (oz_comm_kind)kind;
+    pending.comm = comm;
+}
 
 /* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. */
 static char *location_of(const char *path) {
@@ -60,14 +69,20 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
     return empty ? NC_NOERR : NC_EEXIST;
 }
 
-static int create(oz_file *file, int cmode) {
+/* Makes the root group in an empty place. */
+static int make_root(oz_file *file, int cmode) {
     ozarr_store *probe = NULL;
     int status = oz_store_open(file->location, "r+", &probe);
     if (!status) status = clear_place(file->location, cmode, probe);
     ozarr_store_free(probe);
     if (!status) status = oz_store_open(file->location, "r+", &file->store);
-    if (!status)
-        status = oz_error(ozarr_group_create_at(file->store, "", oz_get_defaults()->format, OZARR_CREATE_OVERWRITE, &file->groups[0]->handle));
+    if (status) return status;
+    return oz_error(ozarr_group_create_at(file->store, "", oz_get_defaults()->format, OZARR_CREATE_OVERWRITE, &file->groups[0]->handle));
+}
+
+static int create(oz_file *file, int cmode) {
+    int status = oz_agree(file->ranks, oz_stores(file) ? make_root(file, cmode) : NC_NOERR);
+    if (!status && !oz_stores(file)) status = oz_store_open(file->location, "r+", &file->store);
     file->groups[0]->dirty = file->dirty = file->created = file->writable = file->defining = true;
     if (cmode & NC_NETCDF4) file->format = cmode & NC_CLASSIC_MODEL ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;
     else file->format = cmode & NC_64BIT_DATA ? NC_FORMAT_CDF5 : cmode & NC_64BIT_OFFSET ? NC_FORMAT_64BIT_OFFSET : NC_FORMAT_CLASSIC;
@@ -75,33 +90,36 @@ static int create(oz_file *file, int cmode) {
     return status == ENOENT ? EACCES : status;
 }
 
-static int open_at(const char *path, int mode, int ncid, bool make) {
+static int open_at(const char *path, int mode, int ncid, bool make, oz_comm_kind kind, const void *comm) {
     char *location = location_of(path);
     oz_file *file = location ? oz_file_new(ncid, location, mode) : NULL;
     free(location);
     if (!file) return NC_ENOMEM;
-    int status;
-    if (make) {
+    int status = oz_ranks_begin(file, kind, comm);
+    if (!status && make) {
         status = create(file, mode);
-    } else {
+    } else if (!status) {
         file->writable = mode & NC_WRITE;
         status = oz_store_open(file->location, file->writable ? "r+" : "r", &file->store);
         if (!status) status = oz_hierarchy_read(file);
     }
-    if (status) oz_file_free(file);
+    oz_ranks *ranks = file->ranks;
+    status = oz_agree(ranks, status);
+    if (!status) return NC_NOERR;
+    oz_file_free(file);
+    oz_ranks_free(ranks);
     return status;
 }
 
 int oz_create(const char *path, int cmode, size_t initial, int basepe, size_t *hint, void *parameters, const NC_Dispatch *table, int ncid) {
     (void)initial, (void)basepe, (void)hint, (void)table;
-    if (parameters) return NC_ENOPAR;
-    return open_at(path, pending.location ? pending.mode : cmode, ncid, !(pending.location && pending.open));
+    if (!pending.location) return open_at(path, cmode, ncid, true, parameters ? OZ_COMM_POINTER : OZ_COMM_NONE, parameters);
+    return open_at(path, pending.mode, ncid, !pending.open, pending.kind, pending.comm);
 }
 
 int oz_open(const char *path, int mode, int basepe, size_t *hint, void *parameters, const NC_Dispatch *table, int ncid) {
     (void)basepe, (void)hint, (void)table;
-    if (parameters) return NC_ENOPAR;
-    return open_at(path, mode, ncid, false);
+    return open_at(path, mode, ncid, false, parameters ? OZ_COMM_POINTER : OZ_COMM_NONE, parameters);
 }
 
 int oz_to_define(oz_file *file) {
@@ -155,7 +173,7 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     if (!group->file->writable) return NC_EPERM;
     if (!group->file->defining) return NC_ENOTINDEFINE;
     status = check_types(group->file);
-    if (!status) status = oz_hierarchy_store(group->file);
+    if (!status) status = oz_agree(group->file->ranks, oz_hierarchy_store(group->file));
     if (!status) group->file->defining = false;
     return status;
 }
@@ -172,18 +190,16 @@ int oz_sync(int ncid) {
 
 static int close_file(oz_file *file, int status) {
     for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            oz_var *var = file->groups[i]->vars.items[k];
-            ozarr_array_free(var->endless);
-            ozarr_array_free(var->array);
-            var->endless = var->array = NULL;
-        }
+        for (int k = 0; k < file->groups[i]->vars.count; k++) oz_var_close(file->groups[i]->vars.items[k]);
     ozarr_store *store = file->store;
+    oz_ranks *ranks = file->ranks;
     file->store = NULL;
-    int closed = file->writable ? oz_error(ozarr_store_close(store)) : NC_NOERR;
+    int closed = file->writable && store ? oz_error(ozarr_store_close(store)) : NC_NOERR;
     if (!file->writable) ozarr_store_free(store);
     oz_file_free(file);
-    return status ? status : closed;
+    status = oz_agree(ranks, status ? status : closed);
+    oz_ranks_free(ranks);
+    return status;
 }
 
 /* A file that was not defined to the end is removed; of another one nothing more is stored. */
@@ -192,16 +208,14 @@ int oz_abort(int ncid) {
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     oz_file *file = group->file;
-    bool remove = file->created && file->defining && !file->stored;
-    if (remove) {
+    status = oz_agree(file->ranks, NC_NOERR);
+    if (oz_stores(file) && file->created && file->defining && !file->stored) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
         rmdir(file->location);
         ozarr_store_free(file->store);
         file->store = NULL;
-        oz_file_free(file);
-        return status;
     }
-    return close_file(file, NC_NOERR);
+    return close_file(file, status);
 }
 
 /* Consolidates the metadata of the groups of a new file, the root last. Those of another file the store keeps in step. */
@@ -225,7 +239,7 @@ int oz_close(int ncid, void *memory) {
     status = check_types(group->file);
     if (status) return status;
     if (group->file->writable) status = oz_hierarchy_sync(group->file);
-    if (!status) status = consolidate(group->file);
+    if (!status && oz_stores(group->file)) status = consolidate(group->file);
     return close_file(group->file, status);
 }
 

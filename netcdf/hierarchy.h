@@ -22,6 +22,9 @@ const oz_defaults *oz_get_defaults(void);
 /* The store at a location; `mode` is "r" or "r+". */
 int oz_store_open(const char *location, const char *mode, ozarr_store **store);
 
+/* Takes over the number of threads of the default context, which MPI's ranks on one machine divide. */
+void oz_share_processors(void);
+
 /* Reads the whole hierarchy into the model. */
 int oz_hierarchy_read(oz_file *file);
 
@@ -35,8 +38,15 @@ int oz_hierarchy_sync(oz_file *file);
 
 /* Whether a dimension of the variable has no end. */
 bool oz_var_may_grow(const oz_var *var);
+/* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */
+bool oz_file_alone(const oz_file *file);
 /* Creates the array of a variable. */
 int oz_var_create(oz_var *var);
+/* Opens the stored array of a variable, or frees its handles. */
+int oz_var_open(oz_var *var);
+void oz_var_close(oz_var *var);
+/* The shape that an array is opened with: without an end where it may grow, if `endless`. */
+void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
 /* Opens the array of a variable by its document, as if that had another shape; nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */

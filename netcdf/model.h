@@ -106,6 +106,8 @@ typedef struct oz_var {
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for. */
     bool written, dirty, buffered, codecs_read, recreate, found, recorded;
+    /* All ranks read and write it together. */
+    bool collective;
     size_t cache_bytes, cache_slots;
     float preemption;
 } oz_var;
@@ -137,6 +139,9 @@ typedef struct oz_file {
     bool writable, classic, defining, created, no_fill, stored;
     /* Some metadata are not yet stored. */
     bool dirty;
+    /* The ranks that have the file open together, or NULL; whether new variables are collective. */
+    struct oz_ranks *ranks;
+    bool collective;
 } oz_file;
 
 /* Lists. */

@@ -1,4 +1,5 @@
 /* The functions of netCDF-C that open and create, for LD_PRELOAD: what is Zarr goes to the table, all else on as it was. */
+#include "parallel.h"
 #include "register.h"
 #include "table.h"
 
@@ -11,6 +12,7 @@
 typedef int create_fn(const char *, int, size_t, size_t *, int *);
 typedef int open_fn(const char *, int, size_t *, int *);
 typedef int parallel_fn(const char *, int, void *, void *, int *);
+typedef int fortran_fn(const char *, int, int, int, int *);
 
 /* Whether a name has a component that ends in `.zarr`, also before what programs add for their temporary files. */
 static bool has_zarr_name(const char *path) {
@@ -135,14 +137,43 @@ EXPORT int nc_create(const char *path, int mode, int *id) {
 }
 
 /* The handles of MPI are numbers or addresses, which all ABIs that we know hand on in a register as they hand on an address. */
+static int to_table_together(const char *path, int mode, bool open, oz_comm_kind kind, void *comm, int *id) {
+    oz_set_pending_ranks(kind, comm);
+    int status = to_table(path, mode, open, id);
+    oz_set_pending_ranks(OZ_COMM_NONE, NULL);
+    return status;
+}
+
 EXPORT int nc_open_par(const char *path, int mode, void *comm, void *info, int *id) {
     parallel_fn *next = (parallel_fn *)oz_netcdf_function("nc_open_par");
-    if (opens_zarr(path)) return mode & NC_WRITE ? NC_ENOPAR : to_table(path, mode, true, id);
+    if (opens_zarr(path)) return to_table_together(path, mode, true, OZ_COMM_VALUE, comm, id);
     return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
 }
 
 EXPORT int nc_create_par(const char *path, int mode, void *comm, void *info, int *id) {
     parallel_fn *next = (parallel_fn *)oz_netcdf_function("nc_create_par");
-    if (creates_zarr(path, mode)) return NC_ENOPAR;
+    if (creates_zarr(path, mode)) return to_table_together(path, mode, false, OZ_COMM_VALUE, comm, id);
     return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
+}
+
+/* netCDF-Fortran's, whose handles are numbers. */
+EXPORT int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id) {
+    fortran_fn *next = (fortran_fn *)oz_netcdf_function("nc_open_par_fortran");
+    if (opens_zarr(path)) return to_table_together(path, mode, true, OZ_COMM_FORTRAN, (void *)(intptr_t)comm, id);
+    return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
+}
+
+EXPORT int nc_create_par_fortran(const char *path, int mode, int comm, int info, int *id) {
+    fortran_fn *next = (fortran_fn *)oz_netcdf_function("nc_create_par_fortran");
+    if (creates_zarr(path, mode)) return to_table_together(path, mode, false, OZ_COMM_FORTRAN, (void *)(intptr_t)comm, id);
+    return next ? next(path, mode, comm, info, id) : NC_ENOTBUILT;
+}
+
+/* A netCDF-C without MPI does not ask its table. */
+EXPORT int nc_var_par_access(int ncid, int varid, int access) {
+    typedef int plain_fn(int, int, int);
+    plain_fn *next = (plain_fn *)oz_netcdf_function("nc_var_par_access");
+    oz_group *root;
+    if (oz_find_group(ncid & ~0xffff, &root) == NC_NOERR) return oz_var_par_access(ncid, varid, access);
+    return next ? next(ncid, varid, access) : NC_ENOTBUILT;
 }

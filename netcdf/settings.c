@@ -47,6 +47,13 @@ static ozarr_context *context(void) {
     return made;
 }
 
+void oz_share_processors(void) {
+    char threads[32];
+    ozarr_status status = ozarr_context_get(NULL, "threads", threads, sizeof threads, NULL);
+    if (!status) status = ozarr_context_set(context(), "threads", threads);
+    if (status) oz_log("%s", ozarr_last_error());
+}
+
 int oz_store_open(const char *location, const char *mode, ozarr_store **store) {
     const char *options[] = {"file.sync", "none", "consolidate", "close", NULL, NULL, NULL};
     if (oz_get_defaults()->format == 2) {

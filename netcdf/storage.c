@@ -63,6 +63,8 @@ static int add_filter(oz_var *var, unsigned id, size_t count, const unsigned *pa
     if (count) memcpy(copy, parameters, count * sizeof *copy);
     filters[var->filter_count++] = (oz_filter){id, count, copy};
     var->contiguous = false;
+    /* As in netCDF-4, whose ranks write filtered chunks together. */
+    if (var->group->file->ranks && !var->array) var->collective = true;
     return NC_NOERR;
 }
 

@@ -1,6 +1,7 @@
 /* Brings the model into the store: arrays and groups that were defined, attributes, the lengths of dimensions that grew. */
 #include "attribute_json.h"
 #include "hierarchy.h"
+#include "parallel.h"
 #include "user_types.h"
 
 #include <ozarr_advanced.h>
@@ -80,20 +81,52 @@ static int store_var_atts(oz_var *var) {
     return oz_error(status);
 }
 
+/* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
 static int store_group(oz_group *group) {
     int status = NC_NOERR;
-    if (!group->handle) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
+    bool stores = oz_stores(group->file), makes = stores || oz_file_alone(group->file);
+    if (!group->handle && stores) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
     for (int i = 0; i < group->vars.count && !status; i++) {
         oz_var *var = group->vars.items[i];
-        if (!var->array || var->recreate) status = oz_var_create(var);
-        else if (var->dirty) status = store_var_atts(var);
+        if ((!var->array || var->recreate) && makes) status = oz_var_create(var);
+        else if (var->dirty && var->array && stores) status = store_var_atts(var);
+        if (!status && !stores) var->dirty = false;
     }
+    if (!stores) group->dirty = false;
     return !status && group->dirty ? store_group_atts(group) : status;
 }
 
+/* Opens the arrays that the first rank has made in the store, on the others. */
+static int open_made(const oz_file *file) {
+    int status = NC_NOERR;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            if (var->array && !var->recreate) continue;
+            oz_var_close(var);
+            status = oz_var_open(var);
+            if (!status) oz_var_lengths(var, false, var->shape);
+            var->recreate = false;
+        }
+    return status;
+}
+
+/* Whether an array is to be made. */
+static bool lacks_arrays(const oz_file *file) {
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            const oz_var *var = file->groups[i]->vars.items[k];
+            if (!var->array || var->recreate) return true;
+        }
+    return false;
+}
+
 int oz_hierarchy_store(oz_file *file) {
+    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
     int status = NC_NOERR;
     for (int i = 0; i < file->group_count && !status && file->dirty; i++) status = store_group(file->groups[i]);
+    if (wait) status = oz_agree(file->ranks, status);
+    if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (!status && file->dirty) file->stored = true;
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;
     if (!status) file->dirty = false;
@@ -109,14 +142,15 @@ static int publish(oz_var *var) {
         longer = longer || shape[d] != var->shape[d];
     }
     if (!longer) return NC_NOERR;
-    int status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
+    int status = oz_stores(var->group->file) ? oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP)) : NC_NOERR;
     if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
 }
 
 int oz_hierarchy_sync(oz_file *file) {
-    int status = oz_hierarchy_store(file), first = NC_NOERR;
-    for (int pass = 0; pass < 2 && !status; pass++)
+    int status = oz_agree(file->ranks, oz_hierarchy_store(file)), first = NC_NOERR;
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        if (pass == 1) status = oz_agree_on_lengths(file);
         for (int i = 0; i < file->group_count; i++)
             for (int k = 0; k < file->groups[i]->vars.count; k++) {
                 oz_var *var = file->groups[i]->vars.items[k];
@@ -126,11 +160,13 @@ int oz_hierarchy_sync(oz_file *file) {
                 if (pass == 1 && !var->scalar_of_one) one = publish(var);
                 if (one && !first) first = one;
             }
-    return status ? status : first;
+    }
+    return oz_agree(file->ranks, status ? status : first);
 }
 
-/* A handle for reading an array that is shorter than its dimensions: elements behind its end have the fill value. */
-static int open_filled(oz_var *var) {
+/* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. Those that several ranks write
+ * have no end. */
+static int open_longer(oz_var *var) {
     int64_t shape[64];
     size_t len = 0;
     int32_t format = 3;
@@ -138,7 +174,7 @@ static int open_filled(oz_var *var) {
     ozarr_status status = ozarr_node_metadata(node, NULL, 0, &len);
     char *document = status && status != OZARR_ERR_BUFFER_SIZE ? NULL : calloc(len + 1, 1);
     if (!document) return oz_error(status ? status : OZARR_ERR_NO_MEMORY);
-    for (int d = 0; d < var->rank; d++) shape[d] = (int64_t)var->dims[d]->len;
+    oz_var_lengths(var, var->group->file->writable, shape);
     status = ozarr_node_metadata(node, document, len + 1, &len);
     if (!status) status = ozarr_node_zarr_format(node, &format);
     int error = status ? oz_error(status) : oz_var_import(var, document, format, shape, &var->endless);
@@ -172,8 +208,10 @@ static int lengthen(oz_var *var, const int64_t *ends) {
         if (ends && ends[d] > shape[d]) shape[d] = ends[d];
         longer = longer || shape[d] > var->shape[d];
     }
+    const oz_file *file = var->group->file;
+    if (file->ranks && file->writable && (longer || oz_var_may_grow(var))) return open_longer(var);
     if (!longer) return NC_NOERR;
-    if (!var->group->file->writable) return open_filled(var);
+    if (!file->writable) return open_longer(var);
     int status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
     if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
@@ -184,7 +222,7 @@ int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;
-    if (ends && !var->buffered && var->form != OZ_STRINGS && var->form != OZ_LISTS && var->rank) {
+    if (ends && !var->buffered && !var->group->file->ranks && var->form != OZ_STRINGS && var->form != OZ_LISTS && var->rank) {
         set_buffer(var, *array);
         var->buffered = true;
     }

@@ -26,8 +26,12 @@ int oz_to_data(oz_file *file);
 
 /* The location that the next call of create or open is about, and whether it opens; the preload says so. */
 void oz_set_pending(const char *location, bool open);
-/* The mode of that call, as the program gave it. */
+/* The mode of that call, as the program gave it, and its communicator. */
 void oz_set_pending_mode(int mode);
+void oz_set_pending_ranks(int kind, const void *comm);
+
+/* parallel.c */
+int oz_var_par_access(int ncid, int varid, int access);
 
 /* inquire.c */
 int oz_inq_format(int ncid, int *format);

@@ -328,6 +328,28 @@ def fortran(build):
         compare(f"the model's {name}", build, "model.nc", name)
 
 
+def parallel(build):
+    """Ranks write one file by nc_create_par and nf90_create: it is the one that one process writes as netCDF-4. Neither library of the
+    distribution is built with MPI here."""
+    mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader",
+           "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "OZARR_NUM_THREADS": "2"}
+    flags = subprocess.run(["nf-config", "--fflags", "--flibs"], capture_output=True, text=True).stdout.split()
+    for language, compiler, libraries in ("c", "mpicc", ["-lnetcdf"]), ("f90", "mpif90", flags):
+        program = f"./parallel_{language}"
+        code, _, err = run([compiler, "-o", program, str(Path(__file__).parent / f"netcdf_parallel.{language}"), *libraries], build)
+        check(f"{program} compiles", code == 0, err[-500:])
+        code, out, err = run([program, f"{program}.nc", "alone"], build, **mpi)
+        check(f"{program} writes netCDF-4 alone", code == 0, (out + err)[-500:])
+        for ranks in "1", "2", "3":
+            name = f"{program}_{ranks}.zarr"
+            code, out, err = run(["mpirun", "-n", ranks, program, name], build, **PRELOAD, **mpi)
+            check(f"{program} on {ranks} ranks", code == 0, (out + err)[-500:])
+            compare(f"{program} on {ranks} ranks", build, f"{program}.nc", name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                xr.open_dataset(build / name, engine="zarr", decode_times=False).load()
+
+
 def main():
     global PRELOAD
     arguments = argparse.ArgumentParser()
@@ -335,10 +357,14 @@ def main():
     arguments.add_argument("--build", required=True, type=Path)
     arguments.add_argument("--deep", action="store_true")
     given = arguments.parse_args()
-    missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config", *(("Rscript", "gdal_translate", "ncview", "xvfb-run", "xwininfo") if given.deep else ())) if not shutil.which(program)]
+    missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config", "mpirun", "mpif90", *(("Rscript", "gdal_translate", "ncview", "xvfb-run", "xwininfo") if given.deep else ())) if not shutil.which(program)]
     library = next(given.prefix.resolve().rglob("libozarr_netcdf.so"), None)
-    if missing or not library:
-        sys.exit(f"missing: {', '.join(missing) or 'libozarr_netcdf.so (the headers of netCDF-C 4.9: libnetcdf-dev)'}; tools/deps test installs it")
+    if not library:
+        missing.append("libozarr_netcdf.so (the headers of netCDF-C 4.9: libnetcdf-dev)")
+    if not next(given.prefix.resolve().rglob("libozarr_netcdf_mpi.so"), None):
+        missing.append("libozarr_netcdf_mpi.so (MPI: libopenmpi-dev)")
+    if missing:
+        sys.exit(f"missing: {', '.join(missing)}; tools/deps test installs it")
     build = given.build.resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
@@ -352,6 +378,7 @@ def main():
     configured(build, given.prefix.resolve())
     errors(build)
     fortran(build)
+    parallel(build)
     if given.deep:
         large_programs(build)
     print(f"{RAN} checks, {len(FAILED)} failed")

@@ -1,0 +1,239 @@
+/* A model of some ranks that writes one file by netCDF's parallel functions, and reads it again; the same file for any number of ranks.
+ *
+ *   mpirun -n N netcdf_parallel PATH [alone]     alone: by nc_create, in one process
+ *
+ * netCDF-C without MPI has these functions, too, but no header of them. */
+#include <mpi.h>
+#include <netcdf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int nc_create_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
+int nc_open_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
+int nc_var_par_access(int id, int var, int access);
+enum { INDEPENDENT, COLLECTIVE };
+
+enum { STEPS = 5, LEVELS = 6, ROWS = 12, COLUMNS = 10 };
+
+static int rank, ranks;
+static bool parallel;
+
+static void check(int status, int wanted, const char *call, int line) {
+    if (status == wanted) return;
+    fprintf(stderr, "rank %d, line %d: %s is %d (%s), expected %d\n", rank, line, call, status, nc_strerror(status), wanted);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define FAILS(CALL, STATUS) check(CALL, STATUS, #CALL, __LINE__)
+#define CHECK(CALL) check(CALL, NC_NOERR, #CALL, __LINE__)
+
+static int create(const char *path, int mode, int *id) {
+    return parallel ? nc_create_par(path, mode | NC_NETCDF4, MPI_COMM_WORLD, MPI_INFO_NULL, id) : nc_create(path, mode | NC_NETCDF4, id);
+}
+
+static int reopen(const char *path, int mode, int *id) {
+    return parallel ? nc_open_par(path, mode, MPI_COMM_WORLD, MPI_INFO_NULL, id) : nc_open(path, mode, id);
+}
+
+
+
+static float value(size_t step, size_t level, size_t row, size_t column) {
+    return (float)(((step * LEVELS + level) * ROWS + row) * COLUMNS + column);
+}
+
+/* The rows of this rank: some have one more, some may have none. */
+static void rows(size_t *first, size_t *count) {
+    *first = (size_t)rank * ROWS / (size_t)ranks;
+    *count = (size_t)(rank + 1) * ROWS / (size_t)ranks - *first;
+}
+
+static void fill(float *block, size_t step, size_t first, size_t count) {
+    for (size_t l = 0; l < LEVELS; l++)
+        for (size_t r = 0; r < count; r++)
+            for (size_t c = 0; c < COLUMNS; c++) *block++ = value(step, l, first + r, c);
+}
+
+typedef struct ids {
+    int file, group, time, lat, t, packed, w, count, name;
+} ids;
+
+static void define(ids *i) {
+    int dims[4], letters;
+    size_t chunks[4] = {2, 4, 5, COLUMNS};
+    CHECK(nc_def_dim(i->file, "time", NC_UNLIMITED, &dims[0]));
+    CHECK(nc_def_dim(i->file, "level", LEVELS, &dims[1]));
+    CHECK(nc_def_dim(i->file, "lat", ROWS, &dims[2]));
+    CHECK(nc_def_dim(i->file, "lon", COLUMNS, &dims[3]));
+    CHECK(nc_def_dim(i->file, "letters", 4, &letters));
+    CHECK(nc_def_var(i->file, "time", NC_DOUBLE, 1, dims, &i->time));
+    CHECK(nc_def_var(i->file, "lat", NC_FLOAT, 1, &dims[2], &i->lat));
+    CHECK(nc_def_var(i->file, "t", NC_FLOAT, 4, dims, &i->t));
+    CHECK(nc_put_att_text(i->file, i->t, "units", 1, "K"));
+    CHECK(nc_def_var_chunking(i->file, i->t, NC_CHUNKED, chunks));
+    CHECK(nc_def_var_deflate(i->file, i->t, 1, 1, 1));
+    CHECK(nc_def_var(i->file, "packed", NC_SHORT, 2, &dims[2], &i->packed));
+    CHECK(nc_def_var(i->file, "count", NC_INT, 0, NULL, &i->count));
+    dims[1] = letters;
+    CHECK(nc_def_var(i->file, "name", NC_CHAR, 1, &letters, &i->name));
+    CHECK(nc_def_grp(i->file, "g", &i->group));
+    CHECK(nc_def_var(i->group, "w", NC_INT64, 1, dims, &i->w));
+    CHECK(nc_put_att_text(i->file, NC_GLOBAL, "title", 3, "par"));
+    CHECK(nc_enddef(i->file));
+    if (!parallel) return;
+    CHECK(nc_var_par_access(i->file, i->packed, COLLECTIVE));
+    CHECK(nc_var_par_access(i->file, i->count, COLLECTIVE));
+    CHECK(nc_var_par_access(i->file, i->time, COLLECTIVE));
+    CHECK(nc_var_par_access(i->file, i->name, COLLECTIVE));
+    FAILS(nc_var_par_access(i->file, 99, COLLECTIVE), NC_ENOTVAR);
+    FAILS(nc_var_par_access(i->file, i->t, 7), NC_EINVAL);
+}
+
+static void write_steps(const ids *i) {
+    float *block = malloc(sizeof(float) * LEVELS * ROWS * COLUMNS);
+    size_t first, count, len;
+    double packed[ROWS * COLUMNS], latitude;
+    rows(&first, &count);
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t start[4] = {step, 0, first, 0}, counts[4] = {1, LEVELS, count, COLUMNS}, one = 1;
+        double now = (double)step;
+        fill(block, step, first, count);
+        CHECK(nc_put_vara_float(i->file, i->t, start, counts, block));
+        /* All write the same value. */
+        CHECK(nc_put_vara_double(i->file, i->time, &step, &one, &now));
+        CHECK(nc_inq_dimlen(i->file, 0, &len));
+        FAILS(len == step + 1 ? NC_NOERR : NC_EDIMSIZE, NC_NOERR);
+        if (parallel && step == 2) CHECK(nc_sync(i->file));
+    }
+    /* Elements of several ranks in a chunk, independently; and by different shares, converted, together. */
+    for (size_t r = first; r < first + count; r++) {
+        latitude = -90 + 15 * (double)r;
+        CHECK(nc_put_var1_double(i->file, i->lat, &r, &latitude));
+    }
+    size_t start[2] = {0, (size_t)rank * COLUMNS / (size_t)ranks}, counts[2] = {ROWS, 0};
+    counts[1] = (size_t)(rank + 1) * COLUMNS / (size_t)ranks - start[1];
+    for (size_t k = 0; k < counts[0] * counts[1]; k++) packed[k] = (double)(k / counts[1] * 100 + start[1] + k % counts[1]) + 0.25;
+    CHECK(nc_put_vara_double(i->file, i->packed, start, counts, packed));
+    CHECK(nc_put_var_int(i->file, i->count, &(int){42}));
+    size_t letters[2] = {0, rank == ranks - 1 ? 4 : 0};
+    CHECK(nc_put_vara_text(i->file, i->name, &letters[0], &letters[1], "abcd"));
+    /* One rank lengthens a variable that is not collective; the others know it after nc_sync. */
+    if (rank == ranks - 1) CHECK(nc_put_vara_longlong(i->group, i->w, &(size_t){STEPS}, &(size_t){2}, (long long[]){7, 8}));
+    CHECK(nc_sync(i->file));
+    CHECK(nc_inq_dimlen(i->file, 0, &len));
+    FAILS(len == STEPS + 2 ? NC_NOERR : NC_EDIMSIZE, NC_NOERR);
+    free(block);
+}
+
+/* Errors of one rank are no errors of the others, whose elements are stored; and nobody waits. */
+static void write_wrong(const ids *i) {
+    short values[2] = {-1, -2};
+    size_t wrong[2] = {ROWS, 0}, right[2] = {ROWS - 1, COLUMNS - 2}, count[2] = {1, 2};
+    if (rank == 0) FAILS(nc_put_vara_short(i->file, i->packed, wrong, count, values), NC_EINVALCOORDS);
+    else CHECK(nc_put_vara_short(i->file, i->packed, right, count, values));
+    if (ranks == 1) CHECK(nc_put_vara_short(i->file, i->packed, right, count, values));
+    /* Steps are moved by each rank alone. */
+    size_t strided[2] = {0, 0}, counts[2] = {ROWS / 2, rank == 0 ? 1 : 0};
+    ptrdiff_t stride[2] = {2, 1};
+    short minus[ROWS / 2] = {-5, -5, -5, -5, -5, -5};
+    CHECK(nc_put_vars_short(i->file, i->packed, strided, counts, rank == 0 ? stride : NULL, minus));
+}
+
+static void read_back(const char *path) {
+    int file, t, packed;
+    float *block = malloc(2 * sizeof(float) * LEVELS * ROWS * COLUMNS), *wanted = block + LEVELS * ROWS * COLUMNS;
+    size_t first, count;
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    CHECK(nc_inq_varid(file, "t", &t));
+    CHECK(nc_inq_varid(file, "packed", &packed));
+    rows(&first, &count);
+    for (int access = INDEPENDENT; access <= COLLECTIVE; access++) {
+        CHECK(nc_var_par_access(file, t, access));
+        for (size_t step = 0; step < STEPS; step++) {
+            size_t start[4] = {step, 0, first, 0}, counts[4] = {1, LEVELS, count, COLUMNS};
+            fill(wanted, step, first, count);
+            memset(block, 1, sizeof(float) * LEVELS * ROWS * COLUMNS);
+            CHECK(nc_get_vara_float(file, t, start, counts, block));
+            FAILS(memcmp(block, wanted, sizeof(float) * LEVELS * count * COLUMNS) ? NC_EIO : NC_NOERR, NC_NOERR);
+        }
+    }
+    size_t start[4] = {STEPS + 2, 0, 0, 0}, counts[4] = {1, 1, 1, 1};
+    if (rank == 0) FAILS(nc_get_vara_float(file, t, start, counts, block), NC_EINVALCOORDS);
+    else start[0] = 0, CHECK(nc_get_vara_float(file, t, start, counts, block));
+    FAILS(nc_put_vara_float(file, t, start, counts, block), NC_EPERM);
+    CHECK(nc_close(file));
+    free(block);
+}
+
+/* Appends two steps to what is there, with a new variable and a new attribute. */
+static void append(const char *path) {
+    int file, t, v, dims[2];
+    float *block = malloc(sizeof(float) * LEVELS * ROWS * COLUMNS);
+    size_t first, count;
+    CHECK(reopen(path, NC_WRITE, &file));
+    CHECK(nc_inq_varid(file, "t", &t));
+    CHECK(nc_inq_dimid(file, "time", &dims[0]));
+    CHECK(nc_inq_dimid(file, "lat", &dims[1]));
+    CHECK(nc_redef(file));
+    CHECK(nc_def_var(file, "later", NC_FLOAT, 2, dims, &v));
+    CHECK(nc_put_att_text(file, NC_GLOBAL, "history", 8, "appended"));
+    CHECK(nc_enddef(file));
+    if (parallel) CHECK(nc_var_par_access(file, NC_GLOBAL, COLLECTIVE));
+    rows(&first, &count);
+    for (size_t step = STEPS; step < STEPS + 2; step++) {
+        size_t start[4] = {step, 0, first, 0}, counts[4] = {1, LEVELS, count, COLUMNS};
+        fill(block, step, first, count);
+        CHECK(nc_put_vara_float(file, t, start, counts, block));
+        start[1] = first, counts[1] = count;
+        for (size_t r = 0; r < count; r++) block[r] = value(step, 0, first + r, 0);
+        CHECK(nc_put_vara_float(file, v, start, counts, block));
+    }
+    CHECK(nc_close(file));
+    free(block);
+}
+
+/* What a rank stored is what the others read after nc_sync, also a second time, and after its variable and group have other names. */
+static void share(const char *path) {
+    int file, group, dim, v, found;
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", 8, &dim));
+    CHECK(nc_def_grp(file, "g", &group));
+    CHECK(nc_def_var(group, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_enddef(file));
+    for (int turn = 0; turn < 4; turn++) {
+        if (turn % ranks == rank) CHECK(nc_put_var1_int(group, v, &(size_t){3}, &turn));
+        CHECK(nc_sync(file));
+        CHECK(nc_get_var1_int(group, v, &(size_t){3}, &found));
+        FAILS(found == turn ? NC_NOERR : NC_EIO, NC_NOERR);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (turn == 1) CHECK(nc_rename_var(group, v, "renamed"));
+        if (turn == 2) CHECK(nc_rename_grp(group, "h"));
+    }
+    CHECK(nc_close(file));
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_abort(file));
+    FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
+}
+
+int main(int argc, char **argv) {
+    ids i;
+    char other[4096];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    parallel = argc < 3;
+    CHECK(create(argv[1], NC_CLOBBER, &i.file));
+    define(&i);
+    write_steps(&i);
+    write_wrong(&i);
+    CHECK(nc_close(i.file));
+    if (parallel) {
+        FAILS(create(argv[1], NC_NOCLOBBER, &i.file), NC_EEXIST);
+        read_back(argv[1]);
+        snprintf(other, sizeof other, "%s.shared.zarr", argv[1]);
+        share(other);
+    }
+    append(argv[1]);
+    MPI_Finalize();
+    return 0;
+}
