@@ -256,6 +256,38 @@ static void specifications_without_a_shape(void) {
     OK(ozarr_dataset_close(ds));
 }
 
+/* A dataset's handle knows what was appended to its variables, and cuts them under the feet of an appender, which is told. */
+static void appended_steps_are_seen(void) {
+    static const char *const dims[] = {"time"};
+    const int32_t steps[] = {1, 2, 3, 4, 5};
+    ozarr_dataset *ds = NULL;
+    ozarr_array *time = NULL, *t = NULL;
+    ozarr_appender *out = NULL;
+    int64_t length = 0, longest = 0, position = 0;
+    OK(ozarr_dataset_create("appended.zarr", 0, OZARR_CREATE_NEW, &ds));
+    OK(ozarr_dataset_define_time(ds, "time", 0, 2, "seconds since 2026-01-01", NULL, &time));
+    OK(ozarr_dataset_define_variable(ds, "t", OZARR_INT32, 1, dims, &t));
+    OK(ozarr_array_append(time, 0, 5, OZARR_INT32, steps, sizeof steps));
+    OK(ozarr_dataset_dimension_length(ds, "time", &length, &longest));
+    CHECK(length == 0 && longest == 5);
+    OK(ozarr_appender_open(t, 0, 1, 0, &out));
+    OK(ozarr_appender_append(out, 5, OZARR_INT32, steps, sizeof steps));
+    OK(ozarr_dataset_dimension_length(ds, "time", &length, &longest));
+    CHECK(length == 5 && longest == 5);
+    OK(ozarr_dataset_resize_dimension(ds, "time", 5));
+    OK(ozarr_appender_append(out, 1, OZARR_INT32, steps, sizeof *steps));
+    OK(ozarr_dataset_resize_dimension(ds, "time", 3));
+    ERR_SAYS(OZARR_ERR_STATE, "shape [3]", "another one is at work", ozarr_appender_append(out, 1, OZARR_INT32, steps, sizeof *steps));
+    ozarr_appender_free(out);
+    OK(ozarr_appender_open(t, 0, 1, 0, &out));
+    OK(ozarr_appender_position(out, &position, NULL));
+    EQUAL(position, 3);
+    OK(ozarr_appender_close(out));
+    ozarr_array_free(t);
+    ozarr_array_free(time);
+    OK(ozarr_dataset_close(ds));
+}
+
 int main(void) {
     write_and_read(3, "three.zarr/model");
     write_and_read(2, "two.zarr");
@@ -263,5 +295,6 @@ int main(void) {
     disagreement();
     calendars();
     specifications_without_a_shape();
+    appended_steps_are_seen();
     return finish();
 }

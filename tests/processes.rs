@@ -126,10 +126,13 @@ fn write_parts(store: &Store, process: u64) {
 fn processes_that_write_parts_of_one_chunk_or_shard_lose_none() {
     let folder = Folder::new("parts");
     let store = open(&folder.0);
-    Array::create(&store, "plain", &spec(&[ROWS, 3], &[ROWS, 3], Format::V3), Create::New).unwrap();
     let mut sharded = spec(&[ROWS, 3], &[ROWS, 3], Format::V3);
     sharded.set_inner_chunks(&[2, 3]).unwrap();
-    Array::create(&store, "shard", &sharded, Create::New).unwrap();
+    // As in a parallel program: one process replaces what an old run left, then the others open it.
+    for (name, new) in [("plain", spec(&[ROWS, 3], &[ROWS, 3], Format::V3)), ("shard", sharded)] {
+        write_all(&Array::create(&store, name, &spec(&[2 * ROWS, 3], &[7, 2], Format::V2), Create::New).unwrap(), -1).unwrap();
+        Array::create(&store, name, &new, Create::Overwrite).unwrap();
+    }
     for mut child in [0, 1, 2].map(|process| folder.child(&format!("parts {process}"))) {
         assert!(child.wait().unwrap().success());
     }
