@@ -22,6 +22,7 @@ program f_request
   call requests()
   call many()
   call cancelled()
+  call batches()
   call contexts()
   call settings()
   call logs()
@@ -105,6 +106,65 @@ contains
     call r%close()
     call check(.not. r%is_open(), "close")
   end subroutine cancelled
+
+  ! Regions of several arrays in one call: chunks that several regions share are read and stored once.
+  subroutine batches()
+    type(ozarr_batch) :: b, copy
+    type(ozarr_array) :: t, p
+    integer, asynchronous :: u(4, 6), v(6), back(4, 6), column(4), none(0)
+    real(real64), asynchronous :: wide(6, 8)
+    integer :: i, stat
+    character(300) :: message
+    call t%create("run.zarr/batch_t", OZARR_INT32, [4, 6], chunks=[4, 6])
+    call p%create("run.zarr/batch_p", OZARR_INT16, [6], chunks=[4])
+    u = reshape([(i, i=1, 24)], [4, 6])
+    v = [(10 * i, i=1, 6)]
+    do i = 1, 6                                            ! six columns of one chunk
+      call b%write(t, u(:, i), start=[1, i])
+    end do
+    call b%write(p, v)
+    call check(b%size() == 7, "regions of a batch")
+    copy = b
+    call b%run()
+    call check(b%size() == 0 .and. copy%size() == 7, "run empties the batch, and no copy of it")
+    call t%read(back)
+    call check(all(back == u), "columns that were written together")
+    wide = 0
+    v = 0
+    call b%read(t, wide(2:5, 2:7))                         ! the inside of a field with ghost cells
+    call b%read(t, column, start=[4, 6], count=[4, 1], stride=[-1, 1])
+    call b%read(p, v, start=[1])
+    call b%read(p, none, start=[3])
+    call b%run()
+    call check(all(nint(wide(2:5, 2:7)) == u) .and. all(wide(1, :) == 0) .and. all(v == [(10 * i, i=1, 6)]), "read together")
+    call check(all(column == [24, 23, 22, 21]), "backwards")
+    call b%run()                                           ! without regions nothing happens
+
+    message = ""
+    call b%read(p, v)
+    call b%write(p, v, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_STATE, message, "has regions to read", "expected another batch")
+    call b%read(p, v, start=[0], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "start(1) is 0", "at least 1")
+    call check(b%size() == 1, "what is refused is not kept")
+    call b%run()
+    v = 1
+    v(3) = 70000
+    call b%write(t, u)
+    call b%write(p, v)
+    call b%run(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANGE, message, "entry 2", "element [3]")
+    call check(b%size() == 0, "a batch that failed is empty")
+    call b%read(p, v, start=[5])
+    call b%run(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "entry 1", "dimension 1")
+    call b%read(p, v)
+    call p%close()
+    call b%run(stat=stat)
+    call check(stat == OZARR_ERR_INVALID_HANDLE, "an array that was closed")
+    call copy%write(p, v, stat=stat)
+    call check(stat == OZARR_ERR_NULL .and. copy%size() == 7, "an array that is not open")
+  end subroutine batches
 
   subroutine contexts()
     type(ozarr_context) :: c

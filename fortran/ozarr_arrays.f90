@@ -12,7 +12,7 @@ module ozarr_arrays
   use ozarr_stores
   implicit none
   private
-  public :: ozarr_array, ozarr_indices, array_take, ozarr_open, ozarr_import
+  public :: ozarr_array, ozarr_indices, array_note, array_take, ozarr_open, ozarr_import
 
   type, extends(ozarr_node) :: ozarr_array
     integer(c_int32_t), private :: dimensions = not_open
@@ -135,7 +135,7 @@ module ozarr_arrays
 
   ! What ozf_move does with elements; as in ozarr_shim.c.
   integer(c_int32_t), parameter :: to_read = 0, to_write = 1, to_unpack = 2, to_pack = 3, to_iread = 4, to_iwrite = 5, &
-    to_read_times = 6, to_write_times = 7
+    to_read_times = 6, to_write_times = 7, to_note_read = 14, to_note_write = 15
 
   ! What a call may have besides its region; as in ozarr_shim.c.
   type, bind(c) :: move_options

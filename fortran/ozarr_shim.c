@@ -14,7 +14,8 @@
 #define IS_ASSUMED_SIZE(u) ((u)->rank > 0 && (u)->dim[(u)->rank - 1].extent < 0)
 
 /* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
-enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS, READ_MASK, WRITE_MASK };
+enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS, READ_MASK, WRITE_MASK,
+       NOTE_READ, NOTE_WRITE };
 
 /* What a call may have besides its region. As in ozarr_arrays.f90. */
 typedef struct options {
@@ -228,6 +229,30 @@ static ozarr_status begin(const operation *o, const ozarr_region *region, const 
     return ozarr_array_iwrite_ex(o->array, region, memory, &with, o->request);
 }
 
+/* One region of a batch, with all that it needs: what points into it is set when the batch is run, because the program may move it. */
+typedef struct noted {
+    const ozarr_array *array;
+    ozarr_memory memory;
+    int64_t start[MAX_RANK], shape[MAX_RANK], step[MAX_RANK], strides[MAX_RANK];
+} noted;
+_Static_assert(sizeof(noted) <= 280 * sizeof(int64_t), "type(noted) of ozarr_batches.f90 is too small");
+
+/* Keeps a region for a batch. Where the memory has no elements, none of it is looked at. */
+static ozarr_status keep(const operation *o, const ozarr_region *region, const ozarr_memory *memory) {
+    static char nothing[16];
+    noted n = {0};
+    int32_t rank = 0;
+    ozarr_status status = ozarr_array_rank(o->array, &rank);
+    n.array = o->array, n.memory = *memory;
+    memcpy(n.start, region->start, (size_t)rank * sizeof *n.start);
+    memcpy(n.shape, region->shape, (size_t)rank * sizeof *n.shape);
+    memcpy(n.step, region->step, (size_t)rank * sizeof *n.step);
+    if (memory->strides != NULL) memcpy(n.strides, memory->strides, (size_t)rank * sizeof *n.strides);
+    else n.memory.data = nothing;
+    memcpy(*o->request, &n, sizeof n);
+    return status;
+}
+
 /* The call of the library. */
 static ozarr_status run(const operation *o, const ozarr_region *region, const ozarr_memory *memory) {
     switch (o->what) {
@@ -243,6 +268,8 @@ static ozarr_status run(const operation *o, const ozarr_region *region, const oz
     case READ_MASK: return ozarr_array_read_mask(o->array, o->picked->region, o->picked->mask, memory);
     case WRITE_MASK: return ozarr_array_write_mask(o->array, o->picked->region, o->picked->mask, memory);
     case WRITE_LISTS: return ozarr_array_write_orthogonal(o->array, o->picked->counts, o->picked->lists, memory);
+    case NOTE_READ:
+    case NOTE_WRITE: return keep(o, region, memory);
     default: return begin(o, region, memory);
     }
 }
@@ -397,6 +424,30 @@ ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_
     if (type == OZARR_BY_DTYPE && more->dtype == NULL) return move_texts(o, &r, u);
     if ((type == OZARR_BOOL && u->elem_len != 1) || what == READ_TIMES || what == WRITE_TIMES) return by_copy(&o, &r, (char *)u->base_addr, u->elem_len, type);
     return transfer(&o, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
+}
+
+/* Reads or writes the regions of a batch, which are `size` bytes each, in one call of the library. */
+ozarr_status ozf_batch(int32_t write, int64_t count, char *records, size_t size) {
+    struct part {
+        ozarr_region region;
+        ozarr_memory memory;
+    } *parts = calloc((size_t)count + 1, sizeof *parts);
+    ozarr_batch_entry *entries = calloc((size_t)count + 1, sizeof *entries);
+    ozarr_status status = OZARR_OK;
+    if (parts == NULL || entries == NULL) status = fail(OZARR_ERR_NO_MEMORY, "no memory for a batch of %lld regions", (long long)count);
+    for (int64_t i = 0; status == OZARR_OK && i < count; i++) {
+        noted *n = (noted *)(void *)(records + (size_t)i * size);
+        ozarr_region_init(&parts[i].region);
+        parts[i].region.start = n->start, parts[i].region.shape = n->shape, parts[i].region.step = n->step;
+        parts[i].memory = n->memory;
+        if (parts[i].memory.strides != NULL) parts[i].memory.strides = n->strides;
+        ozarr_batch_entry_init(&entries[i]);
+        entries[i].array = n->array, entries[i].region = &parts[i].region, entries[i].memory = &parts[i].memory;
+    }
+    if (status == OZARR_OK) status = write ? ozarr_write_many(entries, count) : ozarr_read_many(entries, count);
+    free(entries);
+    free(parts);
+    return status;
 }
 
 /* Creates an array of the variable's type and shape below a group, and writes it. */

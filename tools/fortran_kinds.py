@@ -28,6 +28,7 @@ ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "cl
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
              "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
              "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name",
+             "array": "class(ozarr_array), intent(in) :: array",
              "path": "character(*), intent(in) :: path", "value": "class(*), intent(in) :: value"}
 REGION = ["start", "count", "stride"]
 
@@ -56,6 +57,10 @@ FILES = {
     "series": ("ozarr_series", [
         ("put", "inout", "intent(in)", ["name", "u"], None),
         ("step", "inout", "intent(in)", ["value", "name", "u"], None),
+    ]),
+    "batch": ("ozarr_batch", [
+        ("read", "inout", "asynchronous, intent(inout)", ["array", "u", *REGION], SMALL),
+        ("write", "inout", "asynchronous, intent(in)", ["array", "u", *REGION], SMALL),
     ]),
     "appender": ("ozarr_appender", [("append", "inout", "intent(in)", [], None)]),
 }

@@ -7,6 +7,7 @@
 use super::inside_request::InsideRequest;
 use super::lock::{LazyCondvar, lock};
 use super::pool::{Helpable, Pool};
+use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::limits;
 use crate::store::Tuning;
@@ -453,7 +454,7 @@ impl ForkJoin {
 
 /// Puts the number of the entry in a batch, if given, before the message of an error.
 pub fn of_entry(entry: Option<usize>, e: Error) -> Error {
-    match entry.map(|n| format!("entry {n}: ")) {
+    match entry.map(|n| format!("entry {}: ", counting::position(n as i64))) {
         Some(name) if !e.message().starts_with(&name) => {
             let message = format!("{name}{}", e.message());
             e.with_message(message)
