@@ -1,15 +1,24 @@
-# Requests: reads and writes that go on while the program computes.
+# Requests and batches: reads and writes that go on while the program computes, and many of them in one call.
 
-function _begin(call, z::ZArray{T,N}, x, I, options) where {T,N}
+# What is moved between `x` and a region: the array, its indices, their parts, and `x`.
+function _job(z::ZArray{T,N}, x, I) where {T,N}
     J = isempty(I) ? ntuple(_ -> Colon(), N) : I
     J isa Tuple{Vararg{Index}} || _refused(z, J)
     parts = _parts(z, J)
     lengths = _lengths(parts, J)
     size(x) == lengths || throw(DimensionMismatch("the variable has the size $(size(x)), expected that of the region, $lengths"))
+    return z, J, parts, x
+end
+
+function _begin(call, z::ZArray, x, I, options)
     out = Ref{Ptr{Cvoid}}(C_NULL)
-    _strided((a, region, memory) -> call(a, region, memory, options, out), z, J, parts, x)
+    _strided((a, region, memory) -> call(a, region, memory, options, out), _job(z, x, I)...)
     return Request(out[], x)
 end
+
+_readable(x, ::ZArray{T}) where {T} =
+    _takes(x, T) || throw(ArgumentError("cannot read elements of $T to a $(typeof(x)) in the background, expected an Array or a view of one, of numbers that hold them"))
+_writable(x, ::ZArray{T}) where {T} = _gives(x, T) ? x : convert(Array{T}, x)
 
 _limit(seconds) = seconds === nothing ? 0.0 : Float64(seconds)
 
@@ -19,8 +28,8 @@ _limit(seconds) = seconds === nothing ? 0.0 : Float64(seconds)
 Begins to read a region (without indices: the whole array) to `x`, an `Array` or a view of one, which means nothing until `wait(request)`. A
 request that is not done after `seconds` fails with `OZARR_ERR_TIMEOUT`.
 """
-function iread!(x::AbstractArray, z::ZArray{T}, I...; seconds = nothing) where {T}
-    _takes(x, T) || throw(ArgumentError("cannot read elements of $T to a $(typeof(x)) in the background, expected an Array or a view of one, of numbers that hold them"))
+function iread!(x::AbstractArray, z::ZArray, I...; seconds = nothing)
+    _readable(x, z)
     return _begin(ozarr_array_iread_ex, z, x, I, Ref(ozarr_request_options(seconds = _limit(seconds))))
 end
 
@@ -29,10 +38,44 @@ end
 
 Begins to write `x` to a region (without indices: the whole array). `x` must not change until the request is done; or, with `copy = true`, until this returns.
 """
-function iwrite(z::ZArray{T}, x::AbstractArray, I...; copy::Bool = false, seconds = nothing) where {T}
-    y = _gives(x, T) ? x : convert(Array{T}, x)
-    return _begin(ozarr_array_iwrite_ex, z, y, I, Ref(ozarr_request_options(flags = copy ? OZARR_REQUEST_COPY : 0, seconds = _limit(seconds))))
+iwrite(z::ZArray, x::AbstractArray, I...; copy::Bool = false, seconds = nothing) =
+    _begin(ozarr_array_iwrite_ex, z, _writable(x, z), I, Ref(ozarr_request_options(flags = copy ? OZARR_REQUEST_COPY : 0, seconds = _limit(seconds))))
+
+# Adds the entries of the jobs, each while the memory of those before it is held, and makes the call.
+function _add(call, entries, jobs, status)
+    length(entries) == length(jobs) && return status[] = call(entries, length(entries))
+    _strided(jobs[length(entries)+1]...) do z, region, memory
+        GC.@preserve region memory begin
+            push!(entries, ozarr_batch_entry(array = Base.unsafe_convert(Ptr{Cvoid}, z),
+                region = Base.unsafe_convert(Ptr{ozarr_region}, region), memory = Base.unsafe_convert(Ptr{ozarr_memory}, memory)))
+            _add(call, entries, jobs, status)
+        end
+        OZARR_OK
+    end
 end
+
+function _many(call, jobs)
+    status = Ref(OZARR_OK)
+    _add(call, ozarr_batch_entry[], jobs, status)
+    _check(status[])
+end
+
+"""
+    OZarr.read_many!((x, z, indices...), ...)
+
+Reads many regions, of one array or of several, in one call: each to its `x`, as `OZarr.iread!` takes them. They are planned together: a chunk that
+several regions need is read and decoded once.
+"""
+read_many!(regions::Tuple...) = _many(ozarr_read_many, [_reading(r...) for r in regions])
+_reading(x, z::ZArray, I...) = (_readable(x, z); _job(z, x, I))
+
+"""
+    OZarr.write_many((z, x, indices...), ...)
+
+Writes many regions in one call: a chunk that several regions need is stored once. Where they overlap the last one wins.
+"""
+write_many(regions::Tuple...) = _many(ozarr_write_many, [_writing(r...) for r in regions])
+_writing(z::ZArray, x, I...) = _job(z, _writable(x, z), I)
 
 "Waits until the request is done; its error is an exception. After `seconds`: an error of the status `OZARR_ERR_TIMEOUT`, and the request goes on."
 Base.wait(r::Request; seconds::Real = -1) =

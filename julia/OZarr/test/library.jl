@@ -76,6 +76,25 @@ end
     @test sum(z) isa Float64
 end
 
+@testset "batches" begin
+    s = OZarr.memory()
+    x = reshape(collect(1:48), 8, 6)
+    t, p = OZarr.create(s, "t", Int32, 8, 6; chunks = (8, 6)), OZarr.create(s, "p", Int16, 5)
+    OZarr.write_many(((t, x[:, i], :, i) for i in 1:6)..., (p, 1:5))
+    @test t[:, :] == x && p[:] == 1:5
+    halo, column, five = zeros(10, 8), zeros(Int, 8), zeros(Int16, 5)
+    OZarr.read_many!((view(halo, 2:9, 2:7), t), (column, t, 8:-1:1, 6), (five, p, :), (Int16[], p, 3:2))
+    @test halo[2:9, 2:7] == x && sum(halo) == sum(x) && column == 48:-1:41 && five == 1:5
+    OZarr.read_many!()
+    @test_throws DimensionMismatch OZarr.read_many!((five, p), (five, t))
+    @test_throws BoundsError OZarr.read_many!((zeros(8), t, :, 7))
+    @test_throws ArgumentError OZarr.read_many!((1:5, p))
+    e = try OZarr.write_many((t, x), (p, [1, 2, 70000, 4, 5])) catch e; e end
+    @test e isa OZarrError && occursin("entry 2", e.message) && occursin("element [3]", e.message)
+    close(p)
+    @test fails(() -> OZarr.read_many!((five, p)), OZarr.OZARR_ERR_NULL)
+end
+
 @testset "parallel programs" begin
     x = reshape(collect(1:120), 10, 12)
     z = OZarr.create("parts.zarr", Int64, 10, 12; chunks = (5, 3))
