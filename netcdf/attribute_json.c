@@ -258,6 +258,8 @@ static bool type_is_plain(const oz_att *att, const oz_var *var) {
     if (att->info->kind) return false;
     if (var && strcmp(att->name, OZ_FILL_VALUE) == 0) return true;
     if (att->type == NC_CHAR) return utf8(att->values, att->len);
+    for (size_t i = 0; att->type == NC_STRING && i < att->len; i++)
+        if (!((char **)att->values)[i]) return false;
     if (att->type == NC_STRING) return att->len > 1;
     if (att->type == NC_INT64) return true;
     return att->type == NC_DOUBLE && att->len;

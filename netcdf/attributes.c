@@ -60,20 +60,21 @@ static int set_fill(oz_var *var, const void *values) {
 }
 
 int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     oz_var *var;
     oz_list *atts;
     oz_att *att;
     int status = find(ncid, varid, name, &group, &var, &atts, &att);
-    if (!status) status = oz_check_name(new_name);
+    if (!status) status = oz_new_name(&new_name, normal);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (!att) return NC_ENOTATT;
     if (oz_list_find(atts, new_name)) return NC_ENAMEINUSE;
+    if (!att) return NC_ENOTATT;
     if (!group->file->defining && group->file->classic && strlen(new_name) > strlen(name)) return NC_ENOTINDEFINE;
     char *copy = strdup(new_name);
     if (!copy) return NC_ENOMEM;
-    oz_list_rename(atts, oz_list_index(atts, name), copy);
+    oz_list_rename(atts, oz_list_index(atts, att->name), copy);
     /* What a fill value is stored as depends on the name. */
     free(att->json);
     att->json = NULL;
@@ -156,6 +157,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
 }
 
 int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     oz_var *var;
     oz_list *atts;
@@ -170,6 +172,7 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     if (one_byte(type) && one_byte(memory_type) && oz_signs_are_free(group->file)) range = NC_NOERR;
     bool fill = var && strcmp(name, OZ_FILL_VALUE) == 0;
     if (fill) status = put_fill(var, type, len, copy);
+    (void)oz_new_name(&name, normal);
     if (!status && !att && !(att = oz_att_new(atts, name))) status = NC_ENOMEM;
     if (status) {
         oz_clear_values(info, copy, len);

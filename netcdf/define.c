@@ -11,6 +11,7 @@
 static void touch(oz_group *group) { group->file->dirty = group->dirty = true; }
 
 int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
@@ -19,7 +20,7 @@ int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
     for (int i = 0; i < group->dims.count && file->classic && len == NC_UNLIMITED; i++)
         if (((oz_dim *)group->dims.items[i])->unlimited) return NC_EUNLIMIT;
     if (file->classic && !file->defining) return NC_ENOTINDEFINE;
-    status = oz_check_name(name);
+    status = oz_new_name(&name, normal);
     if (status) return status;
     if (len > INT64_MAX / 2) return NC_EDIMSIZE;
     if (oz_list_find(&group->dims, name)) return NC_ENAMEINUSE;
@@ -47,6 +48,7 @@ static int name_dims(oz_var *var) {
 }
 
 int oz_rename_dim(int ncid, int id, const char *name) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     oz_dim *dim;
     int status = oz_find_group(ncid, &group);
@@ -54,7 +56,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (status) return status;
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;
-    status = oz_check_name(name);
+    status = oz_new_name(&name, normal);
     if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
@@ -73,9 +75,10 @@ static bool name_in_use(const oz_group *group, const char *name) {
     return oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name) || oz_list_find(&group->types, name);
 }
 
-static int check_var(const oz_group *group, const char *name, nc_type type, int rank, const int *dims) {
+static int check_var(const oz_group *group, const char **given, char *normal, nc_type type, int rank, const int *dims) {
     const oz_file *file = group->file;
-    int status = oz_check_name(name);
+    int status = oz_new_name(given, normal);
+    const char *name = *given;
     if (rank < 0 || rank > 64) return rank < 0 ? NC_EINVAL : NC_EMAXDIMS;
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
     if (!file->writable) return NC_EPERM;
@@ -95,9 +98,10 @@ static int check_var(const oz_group *group, const char *name, nc_type type, int 
 }
 
 int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *dims, int *id) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status) status = check_var(group, name, type, rank, dims);
+    if (!status) status = check_var(group, &name, normal, type, rank, dims);
     if (!status) status = oz_to_define(group->file);
     if (status) return status;
     oz_var *var = oz_var_new(group, name, oz_type_of(group->file, type), rank);
@@ -117,10 +121,11 @@ int oz_def_var(int ncid, const char *name, nc_type type, int rank, const int *di
 }
 
 int oz_rename_var(int ncid, int varid, const char *name) {
+    char normal[NC_MAX_NAME + 1];
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
     if (!status && !name) status = NC_EINVAL;
-    if (!status) status = oz_check_name(name);
+    if (!status) status = oz_new_name(&name, normal);
     if (status) return status;
     oz_group *group = var->group;
     if (!group->file->writable) return NC_EPERM;
@@ -143,12 +148,13 @@ int oz_rename_var(int ncid, int varid, const char *name) {
 }
 
 int oz_def_grp(int ncid, const char *name, int *id) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
     if (group->file->classic) return group->file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_ENOTNC4;
-    status = oz_check_name(name);
+    status = oz_new_name(&name, normal);
     if (status) return status;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     status = oz_to_define(group->file);
@@ -177,9 +183,10 @@ static int reopen(oz_group *group) {
 }
 
 int oz_rename_grp(int ncid, const char *name) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status) status = oz_check_name(name);
+    if (!status) status = oz_new_name(&name, normal);
     if (status) return status;
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;

@@ -170,7 +170,6 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
-    if (!group->file->writable) return NC_EPERM;
     if (!group->file->defining) return NC_ENOTINDEFINE;
     status = check_types(group->file);
     if (!status) status = oz_agree(group->file->ranks, oz_hierarchy_store(group->file));
@@ -181,7 +180,8 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
 int oz_sync(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (status || !group->file->writable) return status;
+    if (status) return status;
+    if (!group->file->writable) return oz_hierarchy_refresh(group->file);
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = oz_hierarchy_sync(group->file);
     if (!status) group->file->defining = false;
@@ -216,6 +216,18 @@ int oz_abort(int ncid) {
         file->store = NULL;
     }
     return close_file(file, status);
+}
+
+int oz_delete(const char *path) {
+    ozarr_store *store = NULL;
+    char *location = location_of(path);
+    int status = location ? oz_store_open(location, "r+", &store) : NC_ENOMEM;
+    if (!status) status = oz_error(ozarr_store_node_erase(store, ""));
+    ozarr_store_free(store);
+    struct stat is;
+    if (!status && stat(location, &is) == 0 && (S_ISDIR(is.st_mode) ? rmdir(location) : unlink(location))) status = NC_EIO;
+    free(location);
+    return status;
 }
 
 /* Consolidates the metadata of the groups of a new file, the root last. Those of another file the store keeps in step. */

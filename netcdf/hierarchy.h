@@ -36,6 +36,9 @@ int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 
+/* Takes over what another process wrote to a file that is open for reading: the lengths of dimensions that may grow. */
+int oz_hierarchy_refresh(oz_file *file);
+
 /* Whether a dimension of the variable has no end. */
 bool oz_var_may_grow(const oz_var *var);
 /* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */

@@ -35,11 +35,17 @@ int oz_list_add(oz_list *list, void *item) {
     return NC_NOERR;
 }
 
-int oz_list_index(const oz_list *list, const char *name) {
+static int index_of(const oz_list *list, const char *name) {
     uint32_t hash = hash_of(name);
     for (int i = 0; i < list->count; i++)
         if (list->hashes[i] == hash && strcmp(name_of(list->items[i]), name) == 0) return i;
     return -1;
+}
+
+int oz_list_index(const oz_list *list, const char *name) {
+    char normal[NC_MAX_NAME + 1];
+    int index = index_of(list, name);
+    return index < 0 && oz_normalize(name, normal) ? index_of(list, normal) : index;
 }
 
 void *oz_list_find(const oz_list *list, const char *name) {
@@ -375,19 +381,6 @@ oz_att *oz_att_new(oz_list *atts, const char *name) {
         return NULL;
     }
     return att;
-}
-
-int oz_check_name(const char *name) {
-    if (!name) return NC_EINVAL;
-    size_t len = strlen(name);
-    if (!len || strchr(name, '/')) return NC_EBADNAME;
-    if (len > NC_MAX_NAME) return NC_EMAXNAME;
-    unsigned char first = (unsigned char)name[0];
-    bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || (first >= '0' && first <= '9');
-    if (!letter && first != '_' && first < 0x80) return NC_EBADNAME;
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-        if (*c < ' ' || *c == 0x7f) return NC_EBADNAME;
-    return name[len - 1] == ' ' ? NC_EBADNAME : NC_NOERR;
 }
 
 char *oz_group_path(const oz_group *group) {

@@ -144,7 +144,7 @@ typedef struct oz_file {
     bool collective;
 } oz_file;
 
-/* Lists. */
+/* Lists. A name that is not found is looked for in normal form C, too. */
 int oz_list_add(oz_list *list, void *item);
 void *oz_list_find(const oz_list *list, const char *name);
 int oz_list_index(const oz_list *list, const char *name);
@@ -181,8 +181,11 @@ void oz_att_free(oz_att *att);
 void oz_var_clear_filters(oz_var *var);
 const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
 
-/* Names that netCDF allows. */
+/* Names that netCDF allows; for a new item `*name` becomes the normal form, which `normal` (of NC_MAX_NAME + 1 bytes) then holds. */
 int oz_check_name(const char *name);
+int oz_new_name(const char **name, char *normal);
+/* Writes the normal form C of a name, and tells whether that is another one. */
+bool oz_normalize(const char *name, char *normal);
 
 /* The path of a group below the root, without a slash in front; free it. */
 char *oz_group_path(const oz_group *group);

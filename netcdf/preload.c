@@ -136,6 +136,20 @@ EXPORT int nc_create(const char *path, int mode, int *id) {
     return next ? next(path, mode, id) : NC_ENOTBUILT;
 }
 
+/* Deletes a hierarchy that can be opened, as netCDF-C deletes a file. */
+EXPORT int nc_delete(const char *path) {
+    typedef int plain_fn(const char *);
+    plain_fn *next = (plain_fn *)oz_netcdf_function("nc_delete");
+    return opens_zarr(path) ? oz_delete(path) : next ? next(path) : NC_ENOTBUILT;
+}
+
+EXPORT int nc_delete_mp(const char *path, int processor) {
+    typedef int plain_fn(const char *, int);
+    plain_fn *next = (plain_fn *)oz_netcdf_function("nc_delete_mp");
+    if (opens_zarr(path)) return processor ? NC_EINVAL : oz_delete(path);
+    return next ? next(path, processor) : NC_ENOTBUILT;
+}
+
 /* The handles of MPI are numbers or addresses, which all ABIs that we know hand on in a register as they hand on an address. */
 static int to_table_together(const char *path, int mode, bool open, oz_comm_kind kind, void *comm, int *id) {
     oz_set_pending_ranks(kind, comm);

@@ -164,6 +164,23 @@ int oz_hierarchy_sync(oz_file *file) {
     return oz_agree(file->ranks, status ? status : first);
 }
 
+int oz_hierarchy_refresh(oz_file *file) {
+    int status = NC_NOERR;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            if (!oz_var_may_grow(var)) continue;
+            status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
+            if (!status) status = oz_error(ozarr_array_shape(var->array, var->shape));
+            for (int d = 0; d < var->rank && !status; d++)
+                if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
+            /* What made the array as long as its dimensions are. */
+            ozarr_array_free(var->endless);
+            var->endless = NULL;
+        }
+    return status;
+}
+
 /* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. Those that several ranks write
  * have no end. */
 static int open_longer(oz_var *var) {

@@ -15,6 +15,8 @@ int oz_sync(int ncid);
 int oz_abort(int ncid);
 int oz_close(int ncid, void *memory);
 int oz_set_fill(int ncid, int mode, int *old);
+/* Removes the hierarchy at a location. */
+int oz_delete(const char *location);
 /* Sees that something may be defined: NC_EPERM, NC_ENOTINDEFINE of the classic model, else in define mode. */
 int oz_to_define(oz_file *file);
 /* Whether bytes with a sign and those without are one, as in the classic formats but CDF-5. */

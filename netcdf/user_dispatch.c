@@ -8,6 +8,7 @@
 
 /* A new type in a group. */
 static int define(int ncid, const char *name, int kind, size_t size, nc_type base, nc_type *id) {
+    char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
@@ -20,7 +21,7 @@ static int define(int ncid, const char *name, int kind, size_t size, nc_type bas
         oz_log("the type %s: NCZarr has no types of a program's own but enumerations", name ? name : "");
         return NC_ENOTNC4;
     }
-    status = oz_check_name(name);
+    status = oz_new_name(&name, normal);
     if (status) return status;
     if (!size || size > INT32_MAX) return NC_EINVAL;
     if (oz_list_find(&group->types, name) || oz_list_find(&group->vars, name) || oz_list_find(&group->groups, name)) return NC_ENAMEINUSE;
@@ -65,21 +66,22 @@ static int find(int ncid, nc_type id, oz_type **type) {
     return NC_NOERR;
 }
 
-static int find_open(int ncid, nc_type id, int kind, const char *name, oz_type **type) {
+static int find_open(int ncid, nc_type id, int kind, const char **name, char *normal, oz_type **type) {
     int status = find(ncid, id, type);
     if (status) return status;
     if (!(*type)->group->file->writable) return NC_EPERM;
     if ((*type)->kind != kind) return NC_EBADTYPE;
-    status = oz_check_name(name);
+    status = oz_new_name(name, normal);
     if (status) return status;
     if ((*type)->complete) return NC_ETYPDEFINED;
-    return oz_list_find(&(*type)->fields, name) ? NC_ENAMEINUSE : NC_NOERR;
+    return oz_list_find(&(*type)->fields, *name) ? NC_ENAMEINUSE : NC_NOERR;
 }
 
 int oz_insert_array_compound(int ncid, nc_type id, const char *name, size_t offset, nc_type field_type, int rank, const int *shape) {
+    char normal[NC_MAX_NAME + 1];
     oz_type *type;
     size_t count = 1;
-    int status = find_open(ncid, id, NC_COMPOUND, name, &type);
+    int status = find_open(ncid, id, NC_COMPOUND, &name, normal, &type);
     if (status) return status;
     const oz_type *of = oz_type_of(type->group->file, field_type);
     if (!of || of == type) return NC_EBADTYPE;
@@ -108,8 +110,9 @@ int oz_insert_compound(int ncid, nc_type id, const char *name, size_t offset, nc
 }
 
 int oz_insert_enum(int ncid, nc_type id, const char *name, const void *value) {
+    char normal[NC_MAX_NAME + 1];
     oz_type *type;
-    int status = find_open(ncid, id, NC_ENUM, name, &type);
+    int status = find_open(ncid, id, NC_ENUM, &name, normal, &type);
     if (status) return status;
     if (!value) return NC_EINVAL;
     oz_field *field = oz_field_new(type, name);

@@ -313,6 +313,17 @@ def errors(build):
     check("errors", answers[0] == answers[1] and answers[0][0] == 0, difference)
 
 
+def calls(build):
+    """Names, strings that are NULL, renaming, fill modes, define mode, deletion and watching, call by call as netCDF-4 has it, or (watching, as
+    HDF5 locks its files) the classic format."""
+    code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf"], build)
+    check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
+    for name in run(["./calls"], build)[1].split():
+        answers = [run(["./calls", f"calls_{name}.{kind}", name], build, **PRELOAD)[:2] for kind in ("nc", "zarr")]
+        difference = next((f"{a!r} and {b!r}" for a, b in zip(answers[0][1].splitlines(), answers[1][1].splitlines()) if a != b), answers)
+        check(f"calls: {name}", answers[0] == answers[1] and answers[0][0] == 0 and answers[0][1], difference)
+
+
 def fortran(build):
     """A model in Fortran, started with another environment, and the same file as netCDF-4."""
     source = Path(__file__).parent / "netcdf_model.f90"
@@ -377,6 +388,7 @@ def main():
     damaged(build)
     configured(build, given.prefix.resolve())
     errors(build)
+    calls(build)
     fortran(build)
     parallel(build)
     if given.deep:

@@ -1,0 +1,42 @@
+/* Names: those that netCDF allows, in Unicode's normal form C. */
+#include "json.h"
+#include "model.h"
+#include "register.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool oz_normalize(const char *name, char *normal) {
+    typedef int normalize_fn(const unsigned char *, unsigned char **);
+    static normalize_fn *normalize;
+    const unsigned char *byte = (const unsigned char *)name;
+    while (*byte && *byte < 0x80) byte++;
+    if (!*byte) return false;
+    if (!normalize) normalize = (normalize_fn *)oz_netcdf_function("nc_utf8_normalize");
+    unsigned char *found = NULL;
+    if (!normalize || normalize((const unsigned char *)name, &found) || !found) return false;
+    size_t len = strlen((const char *)found);
+    bool other = len <= NC_MAX_NAME && strcmp((const char *)found, name) != 0;
+    if (other) memcpy(normal, found, len + 1);
+    free(found);
+    return other;
+}
+
+int oz_check_name(const char *name) {
+    if (!name) return NC_EINVAL;
+    size_t len = strlen(name);
+    if (!len || strchr(name, '/')) return NC_EBADNAME;
+    if (len > NC_MAX_NAME) return NC_EMAXNAME;
+    unsigned char first = (unsigned char)name[0];
+    bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || (first >= '0' && first <= '9');
+    if (!letter && first != '_' && first < 0x80) return NC_EBADNAME;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (*c < ' ' || *c == 0x7f) return NC_EBADNAME;
+    return name[len - 1] == ' ' || !utf8(name, len) ? NC_EBADNAME : NC_NOERR;
+}
+
+int oz_new_name(const char **name, char *normal) {
+    int status = oz_check_name(*name);
+    if (!status && oz_normalize(*name, normal)) *name = normal;
+    return status;
+}

@@ -1,0 +1,345 @@
+/* What netCDF does with names, strings that are NULL, renaming, fill modes, define mode and deletion, call by call: prints it, to be
+ * compared between formats.
+ *
+ *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
+#include <errno.h>
+#include <netcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOW(CALL) printf("%s: %d\n", #CALL, CALL)
+
+/* "é", "ñ" and Hangul "각": composed, and as letters with marks. */
+#define E_NFC "caf\xc3\xa9"
+#define E_NFD "cafe\xcc\x81"
+#define N_NFC "a\xc3\xb1o"
+#define N_NFD "an\xcc\x83o"
+#define K_NFC "\xea\xb0\x81"
+#define K_NFD "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8"
+
+static const char *path;
+static int file;
+
+static void create(int mode) {
+    if (nc_create(path, mode | NC_CLOBBER, &file)) exit(1);
+}
+
+static void open(int mode) {
+    if (nc_open(path, mode, &file)) exit(1);
+}
+
+static void hex(const char *what, const char *name) {
+    printf("%s", what);
+    for (; *name; name++) printf(" %02x", (unsigned char)*name);
+    putchar('\n');
+}
+
+static void show_names(void) {
+    char name[NC_MAX_NAME + 1];
+    int count, group, field;
+    for (int v = 0; nc_inq_varname(file, v, name) == NC_NOERR; v++) hex("variable", name);
+    for (int d = 0; nc_inq_dimname(file, d, name) == NC_NOERR; d++) hex("dimension", name);
+    for (int a = 0; nc_inq_attname(file, NC_GLOBAL, a, name) == NC_NOERR; a++) hex("attribute", name);
+    if (nc_inq_grps(file, &count, &group) == NC_NOERR && count == 1 && nc_inq_grpname(group, name) == NC_NOERR) hex("group", name);
+    if (nc_inq_typeids(file, &count, &field) == NC_NOERR && count == 1 && nc_inq_user_type(file, field, name, NULL, NULL, NULL, NULL) == NC_NOERR) hex("type", name);
+}
+
+static void find_names(void) {
+    int id, type;
+    size_t len;
+    SHOW(nc_inq_varid(file, N_NFC, &id));
+    SHOW(nc_inq_varid(file, N_NFD, &id));
+    SHOW(nc_inq_dimid(file, E_NFC, &id));
+    SHOW(nc_inq_dimid(file, E_NFD, &id));
+    SHOW(nc_inq_att(file, NC_GLOBAL, K_NFC, &type, &len));
+    SHOW(nc_inq_att(file, NC_GLOBAL, K_NFD, &type, &len));
+    SHOW(nc_inq_attid(file, NC_GLOBAL, K_NFD, &id));
+    SHOW(nc_get_att_int(file, NC_GLOBAL, K_NFD, &id));
+    SHOW(nc_inq_ncid(file, E_NFC "g", &id));
+    SHOW(nc_inq_ncid(file, E_NFD "g", &id));
+    SHOW(nc_inq_typeid(file, N_NFC "t", &type));
+}
+
+static void names(void) {
+    int dim, var, group, type, two = 2;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, E_NFD, 3, &dim));
+    SHOW(nc_def_dim(file, E_NFC, 3, NULL));
+    SHOW(nc_def_var(file, N_NFD, NC_INT, 1, &dim, &var));
+    SHOW(nc_def_var(file, N_NFC, NC_INT, 1, &dim, NULL));
+    SHOW(nc_put_att_int(file, NC_GLOBAL, K_NFD, NC_INT, 1, &two));
+    SHOW(nc_put_att_int(file, NC_GLOBAL, K_NFC, NC_INT, 1, &two));
+    SHOW(nc_def_grp(file, E_NFD "g", &group));
+    SHOW(nc_def_enum(file, NC_BYTE, N_NFD "t", &type));
+    SHOW(nc_insert_enum(file, type, "one", "\1"));
+    SHOW(nc_def_var(file, "\xff\xfe", NC_INT, 0, NULL, NULL));
+    SHOW(nc_def_dim(file, "ab\xc3", 3, NULL));
+    SHOW(nc_put_att_int(file, var, "\xe9", NC_INT, 1, &two));
+    show_names();
+    find_names();
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    show_names();
+    find_names();
+    SHOW(nc_rename_att(file, NC_GLOBAL, K_NFD, E_NFD));
+    SHOW(nc_rename_grp(group - (group & ~0xffff) + file, N_NFD "h"));
+    SHOW(nc_del_att(file, NC_GLOBAL, E_NFC));
+    show_names();
+    SHOW(nc_close(file));
+}
+
+/* Elements that are NULL are shown as empty ones, which Zarr has for them; attributes can be NULL. */
+static void show_strings(const char *what, const char *null, char **strings, size_t count) {
+    printf("%s:", what);
+    for (size_t i = 0; i < count; i++) printf(" %s", strings[i] ? strings[i] : null);
+    putchar('\n');
+}
+
+static void null_strings(void) {
+    const char *given[4] = {"a", NULL, "", "d"};
+    char *back[4] = {0};
+    int dim, var, never, filled;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 4, &dim));
+    SHOW(nc_def_var(file, "v", NC_STRING, 1, &dim, &var));
+    SHOW(nc_def_var(file, "never", NC_STRING, 1, &dim, &never));
+    SHOW(nc_def_var(file, "filled", NC_STRING, 1, &dim, &filled));
+    SHOW(nc_def_var_fill(file, filled, NC_FILL, &(const char *){"none"}));
+    SHOW(nc_put_att_string(file, var, "list", 4, given));
+    SHOW(nc_put_att_string(file, var, "one", 1, given + 1));
+    SHOW(nc_put_var_string(file, var, given));
+    SHOW(nc_put_var1_string(file, filled, &(size_t){2}, given + 1));
+    for (int turn = 0; turn < 2; turn++) {
+        SHOW(nc_get_var_string(file, var, back));
+        show_strings("values", "", back, 4);
+        SHOW(nc_free_string(4, back));
+        SHOW(nc_get_var_string(file, never, back));
+        show_strings("never written", "", back, 4);
+        SHOW(nc_get_var_string(file, filled, back));
+        show_strings("filled", "", back, 4);
+        SHOW(nc_get_att_string(file, var, "list", back));
+        show_strings("list", "NULL", back, 4);
+        SHOW(nc_get_att_string(file, var, "one", back));
+        show_strings("one", "NULL", back, 1);
+        SHOW(nc_close(file));
+        open(NC_NOWRITE);
+    }
+    SHOW(nc_close(file));
+}
+
+static void renaming(void) {
+    int x, y, v, w, group, child, two = 2, id;
+    char name[NC_MAX_NAME + 1];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 4, &x));
+    SHOW(nc_def_dim(file, "y", 2, &y));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &x, &v));
+    SHOW(nc_def_var(file, "w", NC_INT, 1, &y, &w));
+    SHOW(nc_put_att_int(file, v, "one", NC_INT, 1, &two));
+    SHOW(nc_put_att_int(file, v, "two", NC_INT, 1, &two));
+    SHOW(nc_put_att_int(file, v, "three", NC_INT, 1, &two));
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_grp(group, "h", &child));
+    SHOW(nc_rename_var(file, v, "w"));
+    SHOW(nc_rename_var(file, v, "v"));
+    SHOW(nc_rename_var(file, 7, "z"));
+    SHOW(nc_rename_var(file, v, "a/b"));
+    SHOW(nc_rename_var(file, v, "longer_name"));
+    SHOW(nc_rename_dim(file, x, "y"));
+    SHOW(nc_rename_dim(file, x, "x"));
+    SHOW(nc_rename_dim(file, 9, "z"));
+    SHOW(nc_rename_dim(file, y, "rows"));
+    SHOW(nc_rename_att(file, v, "one", "two"));
+    SHOW(nc_rename_att(file, v, "one", "1"));
+    SHOW(nc_rename_att(file, v, "none", "1"));
+    SHOW(nc_rename_att(file, 8, "one", "1"));
+    SHOW(nc_del_att(file, v, "two"));
+    SHOW(nc_del_att(file, v, "two"));
+    SHOW(nc_rename_grp(child, "k"));
+    SHOW(nc_rename_grp(file, "k"));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_int(file, v, (int[]){1, 2, 3, 4}));
+    SHOW(nc_rename_att(file, v, "three", "3"));
+    SHOW(nc_del_att(file, v, "1"));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_varid(file, "longer_name", &id));
+    SHOW(nc_inq_varid(file, "v", &id));
+    SHOW(nc_inq_dimid(file, "rows", &id));
+    for (int a = 0; nc_inq_attname(file, v, a, name) == NC_NOERR; a++) printf("attribute %s\n", name);
+    SHOW(nc_rename_att(file, v, "3", "4"));
+    SHOW(nc_rename_var(file, v, "q"));
+    SHOW(nc_rename_dim(file, x, "q"));
+    SHOW(nc_rename_grp(file + 1, "q"));
+    SHOW(nc_del_att(file, v, "3"));
+    SHOW(nc_close(file));
+}
+
+static void paths(void) {
+    char found[4096] = "";
+    size_t len = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_inq_path(file, &len, found));
+    printf("%s\n", len == strlen(path) && strcmp(found, path) == 0 ? "as it was given" : found);
+    SHOW(nc_inq_path(file, NULL, NULL));
+    SHOW(nc_inq_path(file + 70000, &len, found));
+    SHOW(nc_close(file));
+    SHOW(nc_inq_path(file, &len, found));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_path(file, &len, found));
+    printf("%s\n", len == strlen(path) && strcmp(found, path) == 0 ? "as it was given" : found);
+    SHOW(nc_close(file));
+}
+
+static void deletion(void) {
+    int id;
+    SHOW(nc_delete(path));
+    create(NC_NETCDF4);
+    SHOW(nc_close(file));
+    SHOW(nc_delete(path));
+    SHOW(nc_open(path, NC_NOWRITE, &id));
+    SHOW(nc_delete(path));
+    create(0);
+    SHOW(nc_abort(file));
+    SHOW(nc_open(path, NC_NOWRITE, &id));
+    create(NC_NETCDF4);
+    SHOW(nc_enddef(file));
+    SHOW(nc_abort(file));
+    SHOW(nc_open(path, NC_NOWRITE, &id));
+    SHOW(nc_abort(id));
+    SHOW(nc_abort(id));
+}
+
+static void fill_modes_of(int mode) {
+    int dim, time, before, after, own, old = -1, no_fill, fill, values[4] = {0};
+    create(mode);
+    SHOW(nc_set_fill(file, NC_NOFILL, &old));
+    SHOW(old);
+    SHOW(nc_def_dim(file, "x", 4, &dim));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &time));
+    SHOW(nc_def_var(file, "before", NC_INT, 1, &dim, &before));
+    SHOW(nc_set_fill(file, NC_FILL, &old));
+    SHOW(old);
+    SHOW(nc_set_fill(file, 77, &old));
+    SHOW(nc_def_var(file, "after", NC_INT, 1, &dim, &after));
+    SHOW(nc_def_var(file, "own", NC_INT, 1, &time, &own));
+    SHOW(nc_def_var_fill(file, own, NC_FILL, &(int){-7}));
+    SHOW(nc_inq_var_fill(file, before, &no_fill, &fill));
+    SHOW(nc_inq_var_fill(file, after, &no_fill, &fill));
+    SHOW(nc_inq_var_fill(file, own, &no_fill, &fill));
+    printf("%d %d\n", no_fill, fill);
+    SHOW(nc_enddef(file));
+    SHOW(nc_set_fill(file, NC_FILL, NULL));
+    SHOW(nc_get_var_int(file, after, values));
+    printf("%d %d\n", values[0], values[3]);
+    SHOW(nc_put_var1_int(file, own, &(size_t){2}, &(int){5}));
+    SHOW(nc_get_vara_int(file, own, &(size_t){0}, &(size_t){3}, values));
+    printf("%d %d %d\n", values[0], values[1], values[2]);
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_set_fill(file, NC_FILL, &old));
+    SHOW(nc_get_vara_int(file, own, &(size_t){0}, &(size_t){3}, values));
+    printf("%d %d %d\n", values[0], values[1], values[2]);
+    SHOW(nc_get_var_int(file, after, values));
+    printf("%d %d\n", values[0], values[3]);
+    SHOW(nc_close(file));
+}
+
+static void fill_modes(void) { fill_modes_of(NC_NETCDF4); }
+static void fill_modes_classic(void) { fill_modes_of(NC_NETCDF4 | NC_CLASSIC_MODEL); }
+
+static void define_cycles_of(int mode) {
+    int dim, more, v, w, u, back[8] = {0}, values[4] = {1, 2, 3, 4};
+    create(mode);
+    SHOW(nc_redef(file));
+    SHOW(nc_def_dim(file, "x", 4, &dim));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+    SHOW(nc_enddef(file));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_int(file, v, values));
+    for (int cycle = 0; cycle < 3; cycle++) {
+        char name[8];
+        SHOW(nc_redef(file));
+        SHOW(nc_redef(file));
+        snprintf(name, sizeof name, "w%d", cycle);
+        SHOW(nc_def_var(file, name, NC_INT, 1, &dim, &w));
+        SHOW(nc_put_att_int(file, v, name, NC_INT, 1, &cycle));
+        if (mode & NC_CLASSIC_MODEL) SHOW(nc_put_var_int(file, v, values));
+        SHOW(nc_enddef(file));
+        values[cycle] = 10 * cycle;
+        SHOW(nc_put_var_int(file, w, values));
+        SHOW(nc_get_var_int(file, v, back));
+        printf("%d %d %d\n", back[0], back[1], back[3]);
+    }
+    SHOW(nc_def_dim(file, "more", 2, &more));
+    SHOW(nc_def_var(file, "u", NC_SHORT, 1, &dim, &u));
+    SHOW(nc_put_att_text(file, NC_GLOBAL, "late", 4, "text"));
+    SHOW(nc_sync(file));
+    SHOW(nc_def_var_deflate(file, w, 0, 1, 1));
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    SHOW(nc_get_var_int(file, w, back));
+    printf("%d %d %d\n", back[0], back[2], back[3]);
+    SHOW(nc_redef(file));
+    SHOW(nc_def_var(file, "last", NC_INT, 1, &dim, &u));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_int(file, u, values));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_redef(file));
+    SHOW(nc_enddef(file));
+    SHOW(nc_sync(file));
+    SHOW(nc_inq_nvars(file, &u));
+    SHOW(u);
+    SHOW(nc_close(file));
+}
+
+static void define_cycles(void) { define_cycles_of(NC_NETCDF4); }
+static void define_cycles_classic(void) { define_cycles_of(NC_NETCDF4 | NC_CLASSIC_MODEL); }
+
+/* A reader in the same process, by another ID: what it sees after each nc_sync of both. */
+static void watching(void) {
+    int writer, reader, dim, var, back[3] = {0};
+    size_t len = 99;
+    if (nc_create(path, NC_CLOBBER | NC_SHARE, &writer)) exit(1);
+    SHOW(nc_def_dim(writer, "t", NC_UNLIMITED, &dim));
+    SHOW(nc_def_var(writer, "v", NC_INT, 1, &dim, &var));
+    SHOW(nc_enddef(writer));
+    SHOW(nc_sync(writer));
+    if (nc_open(path, NC_NOWRITE | NC_SHARE, &reader)) exit(1);
+    for (size_t t = 0; t < 3; t++) {
+        int value = 10 + (int)t;
+        SHOW(nc_put_var1_int(writer, var, &t, &value));
+        SHOW(nc_sync(writer));
+        SHOW(nc_sync(reader));
+        SHOW(nc_inq_dimlen(reader, dim, &len));
+        printf("length %zu\n", len);
+        SHOW(nc_get_vara_int(reader, var, &(size_t){0}, &len, back));
+        printf("%d %d %d\n", back[0], back[1], back[2]);
+    }
+    SHOW(nc_put_var1_int(writer, var, &(size_t){1}, &(int){-1}));
+    SHOW(nc_sync(writer));
+    SHOW(nc_sync(reader));
+    SHOW(nc_get_vara_int(reader, var, &(size_t){0}, &len, back));
+    printf("%d %d %d\n", back[0], back[1], back[2]);
+    SHOW(nc_close(writer));
+    SHOW(nc_sync(reader));
+    SHOW(nc_get_var1_int(reader, var, &(size_t){3}, back));
+    SHOW(nc_close(reader));
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
+    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}};
+
+int main(int argc, char **argv) {
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        if (argc < 3) puts(CASES[i].name);
+        else if (strcmp(CASES[i].name, argv[2]) == 0) return path = argv[1], CASES[i].run(), 0;
+    }
+    return argc < 3 ? 0 : 2;
+}
