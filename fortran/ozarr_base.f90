@@ -383,6 +383,24 @@ contains
     end select
   end subroutine integer_of
 
+  ! An integer or a real as real(8).
+  subroutine real_of(value, number, status)
+    class(*), intent(in) :: value
+    real(c_double), intent(out) :: number
+    integer(c_int32_t), intent(out) :: status
+    integer(c_int64_t) :: count
+    status = OZARR_OK
+    select type (value)
+    type is (real(real32))
+      number = value
+    type is (real(real64))
+      number = value
+    class default
+      call integer_of(value, "value", count, status)
+      number = real(count, c_double)
+    end select
+  end subroutine real_of
+
   ! Refuses a dimension that an array of this rank does not have.
   function checked_dim(dim, rank) result(status)
     integer, intent(in) :: dim

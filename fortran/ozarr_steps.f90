@@ -228,24 +228,6 @@ contains
     call done(status, stat, errmsg)
   end subroutine series_step
 
-  ! An integer or a real as real(8).
-  subroutine real_of(value, number, status)
-    class(*), intent(in) :: value
-    real(c_double), intent(out) :: number
-    integer(c_int32_t), intent(out) :: status
-    integer(c_int64_t) :: count
-    status = OZARR_OK
-    select type (value)
-    type is (real(real32))
-      number = value
-    type is (real(real64))
-      number = value
-    class default
-      call integer_of(value, "value", count, status)
-      number = real(count, c_double)
-    end select
-  end subroutine real_of
-
   ! The number of steps that were taken: a restart goes on with step position() + 1. A failure stops.
   function series_position(self) result(position)
     class(ozarr_series), intent(in) :: self

@@ -191,6 +191,10 @@ ozarr_status om_shards(om_move *move, ozarr_array *encoder);
 
 /* --- regions.c --- */
 
+/* Checks a box against the shape of its array; its memory against that of the first box of the call. */
+ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);
+ozarr_status om_check_memory(const ozarr_memory *memory, const ozarr_memory *first);
+
 /* Writes boxes to an array in memory, with all ranks; `status` is what the caller found already. */
 ozarr_status om_encode_all(ozarr_mpi *m, const ozarr_array *encoder, int64_t count, const ozarr_region *regions, const ozarr_memory *memories,
                            ozarr_status status);

@@ -11,6 +11,16 @@
 !     call ranks%close_array(t)
 !     call ranks%close()
 !
+! The steps of a dataset that rank 0 has made:
+!
+!     type(ozarr_ranks_series) :: series
+!     if (rank == 0) call define("run.zarr", status)
+!     call ranks%agree(status)
+!     call series%open(ranks, "run.zarr", "time")
+!     call series%put("t", u(1:mx, 1:my), start=[first_x, first_y])
+!     call series%step(60 * step)
+!     call series%close()
+!
 ! Every rank calls the procedures in the same order, with its own variable and start. Indices begin at 1; the box has the shape of the
 ! variable, and the length 1 along dimensions behind the variable's. After a call stat= and errmsg= are the same on all ranks; without stat=
 ! a failure stops the program. Memory may have gaps: a section is not copied.
@@ -19,12 +29,14 @@ module ozarr_mpi
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm
   use ozarr_arrays, only: array_take, ozarr_array
-  use ozarr_base, only: c_text, create_mode, done, integers_of, mode_text
+  use ozarr_base, only: c_text, create_mode, decimal, done, integer_of, integers_of, mode_text, real_of, refused
   use ozarr_constants
   use ozarr_groups, only: group_take, ozarr_group
+  use ozarr_mpi_c
+  use ozarr_specs, only: ozarr_spec
   implicit none
   private
-  public :: ozarr_ranks
+  public :: ozarr_ranks, ozarr_ranks_request, ozarr_ranks_series
 
   ! The ranks of a communicator.
   type :: ozarr_ranks
@@ -33,116 +45,52 @@ module ozarr_mpi
     procedure :: open => ranks_open
     procedure :: close => ranks_close
     procedure :: set => ranks_set
-    procedure :: create => ranks_create
-    procedure :: open_array => ranks_open_array
+    procedure :: agree => ranks_agree
+    procedure, private :: ranks_create, ranks_create_spec, ranks_create_array
+    generic :: create => ranks_create, ranks_create_spec, ranks_create_array
+    procedure, private :: ranks_open_array, ranks_open_below
+    generic :: open_array => ranks_open_array, ranks_open_below
+    procedure :: create_group => ranks_create_group
+    procedure :: open_group => ranks_open_group
     procedure :: write => ranks_write
     procedure :: read => ranks_read
-    procedure :: set_attr => ranks_set_attr
+    procedure :: iwrite => ranks_iwrite
+    procedure :: iread => ranks_iread
+    procedure :: resize => ranks_resize
+    procedure :: refresh => ranks_refresh
+    procedure, private :: ranks_set_attr, ranks_set_group_attr
+    generic :: set_attr_json => ranks_set_attr, ranks_set_group_attr
     procedure :: close_array => ranks_close_array
     procedure :: begin_checkpoint => ranks_begin_checkpoint
-    procedure :: put => ranks_put
+    procedure, private :: ranks_put, ranks_put_spec
+    generic :: put => ranks_put, ranks_put_spec
     procedure :: get => ranks_get
     procedure :: commit => ranks_commit
+    procedure :: abandon => ranks_abandon
     procedure :: open_latest => ranks_open_latest
     procedure :: close_group => ranks_close_group
   end type ozarr_ranks
 
-  interface
-    function ozfm_new(comm, out) bind(c, name="ozfm_new") result(r)
-      import :: c_ptr, c_int, c_int32_t
-      integer(c_int), value :: comm
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozfm_new
-    function ozfm_move(m, array, writes, u, start) bind(c, name="ozfm_move") result(r)
-      import :: c_ptr, c_int32_t, c_int64_t
-      type(c_ptr), value :: m, array
-      integer(c_int32_t), value :: writes
-      type(*), dimension(..) :: u
-      integer(c_int64_t), intent(in) :: start(*)
-      integer(c_int32_t) :: r
-    end function ozfm_move
-    function ozfm_put(m, group, path, rank, shape, u, start) bind(c, name="ozfm_put") result(r)
-      import :: c_ptr, c_char, c_int32_t, c_int64_t
-      type(c_ptr), value :: m, group
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t), value :: rank
-      integer(c_int64_t), intent(in) :: shape(*), start(*)
-      type(*), dimension(..) :: u
-      integer(c_int32_t) :: r
-    end function ozfm_put
-    function ozfm_get(m, group, path, u, start) bind(c, name="ozfm_get") result(r)
-      import :: c_ptr, c_char, c_int32_t, c_int64_t
-      type(c_ptr), value :: m, group
-      character(kind=c_char), intent(in) :: path(*)
-      type(*), dimension(..) :: u
-      integer(c_int64_t), intent(in) :: start(*)
-      integer(c_int32_t) :: r
-    end function ozfm_get
-    function ozarr_mpi_close(m) bind(c, name="ozarr_mpi_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_close
-    function ozarr_mpi_set(m, key, value) bind(c, name="ozarr_mpi_set") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m
-      character(kind=c_char), intent(in) :: key(*), value(*)
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_set
-    function ozarr_mpi_array_create(m, location, type, rank, shape, chunks, mode, out) &
-      bind(c, name="ozarr_mpi_array_create") result(r)
-      import :: c_ptr, c_char, c_int32_t, c_int64_t
-      type(c_ptr), value :: m, chunks
-      character(kind=c_char), intent(in) :: location(*)
-      integer(c_int32_t), value :: type, rank, mode
-      integer(c_int64_t), intent(in) :: shape(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_array_create
-    function ozarr_mpi_array_open(m, location, mode, out) bind(c, name="ozarr_mpi_array_open") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m
-      character(kind=c_char), intent(in) :: location(*), mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_array_open
-    function ozarr_mpi_array_set_attr(m, array, name, json) bind(c, name="ozarr_mpi_array_set_attr") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m, array
-      character(kind=c_char), intent(in) :: name(*), json(*)
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_array_set_attr
-    function ozarr_mpi_array_close(m, array) bind(c, name="ozarr_mpi_array_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, array
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_array_close
-    function ozarr_mpi_checkpoint_begin(m, location, name, out) bind(c, name="ozarr_mpi_checkpoint_begin") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m
-      character(kind=c_char), intent(in) :: location(*), name(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_checkpoint_begin
-    function ozarr_mpi_checkpoint_commit(m, group) bind(c, name="ozarr_mpi_checkpoint_commit") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, group
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_checkpoint_commit
-    function ozarr_mpi_checkpoint_latest(m, location, out) bind(c, name="ozarr_mpi_checkpoint_latest") result(r)
-      import :: c_ptr, c_char, c_int32_t
-      type(c_ptr), value :: m
-      character(kind=c_char), intent(in) :: location(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_checkpoint_latest
-    function ozarr_mpi_group_close(m, group) bind(c, name="ozarr_mpi_group_close") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: m, group
-      integer(c_int32_t) :: r
-    end function ozarr_mpi_group_close
-  end interface
+  ! A collective read or write that goes on while the program computes. Its variable has the attribute asynchronous or target until the wait.
+  type :: ozarr_ranks_request
+    type(c_ptr), private :: handle = c_null_ptr
+  contains
+    procedure :: test => request_test
+    procedure :: wait => request_wait
+  end type ozarr_ranks_request
+
+  ! The steps of a dataset's variables along one dimension, written by all ranks. It is to be closed on all of them.
+  type :: ozarr_ranks_series
+    type(c_ptr), private :: handle = c_null_ptr, ranks = c_null_ptr
+  contains
+    procedure :: open => series_open
+    procedure :: put => series_put
+    procedure :: step => series_step
+    procedure :: position => series_position
+    procedure :: published => series_published
+    procedure :: flush => series_flush
+    procedure :: close => series_close
+  end type ozarr_ranks_series
 
 contains
 
@@ -173,6 +121,15 @@ contains
     character(*), intent(inout), optional :: errmsg
     call done(ozarr_mpi_set(self%handle, c_text(key), c_text(value)), stat, errmsg)
   end subroutine ranks_set
+
+  ! Makes the status of what ranks did by themselves the same on all: that of the first rank that failed, with its message.
+  subroutine ranks_agree(self, status, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    integer, intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_mpi_agree(self%handle, int(status, c_int32_t)), stat, errmsg)
+  end subroutine ranks_agree
 
   ! Creates an array.
   subroutine ranks_create(self, array, location, type, shape, chunks, overwrite, mode, stat, errmsg)
@@ -205,6 +162,44 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_create
 
+  ! Creates an array as a specification says: that of rank 0 counts.
+  subroutine ranks_create_spec(self, array, location, spec, overwrite, mode, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_array), intent(inout) :: array
+    character(*), intent(in) :: location
+    class(ozarr_spec), intent(in) :: spec
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_mpi_array_create_ex(self%handle, c_text(location), spec%handle, create_mode(overwrite, mode), handle)
+    call array_take(array, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine ranks_create_spec
+
+  ! Creates an array at a path below a group that was opened here.
+  subroutine ranks_create_array(self, array, group, path, spec, overwrite, mode, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_array), intent(inout) :: array
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: path
+    class(ozarr_spec), intent(in) :: spec
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_mpi_group_create_array(self%handle, group%handle, c_text(path), spec%handle, &
+      create_mode(overwrite, mode), handle)
+    call array_take(array, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine ranks_create_array
+
   ! Opens an array: mode "r", or "r+" to write.
   subroutine ranks_open_array(self, array, location, mode, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
@@ -221,17 +216,82 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_open_array
 
+  ! Opens the array at a path below a group that was opened here, in the group's mode.
+  subroutine ranks_open_below(self, array, group, path, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_array), intent(inout) :: array
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_mpi_group_open_array(self%handle, group%handle, c_text(path), handle)
+    call array_take(array, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine ranks_open_below
+
+  ! Creates a group.
+  subroutine ranks_create_group(self, group, location, overwrite, mode, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_group), intent(inout) :: group
+    character(*), intent(in) :: location
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_mpi_group_create(self%handle, c_text(location), create_mode(overwrite, mode), handle)
+    call group_take(group, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine ranks_create_group
+
+  ! Opens a group: mode "r", or "r+" to write.
+  subroutine ranks_open_group(self, group, location, mode, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_group), intent(inout) :: group
+    character(*), intent(in) :: location
+    character(*), intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_mpi_group_open(self%handle, c_text(location), mode_text(mode), handle)
+    call group_take(group, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine ranks_open_group
+
+  ! Where a box begins: the array's first element where nothing is given. What is no list of integers is told to the other ranks by the move,
+  ! which refuses a start before the array's first element.
+  subroutine first_of(array, start, from, status)
+    class(ozarr_array), intent(in) :: array
+    class(*), intent(in), optional :: start(:)
+    integer(c_int64_t), allocatable, intent(out) :: from(:)
+    integer(c_int32_t), intent(out) :: status
+    integer :: i
+    status = OZARR_OK
+    if (present(start)) then
+      call integers_of(start, "start", from, status)
+    else
+      from = [(1_c_int64_t, i=1, array%rank())]
+    end if
+  end subroutine first_of
+
   ! Writes this rank's box from u.
   subroutine ranks_write(self, array, u, start, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), intent(in) :: u
-    class(*), intent(in) :: start(:)
+    class(*), intent(in), optional :: start(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
-    call integers_of(start, "start", from, status)
+    call first_of(array, start, from, status)
     if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 1_c_int32_t, u, from)
     call done(status, stat, errmsg)
   end subroutine ranks_write
@@ -241,17 +301,85 @@ contains
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), intent(inout) :: u
-    class(*), intent(in) :: start(:)
+    class(*), intent(in), optional :: start(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
-    call integers_of(start, "start", from, status)
+    call first_of(array, start, from, status)
     if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 0_c_int32_t, u, from)
     call done(status, stat, errmsg)
   end subroutine ranks_read
 
-  ! Sets an attribute to a value that is given as JSON.
+  ! Begins to write this rank's box from u, which must not change before the wait.
+  subroutine ranks_iwrite(self, request, array, u, start, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_ranks_request), intent(inout) :: request
+    class(ozarr_array), intent(in) :: array
+    type(*), dimension(..), asynchronous, intent(in) :: u
+    class(*), intent(in), optional :: start(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t), allocatable :: from(:)
+    integer(c_int32_t) :: status
+    call first_of(array, start, from, status)
+    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 1_c_int32_t, u, from, request%handle)
+    call done(status, stat, errmsg)
+  end subroutine ranks_iwrite
+
+  ! Begins to read this rank's box to u, which is to be used after the wait.
+  subroutine ranks_iread(self, request, array, u, start, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_ranks_request), intent(inout) :: request
+    class(ozarr_array), intent(in) :: array
+    type(*), dimension(..), asynchronous, intent(inout) :: u
+    class(*), intent(in), optional :: start(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t), allocatable :: from(:)
+    integer(c_int32_t) :: status
+    call first_of(array, start, from, status)
+    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 0_c_int32_t, u, from, request%handle)
+    call done(status, stat, errmsg)
+  end subroutine ranks_iread
+
+  ! Changes the shape.
+  subroutine ranks_resize(self, array, shape, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_array), intent(inout) :: array
+    class(*), intent(in) :: shape(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t), allocatable :: extents(:)
+    integer(c_int32_t) :: status
+    call integers_of(shape, "shape", extents, status)
+    if (status == OZARR_OK) status = checked_size(array, "shape", extents)
+    extents = extents(size(extents):1:-1)
+    if (status == OZARR_OK) status = ozarr_mpi_array_resize(self%handle, array%handle, extents, 0_c_int32_t)
+    call done(status, stat, errmsg)
+  end subroutine ranks_resize
+
+  ! Refuses a list that does not have one number for each dimension of an array.
+  function checked_size(array, what, list) result(status)
+    class(ozarr_array), intent(in) :: array
+    character(*), intent(in) :: what
+    integer(c_int64_t), intent(in) :: list(:)
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, what // " has " // decimal(size(list, kind=c_int64_t)) // &
+      " numbers, expected " // decimal(int(array%rank(), c_int64_t)))
+  end function checked_size
+
+  ! Reads the metadata again, on rank 0; the other ranks get what it found.
+  subroutine ranks_refresh(self, array, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_array), intent(inout) :: array
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_mpi_array_refresh(self%handle, array%handle), stat, errmsg)
+  end subroutine ranks_refresh
+
+  ! Sets an attribute of an array to a value that is given as JSON.
   subroutine ranks_set_attr(self, array, name, json, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(in) :: array
@@ -260,6 +388,16 @@ contains
     character(*), intent(inout), optional :: errmsg
     call done(ozarr_mpi_array_set_attr(self%handle, array%handle, c_text(name), c_text(json)), stat, errmsg)
   end subroutine ranks_set_attr
+
+  ! Sets an attribute of a group to a value that is given as JSON.
+  subroutine ranks_set_group_attr(self, group, name, json, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: name, json
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_mpi_group_set_attr(self%handle, group%handle, c_text(name), c_text(json)), stat, errmsg)
+  end subroutine ranks_set_group_attr
 
   ! Flushes what each rank wrote, and closes.
   subroutine ranks_close_array(self, array, stat, errmsg)
@@ -307,6 +445,23 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_put
 
+  ! Creates an array in a group as a specification says, that of rank 0, and writes this rank's box of it from u.
+  subroutine ranks_put_spec(self, group, path, spec, u, start, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: path
+    class(ozarr_spec), intent(in) :: spec
+    class(*), intent(in) :: start(:)
+    type(*), dimension(..), intent(in) :: u
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t), allocatable :: from(:)
+    integer(c_int32_t) :: status
+    call integers_of(start, "start", from, status)
+    if (status == OZARR_OK) status = ozfm_put_spec(self%handle, group%handle, c_text(path), spec%handle, u, from)
+    call done(status, stat, errmsg)
+  end subroutine ranks_put_spec
+
   ! Reads this rank's box of an array in a group to u.
   subroutine ranks_get(self, group, path, u, start, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
@@ -335,6 +490,18 @@ contains
     call done(ozarr_mpi_checkpoint_commit(self%handle, handle), stat, errmsg)
   end subroutine ranks_commit
 
+  ! Gives the checkpoint up and closes the group.
+  subroutine ranks_abandon(self, group, stat, errmsg)
+    class(ozarr_ranks), intent(in) :: self
+    class(ozarr_group), intent(inout) :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    handle = group%handle
+    group%handle = c_null_ptr
+    call done(ozarr_mpi_checkpoint_abandon(self%handle, handle), stat, errmsg)
+  end subroutine ranks_abandon
+
   ! Opens the newest committed checkpoint for reading; OZARR_ERR_NOT_FOUND if there is none.
   subroutine ranks_open_latest(self, group, location, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
@@ -361,5 +528,122 @@ contains
     group%handle = c_null_ptr
     call done(ozarr_mpi_group_close(self%handle, handle), stat, errmsg)
   end subroutine ranks_close_group
+
+  ! Moves on without waiting, on this rank alone; whether this rank has done its part.
+  subroutine request_test(self, is_done, stat, errmsg)
+    class(ozarr_ranks_request), intent(in) :: self
+    logical, intent(out) :: is_done
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    logical(c_bool) :: over
+    integer(c_int32_t) :: status
+    over = .false.
+    status = ozarr_mpi_request_test(self%handle, over)
+    is_done = over
+    call done(status, stat, errmsg)
+  end subroutine request_test
+
+  ! Completes the request. Requests are waited for in the same order on all ranks.
+  subroutine request_wait(self, stat, errmsg)
+    class(ozarr_ranks_request), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    handle = self%handle
+    self%handle = c_null_ptr
+    call done(ozarr_mpi_request_wait(handle), stat, errmsg)
+  end subroutine request_wait
+
+  ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have. `keep`, an integer: how many steps stay,
+  ! as a checkpoint tells. `publish_every`: readers see steps at multiples of it; without it when the chunks of the fields are whole.
+  ! `memory`: the most bytes that steps may wait in on a rank.
+  subroutine series_open(self, ranks, location, dimension, keep, publish_every, memory, stat, errmsg)
+    class(ozarr_ranks_series), intent(inout) :: self
+    class(ozarr_ranks), intent(in) :: ranks
+    character(*), intent(in) :: location, dimension
+    class(*), intent(in), optional :: keep
+    integer, intent(in), optional :: publish_every
+    integer(int64), intent(in), optional :: memory
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: kept, every
+    integer(c_size_t) :: bytes
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    kept = -1
+    every = 0
+    bytes = 0
+    if (present(keep)) call integer_of(keep, "keep", kept, status)
+    if (present(publish_every)) every = publish_every
+    if (present(memory)) bytes = memory
+    self%handle = c_null_ptr
+    self%ranks = ranks%handle
+    if (status == OZARR_OK) status = ozarr_mpi_series_open(ranks%handle, c_text(location), c_text(dimension), &
+      kept, every, bytes, self%handle)
+    call done(status, stat, errmsg)
+  end subroutine series_open
+
+  ! Gives a variable this rank's box of the step that comes next, from u; `start` lacks the dimension of the series.
+  subroutine series_put(self, name, u, start, stat, errmsg)
+    class(ozarr_ranks_series), intent(in) :: self
+    character(*), intent(in) :: name
+    type(*), dimension(..), intent(in) :: u
+    class(*), intent(in) :: start(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t), allocatable :: from(:)
+    integer(c_int32_t) :: status
+    call integers_of(start, "start", from, status)
+    if (status == OZARR_OK) status = ozfm_series_put(self%ranks, self%handle, c_text(name), size(from, kind=c_int32_t), u, from)
+    call done(status, stat, errmsg)
+  end subroutine series_put
+
+  ! Ends the step: `value`, a number, is that of the coordinate. Variables that were left out have the fill value.
+  subroutine series_step(self, value, stat, errmsg)
+    class(ozarr_ranks_series), intent(in) :: self
+    class(*), intent(in) :: value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(c_double) :: number
+    integer(c_int32_t) :: status
+    call real_of(value, number, status)
+    if (status == OZARR_OK) status = ozarr_mpi_series_step(self%ranks, self%handle, number)
+    call done(status, stat, errmsg)
+  end subroutine series_step
+
+  ! The number of steps that were taken: a restart goes on with step position() + 1. A failure stops.
+  function series_position(self) result(position)
+    class(ozarr_ranks_series), intent(in) :: self
+    integer(int64) :: position, published
+    position = 0
+    call done(ozarr_mpi_series_position(self%handle, position, published))
+  end function series_position
+
+  ! The number of steps that readers see. A failure stops.
+  function series_published(self) result(published)
+    class(ozarr_ranks_series), intent(in) :: self
+    integer(int64) :: position, published
+    published = 0
+    call done(ozarr_mpi_series_position(self%handle, position, published))
+  end function series_published
+
+  ! Stores and publishes all steps, as before a checkpoint is committed.
+  subroutine series_flush(self, stat, errmsg)
+    class(ozarr_ranks_series), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_mpi_series_flush(self%ranks, self%handle), stat, errmsg)
+  end subroutine series_flush
+
+  ! Publishes and closes; the handle is gone, whatever the status says.
+  subroutine series_close(self, stat, errmsg)
+    class(ozarr_ranks_series), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    handle = self%handle
+    self%handle = c_null_ptr
+    call done(ozarr_mpi_series_close(self%ranks, handle), stat, errmsg)
+  end subroutine series_close
 
 end module ozarr_mpi

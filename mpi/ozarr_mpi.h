@@ -217,26 +217,45 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  * ========================================================================================================
  *
  * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
- * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of a further one is cut off when the series is opened
- * again. A variable whose chunks are more than one step deep is read and encoded again for each step. */
+ * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of further ones is cut off when the series is opened
+ * again. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
+ * encoded and stored once. */
 
 /**
  * Opens the steps of the dataset at `location` along `dimension`, behind the last step that all its variables have; what some have beyond it,
- * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`.
+ * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`. `keep`, `publish_every` and OZARR_ERR_AGAIN, while another series of the
+ * dimension is open, are as for `ozarr_series_open`. `memory`: the most bytes that steps may wait in on a rank, 0: no limit; where they would
+ * be more, steps that were taken are published earlier.
  */
-OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, ozarr_mpi_series **out);
+OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep,
+    int64_t publish_every, size_t memory, ozarr_mpi_series **out);
 
-/** Writes each rank's box of the step that comes next; `start` and `shape` have the variable's dimensions without that of the series. */
+/**
+ * Gives a variable each rank's box of the step that comes next; `start` and `shape` have the variable's dimensions without that of the
+ * series. Of a variable that has no other dimension the value of rank 0 counts. The elements are copied or stored when this returns. After an
+ * error the variable does not have its values of this step.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/** Ends the step: `value` is that of the coordinate, unless it was put or there is none. Variables that were left out have the fill value. */
+/** Gives a variable each rank's box from any memory; `region` and `memory` have the variable's dimensions without that of the series, `rank`. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank,
+    const ozarr_region *region, const ozarr_memory *memory);
+
+/**
+ * Ends the step: `value` is that of the coordinate, unless it was put or there is none. Variables that were left out have the fill value.
+ * Publishes when it is time. After an error `ozarr_mpi_series_position` says whether the step was taken: then publishing failed (a full
+ * disk), and the next step, flush or close publishes it.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 
-/** Gets the number of steps, which is the index of the next one. Local. */
-OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position);
+/** Stores and publishes all steps, as before a checkpoint is committed. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series);
 
-/** Closes the series; a step that was not ended is cut off. The handle is gone, whatever the status says. */
+/** Gets the number of steps that were taken, which is the index of the next one, and of those that readers see; either may be NULL. Local. */
+OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position, int64_t *published);
+
+/** Publishes, and closes the series; a step that was not ended is cut off. The handle is gone, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series);
 
 #ifdef __cplusplus

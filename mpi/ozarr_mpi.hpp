@@ -341,23 +341,41 @@ private:
 class ranks_series {
 public:
     ranks_series() = default;
-    static returned<ranks_series> open(const ranks &m, const std::string &location, const std::string &dimension) {
+    /// The first `keep` steps stay (negative: all that all variables have). Readers see steps every `publish_every` (0: whenever the chunks of
+    /// the fields are whole); at most `memory` bytes wait on a rank (0: no limit).
+    static returned<ranks_series> open(const ranks &m, const std::string &location, const std::string &dimension, std::int64_t keep = -1,
+                                       std::int64_t publish_every = 0, std::size_t memory = 0) {
         ranks_series s;
-        OZARR_MPI_TRY(ozarr_mpi_series_open(m.get(), location.c_str(), dimension.c_str(), &s.h_));
+        OZARR_MPI_TRY(ozarr_mpi_series_open(m.get(), location.c_str(), dimension.c_str(), keep, publish_every, memory, &s.h_));
         s.ranks_ = m.get();
         return s;
     }
-    /// Writes this rank's region of the step that comes next; it lacks the dimension of the series.
+    /// Gives a variable this rank's region of the step that comes next; it lacks the dimension of the series.
     template <class T>
     returned<void> put(const std::string &name, const region &r, const T *data, std::size_t size) {
-        return detail::checked(ozarr_mpi_series_put(ranks_, h_, name.c_str(), r.start.data(), r.shape.data(), static_cast<ozarr_type>(type_of<T>::value), data,
-                                                    size * sizeof(T)));
+        return put(name, r, detail::view<const T>{data, size});
+    }
+    /// From any memory, of the region's dimensions.
+    template <class M, class = detail::if_memory<const M>>
+    returned<void> put(const std::string &name, const region &r, const M &memory) {
+        const detail::step_memory from(detail::view_of(memory));
+        ozarr_region box = OZARR_REGION_INIT;
+        box.start = r.start.data(), box.shape = r.shape.data();
+        const bool fits = r.start.size() == r.shape.size() && (from.value.strides == nullptr || from.strides.size() == r.shape.size());
+        const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
+        return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, name.c_str(), rank, &box, &from.value));
     }
     /// Ends the step, whose coordinate is `value`.
     returned<void> step(double value) { return detail::checked(ozarr_mpi_series_step(ranks_, h_, value)); }
     returned<std::int64_t> position() const {
-        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_mpi_series_position(h_, n); });
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_mpi_series_position(h_, n, nullptr); });
     }
+    /// The number of steps that readers see.
+    returned<std::int64_t> published() const {
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_mpi_series_position(h_, nullptr, n); });
+    }
+    /// Stores and publishes all steps that were taken.
+    returned<void> flush() { return detail::checked(ozarr_mpi_series_flush(ranks_, h_)); }
     /// To be called on all ranks: a destructor closes nothing.
     returned<void> close() { return detail::checked(ozarr_mpi_series_close(ranks_, std::exchange(h_, nullptr))); }
 

@@ -52,31 +52,58 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
 }
 
 /* What this rank finds wrong before the call is told to the others, which are in it: the calls differ, and this rank's error is that of all. */
-ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start) {
-    box b;
+static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cdesc_t *u, const int64_t *start, box *b) {
     int32_t rank = 0;
     ozarr_status status = ozarr_array_rank(array, &rank);
-    if (status == OZARR_OK) status = box_of(u, rank, start, &b);
-    if (status != OZARR_OK) return ozarr_mpi_agree(m, status);
+    if (status == OZARR_OK) status = box_of(u, rank, start, b);
+    return status == OZARR_OK ? status : ozarr_mpi_agree(m, status);
+}
+
+ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start) {
+    box b;
+    const ozarr_status status = box_in(m, array, u, start, &b);
+    if (status != OZARR_OK) return status;
     return write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
                  : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
 }
 
-/* Creates an array of a group (`group` not NULL) of the variable's type, writes each rank's box, closes it. `shape` is in C's order. */
-ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_t rank, const int64_t *shape, const CFI_cdesc_t *u,
-                      const int64_t *start) {
-    ozarr_type type = OZARR_FLOAT64;
-    ozarr_spec *spec = NULL;
+/* Begins a write or a read. */
+ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start,
+                        ozarr_mpi_request **out) {
+    box b;
+    const ozarr_status status = box_in(m, array, u, start, &b);
+    if (status != OZARR_OK) return status;
+    return write ? ozarr_mpi_array_iwrite_all(m, array, 1, &b.region, &b.memory, out)
+                 : ozarr_mpi_array_iread_all(m, array, 1, &b.region, &b.memory, out);
+}
+
+/* Gives a variable of a series this rank's box of a step; `rank` is the number of the variable's dimensions without that of the series. */
+ozarr_status ozfm_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const CFI_cdesc_t *u, const int64_t *start) {
+    box b;
+    const ozarr_status status = box_of(u, rank, start, &b);
+    return status == OZARR_OK ? ozarr_mpi_series_put_ex(m, series, name, rank, &b.region, &b.memory) : ozarr_mpi_agree(m, status);
+}
+
+/* Creates an array of a group as a specification says, writes each rank's box, closes it. */
+ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, const CFI_cdesc_t *u, const int64_t *start) {
     ozarr_array *array = NULL;
-    ozarr_status status = type_of(u, &type);
-    if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
-    if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
-    else status = ozarr_mpi_agree(m, status);
-    ozarr_spec_free(spec);
+    ozarr_status status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
     if (status != OZARR_OK) return status;
     status = ozfm_move(m, array, 1, u, start);
     if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
     ozarr_array_free(array);
+    return status;
+}
+
+/* Creates an array of a group of the variable's type, with default chunks and compression. `shape` is in C's order. */
+ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_t rank, const int64_t *shape, const CFI_cdesc_t *u,
+                      const int64_t *start) {
+    ozarr_type type = OZARR_FLOAT64;
+    ozarr_spec *spec = NULL;
+    ozarr_status status = type_of(u, &type);
+    if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
+    status = status == OZARR_OK ? ozfm_put_spec(m, group, path, spec, u, start) : ozarr_mpi_agree(m, status);
+    ozarr_spec_free(spec);
     return status;
 }
 

@@ -36,7 +36,7 @@ static ozarr_memory type_of(const arguments *a) {
     return memory;
 }
 
-static ozarr_status check_region(const ozarr_region *region, int32_t rank, const int64_t *shape) {
+ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape) {
     if (rank > 0 && (region->start == NULL || region->shape == NULL))
         return om_error(OZARR_ERR_NULL, "%s is NULL", region->start == NULL ? "start" : "shape");
     for (int d = 0; d < rank; d++) {
@@ -52,7 +52,7 @@ static ozarr_status check_region(const ozarr_region *region, int32_t rank, const
     return OZARR_OK;
 }
 
-static ozarr_status check_memory(const ozarr_memory *memory, const ozarr_memory *first) {
+ozarr_status om_check_memory(const ozarr_memory *memory, const ozarr_memory *first) {
     if (memory->field != NULL) return om_error(OZARR_ERR_UNSUPPORTED, "memory.field is %.100s, expected NULL in a collective call", memory->field);
     if (memory->type != first->type || memory->overflow != first->overflow || memory->dtype != first->dtype)
         return om_error(OZARR_ERR_ARGUMENT, "the memories of a call differ in type, overflow or dtype, expected the same in all");
@@ -84,8 +84,8 @@ static ozarr_status check_arguments(const arguments *a, om_view **views, size_t 
     if (status == OZARR_OK && *views == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "%" PRId64 " regions", a->count);
     for (int64_t i = 0, used = 0; i < a->count && status == OZARR_OK; i++) {
         bool empty = false;
-        status = check_region(&a->regions[i], rank, shape);
-        if (status == OZARR_OK) status = check_memory(&a->memories[i], &type);
+        status = om_check_region(&a->regions[i], rank, shape);
+        if (status == OZARR_OK) status = om_check_memory(&a->memories[i], &type);
         for (int d = 0; d < rank && status == OZARR_OK; d++) empty |= a->regions[i].shape[d] == 0;
         if (status == OZARR_OK && !empty) status = om_view_of(&a->memories[i], rank, a->regions[i].shape, *item, !a->write, &(*views)[used++]);
     }

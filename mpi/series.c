@@ -1,5 +1,6 @@
-/* The steps of a run: rank 0 makes each variable longer as it is put, and the coordinate, by which a step counts, at the end. */
-#include "internal.h"
+/* The steps of a run: boxes of a step wait until their chunks are whole, and rank 0 makes each variable longer as they are stored, and the
+ * coordinate, by which a step counts, at the end. */
+#include "waiting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,14 +12,21 @@ typedef struct variable {
     char *name;
     ozarr_array *array;
     int32_t rank, dim; /* which dimension is the series' */
+    int64_t depth;     /* of its chunks along that */
+    bool waits;        /* its boxes may wait */
     bool given;        /* in this step */
+    om_waiting waiting;
 } variable;
 
 struct ozarr_mpi_series {
     ozarr_dataset *dataset;  /* on rank 0 */
+    ozarr_series *lock;      /* on rank 0: no other series of the dimension is open meanwhile */
     ozarr_array *coordinate; /* on rank 0; NULL: there is none */
     char *location, *dimension;
-    int64_t position;
+    int64_t position, published; /* steps that were taken, and that readers see */
+    int64_t publish_every;       /* 0: the depth of the deepest field */
+    int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
+    double *values;              /* of the coordinate, for the steps that are not published */
     variable *variables;
     size_t count;
 };
@@ -31,46 +39,64 @@ static char *copy_of(const char *text) {
 
 static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     for (size_t i = 0; i < s->count; i++) {
+        om_waiting_drop(&s->variables[i].waiting, s->variables[i].dim, 0, INT64_MAX);
         om_drop(m, s->variables[i].array);
         ozarr_array_free(s->variables[i].array);
         free(s->variables[i].name);
     }
     ozarr_array_free(s->coordinate);
+    ozarr_series_free(s->lock);
     ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->location), free(s->dimension);
+    free(s->variables), free(s->values), free(s->location), free(s->dimension);
     free(s);
 }
 
 /* Rank 0 opens the dataset and makes its variables equally long. */
-static ozarr_status open_dataset(ozarr_mpi_series *s) {
-    int64_t longest = 0;
+static ozarr_status open_dataset(ozarr_mpi_series *s, int64_t keep) {
     ozarr_status status = ozarr_dataset_open(s->location, "r+", &s->dataset);
-    if (status == OZARR_OK) status = ozarr_dataset_dimension_length(s->dataset, s->dimension, &s->position, &longest);
-    if (status == OZARR_OK && longest != s->position) status = ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position);
+    if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
+    if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
     if (status != OZARR_OK) return status;
     status = ozarr_dataset_open_variable(s->dataset, s->dimension, &s->coordinate);
     return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
 }
 
-ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, ozarr_mpi_series **out) {
+/* A series with its arguments; NULL, and the status, without memory. */
+static ozarr_mpi_series *new_series(const char *location, const char *dimension, int64_t publish_every, size_t memory, ozarr_status *status) {
+    if (*status != OZARR_OK) return NULL;
+    ozarr_mpi_series *s = calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->location = copy_of(location), s->dimension = copy_of(dimension);
+        s->publish_every = publish_every, s->memory = memory > INT64_MAX ? INT64_MAX : (int64_t)memory;
+        if (s->location != NULL && s->dimension != NULL) return s;
+        free(s->location), free(s->dimension), free(s);
+    }
+    *status = om_error(OZARR_ERR_NO_MEMORY, "a series");
+    return NULL;
+}
+
+ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep, int64_t publish_every, size_t memory,
+                                   ozarr_mpi_series **out) {
     char call[OM_MESSAGE];
     ozarr_status status = OZARR_OK;
     if (location == NULL || dimension == NULL || out == NULL)
         status = om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : dimension == NULL ? "dimension" : "out");
+    else if (publish_every < 0)
+        status = om_error(OZARR_ERR_ARGUMENT, "publish_every is %" PRId64 ", expected 0 or more", publish_every);
     if (out != NULL) *out = NULL;
-    ozarr_mpi_series *s = calloc(1, sizeof *s);
-    if (s != NULL && status == OZARR_OK) s->location = copy_of(location), s->dimension = copy_of(dimension);
-    if (status == OZARR_OK && (s == NULL || s->location == NULL || s->dimension == NULL)) status = om_error(OZARR_ERR_NO_MEMORY, "a series");
-    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s", location ? location : "NULL", dimension ? dimension : "NULL");
+    ozarr_mpi_series *s = new_series(location, dimension, publish_every, memory, &status);
+    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
+             location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) {
-        if (m->rank == 0) status = open_dataset(s);
+        if (m->rank == 0) status = open_dataset(s, keep);
         status = om_agree(m, status, NULL);
         if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&s->position, 1, MPI_INT64_T, 0, m->comm));
         if (status == OZARR_OK) status = om_agree(m, om_register(s), NULL);
-        if (status != OZARR_OK) om_forget(s);
+        if (status != OZARR_OK && s != NULL) om_forget(s);
         om_leave(m, status);
     }
+    if (s != NULL) s->published = s->position;
     if (status == OZARR_OK) *out = s;
     else if (s != NULL) free_series(m, s);
     return status;
@@ -79,13 +105,16 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
 /* Which dimension of a variable is the series'. */
 static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
     char name[1024];
+    int64_t chunk[PLAN_MAX_RANK];
     ozarr_status status = ozarr_array_rank(v->array, &v->rank);
     for (int32_t d = 0; d < v->rank && status == OZARR_OK; d++) {
         bool named = false;
         status = ozarr_array_dimension_name(v->array, d, name, sizeof name, NULL, &named);
         if (status == OZARR_OK && named && strcmp(name, s->dimension) == 0) {
-            v->dim = d;
-            return OZARR_OK;
+            status = ozarr_array_chunk_shape(v->array, chunk);
+            v->dim = d, v->depth = chunk[d];
+            v->waits = v->depth > 1 && om_can_wait(v->array) && strcmp(v->name, s->dimension) != 0;
+            return status;
         }
     }
     return status != OZARR_OK ? status : om_error(OZARR_ERR_ARGUMENT, "variable %.200s does not have dimension %.200s", v->name, s->dimension);
@@ -109,14 +138,31 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     return status;
 }
 
-/* Makes a variable one step longer, unless it is that long already. Collective, within a call. */
-static ozarr_status make_room(ozarr_mpi *m, const ozarr_mpi_series *s, variable *v) {
-    int64_t shape[PLAN_MAX_RANK];
-    ozarr_status status = om_agree(m, ozarr_array_shape(v->array, shape), NULL);
-    if (status != OZARR_OK || shape[v->dim] > s->position) return status;
-    shape[v->dim] = s->position + 1;
-    if (m->rank == 0) status = ozarr_array_resize(v->array, shape, 0);
+/* Makes a variable as long as `length` on all ranks: publishing may have changed what rank 0 has of it. Collective, within a call. */
+static ozarr_status make_room(ozarr_mpi *m, const variable *v, int64_t length) {
+    int64_t shape[PLAN_MAX_RANK] = {0}, least;
+    ozarr_status status = ozarr_array_shape(v->array, shape);
+    least = shape[v->dim];
+    status = om_agree(m, status, &least);
+    if (status != OZARR_OK || least >= length) return status;
+    if (m->rank == 0 && shape[v->dim] < length) {
+        shape[v->dim] = length;
+        status = ozarr_array_resize(v->array, shape, 0);
+    }
     return om_share_again(m, status, ozarr_array_node(v->array));
+}
+
+/* Stores the boxes of a variable that wait in steps before `end`. Collective. */
+static ozarr_status store(ozarr_mpi *m, const variable *v, int64_t end) {
+    int64_t first = INT64_MAX;
+    if (v->waiting.count > 0) first = v->waiting.boxes[0].start[v->dim];
+    ozarr_status status = om_enter(m, OZARR_OK, NULL, "storing the steps of a series");
+    if (status != OZARR_OK) return status;
+    status = om_agree(m, OZARR_OK, &first);
+    const bool some = status == OZARR_OK && first < end;
+    if (some) status = make_room(m, v, end);
+    om_leave(m, status);
+    return some && status == OZARR_OK ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;
 }
 
 static variable *find(const ozarr_mpi_series *s, const char *name) {
@@ -125,40 +171,100 @@ static variable *find(const ozarr_mpi_series *s, const char *name) {
     return NULL;
 }
 
-/* A region of one step: the series' dimension put between the others. */
-static void within_step(const ozarr_mpi_series *s, const variable *v, const int64_t *start, const int64_t *shape, int64_t *from, int64_t *count) {
-    for (int32_t d = 0, e = 0; d < v->rank; d++) {
-        from[d] = d == v->dim ? s->position : start[e];
-        count[d] = d == v->dim ? 1 : shape[e];
-        e += d != v->dim;
+/* Numbers of a step's dimensions with one for the series' dimension between them; NULL stays NULL. */
+static const int64_t *with_dimension(const variable *v, const int64_t *numbers, int64_t at_dimension, int64_t with[PLAN_MAX_RANK]) {
+    if (numbers == NULL) return NULL;
+    for (int32_t d = 0, e = 0; d < v->rank; d++) with[d] = d == v->dim ? at_dimension : numbers[e++];
+    return with;
+}
+
+/* Checks a box as storing it would: what waits must not be refused later. */
+static ozarr_status check_box(const variable *v, const ozarr_region *region, const ozarr_memory *memory) {
+    int64_t shape[PLAN_MAX_RANK];
+    ozarr_status status = ozarr_array_shape(v->array, shape);
+    shape[v->dim] = INT64_MAX;
+    if (status == OZARR_OK) status = om_check_region(region, v->rank, shape);
+    return status == OZARR_OK ? om_check_memory(memory, memory) : status;
+}
+
+static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s);
+
+/* Takes the box of a step to wait; steps that are whole are published before if there would be too many bytes. Collective. */
+static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, const ozarr_region *region, const ozarr_memory *memory,
+                             ozarr_status status) {
+    if (status == OZARR_OK) status = check_box(v, region, memory);
+    if (status == OZARR_OK) status = om_waiting_add(&v->waiting, v->array, v->rank, region->start, region->shape, memory);
+    om_compared bytes[2] = {{0, 0, 0}, {OM_ANY, 0, 0}};
+    for (size_t i = 0; i < s->count; i++) bytes[0].mine += s->variables[i].waiting.bytes;
+    status = om_enter(m, status, bytes, "giving a variable of a series its values");
+    if (status == OZARR_OK) {
+        om_leave(m, status);
+        if (s->memory > 0 && bytes[0].most > s->memory && s->position > s->published) status = publish(m, s);
     }
+    if (status != OZARR_OK) om_waiting_drop(&v->waiting, v->dim, s->position, INT64_MAX);
+    return status;
+}
+
+/* Finds a variable, which must not have its values of this step, and makes room for what does not wait. Collective. */
+static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
+    char call[OM_MESSAGE];
+    snprintf(call, sizeof call, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
+    status = om_enter(m, status, NULL, call);
+    if (status != OZARR_OK) return status;
+    if (find(s, name) == NULL) status = add_variable(m, s, name);
+    *v = find(s, name);
+    if (status == OZARR_OK && (*v)->given)
+        status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
+    if (status == OZARR_OK && (!(*v)->waits || s->publish_every == 1)) status = make_room(m, *v, s->position + 1);
+    return om_leave(m, status);
+}
+
+/* Gives a variable a box of `rank` dimensions; negative: as many as it has. */
+static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
+                        const ozarr_memory *memory) {
+    static const ozarr_region none = OZARR_REGION_INIT;
+    int64_t numbers[6][PLAN_MAX_RANK];
+    variable *v = NULL;
+    ozarr_status status = om_valid(series, "ozarr_mpi_series");
+    if (status == OZARR_OK && (name == NULL || region == NULL || memory == NULL))
+        status = om_error(OZARR_ERR_NULL, "%s is NULL", name == NULL ? "name" : region == NULL ? "region" : "memory");
+    status = find_for_step(m, series, name, status, &v);
+    if (status != OZARR_OK) return status;
+    /* What is wrong with this rank's box is told to the others, which are in the call. */
+    if (rank >= 0 && rank != v->rank - 1) {
+        status = om_error(OZARR_ERR_RANK, "the box has %d dimensions, expected the %d of %.200s without %.200s", (int)rank, (int)v->rank - 1,
+                          name, series->dimension);
+        region = &none;
+    }
+    ozarr_region r = none;
+    ozarr_memory step = *memory;
+    r.start = with_dimension(v, region->start, series->position, numbers[0]);
+    r.shape = with_dimension(v, region->shape, 1, numbers[1]);
+    r.step = with_dimension(v, region->step, 1, numbers[2]);
+    if (v->rank == 1) r.start = numbers[0], r.shape = numbers[1], numbers[0][0] = series->position, numbers[1][0] = m->rank == 0;
+    if (status != OZARR_OK) step.strides = step.sizes = step.starts = NULL;
+    step.strides = with_dimension(v, step.strides, 0, numbers[3]);
+    step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
+    step.starts = with_dimension(v, step.starts, 0, numbers[5]);
+    if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
+    status = v->waits && series->publish_every != 1 ? keep_box(m, series, v, &r, &step, status)
+                                                    : om_move_all(m, v->array, true, 1, &r, &step, status);
+    v->given = status == OZARR_OK;
+    return status;
+}
+
+ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank, const ozarr_region *region,
+                                     const ozarr_memory *memory) {
+    return put(m, series, name, rank < 0 ? INT32_MAX : rank, region, memory);
 }
 
 ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start, const int64_t *shape,
                                   ozarr_type type, const void *data, size_t size) {
-    char call[OM_MESSAGE];
-    int64_t from[PLAN_MAX_RANK] = {0}, count[PLAN_MAX_RANK] = {0};
-    ozarr_status status = om_valid(series, "ozarr_mpi_series");
-    if (status == OZARR_OK && name == NULL) status = om_error(OZARR_ERR_NULL, "name is NULL");
-    snprintf(call, sizeof call, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
-    status = om_enter(m, status, NULL, call);
-    if (status != OZARR_OK) return status;
-    if (find(series, name) == NULL) status = add_variable(m, series, name);
-    variable *v = find(series, name);
-    if (status == OZARR_OK && v->given)
-        status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, series->position), NULL);
-    if (status == OZARR_OK) status = make_room(m, series, v);
-    om_leave(m, status);
-    if (status != OZARR_OK) return status;
-    if (v->rank > 1 && (start == NULL || shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", start ? "shape" : "start");
-    else within_step(series, v, start, shape, from, count);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
-    region.start = from, region.shape = count;
+    region.start = start, region.shape = shape;
     memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
-    status = om_move_all(m, v->array, true, 1, &region, &memory, status);
-    v->given = status == OZARR_OK;
-    return status;
+    return put(m, series, name, -1, &region, &memory);
 }
 
 /* Whether a value can be one of a coordinate of that type. */
@@ -171,55 +277,120 @@ static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
     return status;
 }
 
-/* Rank 0's part of ending a step: the coordinate, and what was left out. */
-static ozarr_status publish(const ozarr_mpi_series *s, double value) {
-    const variable *v = find(s, s->dimension);
+/* Rank 0's part of publishing: the coordinate, and what was left out of steps. What an attempt that failed left of the coordinate is cut off. */
+static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
+    int64_t length = 0;
     ozarr_status status = OZARR_OK;
-    if (s->coordinate != NULL && (v == NULL || !v->given))
-        status = ozarr_array_append(s->coordinate, 0, 1, OZARR_FLOAT64, &value, sizeof value);
-    return status == OZARR_OK ? ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position + 1) : status;
+    if (s->coordinate != NULL && find(s, s->dimension) == NULL) {
+        status = ozarr_array_shape(s->coordinate, &length);
+        if (status == OZARR_OK && length != s->published) status = ozarr_array_resize(s->coordinate, &s->published, 0);
+        const int64_t count = s->position - s->published;
+        if (status == OZARR_OK)
+            status = ozarr_array_append(s->coordinate, 0, count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
+    }
+    return status == OZARR_OK ? ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position) : status;
+}
+
+/* Stores what waits, and then lets readers see the steps that were taken. Collective. */
+static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s) {
+    ozarr_status status = OZARR_OK;
+    if (s->position == s->published) return status;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) status = store(m, &s->variables[i], s->position);
+    if (status != OZARR_OK) return status;
+    status = om_enter(m, status, NULL, "publishing the steps of a series");
+    if (status != OZARR_OK) return status;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) status = ozarr_node_flush(ozarr_array_node(s->variables[i].array));
+    status = om_agree(m, status, NULL);
+    if (status == OZARR_OK) {
+        if (m->rank == 0) status = publish_coordinate(s);
+        status = om_agree(m, status, NULL);
+    }
+    if (status == OZARR_OK) {
+        s->published = s->position;
+        for (size_t i = 0; i < s->count; i++) om_waiting_drop(&s->variables[i].waiting, s->variables[i].dim, 0, s->published);
+    }
+    return om_leave(m, status);
+}
+
+/* Every how many steps readers see them. */
+static int64_t interval(const ozarr_mpi_series *s) {
+    int64_t deepest = 1;
+    if (s->publish_every > 0) return s->publish_every;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->variables[i].rank > 1 && s->variables[i].waits && s->variables[i].depth > deepest) deepest = s->variables[i].depth;
+    return deepest;
+}
+
+/* Takes a step: the coordinate's value waits until it is published. */
+static ozarr_status take_step(ozarr_mpi_series *s, double value) {
+    const size_t waiting = (size_t)(s->position - s->published);
+    double *more = realloc(s->values, (waiting + 1) * sizeof *more);
+    if (more == NULL) return om_error(OZARR_ERR_NO_MEMORY, "the coordinate's values");
+    s->values = more;
+    s->values[waiting] = value;
+    return OZARR_OK;
 }
 
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char call[OM_MESSAGE];
     ozarr_status status = om_valid(series, "ozarr_mpi_series");
     if (status == OZARR_OK) status = check_value(series, value);
+    if (status == OZARR_OK) status = take_step(series, value);
     snprintf(call, sizeof call, "ozarr_mpi_series_step with value %.17g", value);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    for (size_t i = 0; i < series->count && status == OZARR_OK; i++)
-        if (series->variables[i].given) status = ozarr_node_flush(ozarr_array_node(series->variables[i].array));
-    status = om_agree(m, status, NULL);
-    if (status != OZARR_OK) return om_leave(m, status);
-    if (m->rank == 0) status = publish(series, value);
-    status = om_agree(m, status, NULL);
-    if (status == OZARR_OK) {
-        series->position++;
-        for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
+    om_leave(m, status);
+    series->position++;
+    for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
+    if (series->position % interval(series) == 0) return publish(m, series);
+    for (size_t i = 0; i < series->count && status == OZARR_OK; i++) {
+        variable *v = &series->variables[i];
+        if (!v->waits || series->position % v->depth != 0) continue;
+        status = store(m, v, series->position);
+        if (status == OZARR_OK) om_waiting_drop(&v->waiting, v->dim, 0, series->position);
     }
-    return om_leave(m, status);
-}
-
-ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position) {
-    const ozarr_status status = om_valid(series, "ozarr_mpi_series");
-    if (status != OZARR_OK) return status;
-    if (position == NULL) return om_error(OZARR_ERR_NULL, "position is NULL");
-    *position = series->position;
     return status;
 }
 
+ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series) {
+    const ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, "ozarr_mpi_series_flush");
+    if (status != OZARR_OK) return status;
+    om_leave(m, status);
+    return publish(m, series);
+}
+
+ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position, int64_t *published) {
+    const ozarr_status status = om_valid(series, "ozarr_mpi_series");
+    if (status != OZARR_OK) return status;
+    if (position != NULL) *position = series->position;
+    if (published != NULL) *published = series->published;
+    return status;
+}
+
+/* Rank 0's part of closing: cuts off what is not published. */
+static ozarr_status close_dataset(ozarr_mpi_series *s, bool cut) {
+    ozarr_status status = OZARR_OK;
+    if (cut) status = ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->published);
+    const ozarr_status closed = ozarr_dataset_close(s->dataset);
+    s->dataset = NULL;
+    return status == OZARR_OK ? closed : status;
+}
+
 ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
+    om_failure failed;
     ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, "ozarr_mpi_series_close");
     if (status != OZARR_OK) return status;
+    om_leave(m, status);
+    bool cut = false;
+    for (size_t i = 0; i < series->count; i++) cut |= series->variables[i].given;
+    const ozarr_status published = publish(m, series);
+    if (published != OZARR_OK) om_failure_last(&failed, published);
+    status = om_enter(m, OZARR_OK, NULL, "closing a series");
     om_forget(series);
-    bool begun = false;
-    for (size_t i = 0; i < series->count; i++) begun |= series->variables[i].given;
-    if (m->rank == 0) {
-        if (begun) status = ozarr_dataset_resize_dimension(series->dataset, series->dimension, series->position);
-        const ozarr_status closed = ozarr_dataset_close(series->dataset);
-        if (status == OZARR_OK) status = closed;
-        series->dataset = NULL;
+    if (status == OZARR_OK) {
+        if (m->rank == 0) status = close_dataset(series, cut || published != OZARR_OK);
+        status = om_leave(m, om_agree(m, status, NULL));
     }
     free_series(m, series);
-    return om_leave(m, om_agree(m, status, NULL));
+    return published != OZARR_OK ? om_failure_set(&failed) : status;
 }

@@ -164,6 +164,50 @@ static void failures_of_one(ozarr::ranks &m) {
     GET(m.close(t));
 }
 
+/* Steps of a dataset that rank 0 makes: from a vector, and from memory with ghost cells; a restart keeps two of them. */
+static void steps(ozarr::ranks &m) {
+    const region r = mine();
+    const auto n = static_cast<std::size_t>(r.shape[0]);
+    GET(m.once([]() -> ozarr::returned<void> {
+        auto ds = GET(ozarr::dataset::create("steps.zarr"));
+        GET(ds.define_dimension("y", rows));
+        GET(ds.define_dimension("x", columns));
+        GET(ds.define_time("time", 0, "seconds since 2026-01-01"));
+        const std::vector<std::int64_t> chunks = {3, 8, columns};
+        const char *const dims[] = {"time", "y", "x"};
+        ozarr_variable v = OZARR_VARIABLE_INIT;
+        v.type = OZARR_FLOAT64, v.rank = 3, v.dimensions = dims, v.chunks = chunks.data();
+        GET(ozarr::detail::checked(ozarr_dataset_define_variable_ex(ds.get(), "u", &v, OZARR_CREATE_NEW, nullptr)));
+        return ds.close();
+    }));
+    auto run = GET(ozarr::ranks_series::open(m, "steps.zarr", "time"));
+    for (int step = 0; step < 4; step++) {
+        std::vector<double> with_ghosts((n + 2) * (columns + 2), -1.0);
+        for (std::size_t j = 0; j < n; j++)
+            for (std::size_t i = 0; i < columns; i++) with_ghosts[(j + 1) * (columns + 2) + i + 1] = step;
+        const double *inside = &with_ghosts[columns + 3];
+        GET(run.put("u", r, ozarr::strided(inside, with_ghosts.size() - columns - 3, {columns + 2, 1})));
+        GET(run.step(60 * step));
+    }
+    CHECK(GET(run.position()) == 4 && GET(run.published()) == 3);
+    GET(run.flush());
+    CHECK(GET(run.published()) == 4);
+    GET(run.close());
+    run = GET(ozarr::ranks_series::open(m, "steps.zarr", "time", 2));
+    CHECK(GET(run.position()) == 2);
+    const std::vector<double> u(n * columns, 7.0);
+    GET(run.put("u", r, u.data(), u.size()));
+    CHECK(failure([&] { return run.put("u", r, u.data(), u.size()); }) == OZARR_ERR_STATE);
+    GET(run.step(120));
+    GET(run.close());
+    auto t = GET(m.open_array("steps.zarr/u"));
+    std::vector<double> all;
+    GET(m.read(t, all));
+    CHECK(all.size() == 3 * rows * columns);
+    for (std::size_t i = 0; i < all.size(); i++) CHECK(all[i] == std::vector<double>({0.0, 1.0, 7.0})[i / (rows * columns)]);
+    GET(m.close(t));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     {
@@ -172,6 +216,7 @@ int main(int argc, char **argv) {
         regions(m);
         nodes(m);
         failures_of_one(m);
+        steps(m);
         GET(m.agree(OZARR_OK));
         GET(m.close());
         CHECK(failure([] { return ozarr::ranks::open(MPI_COMM_NULL); }) == OZARR_ERR_ARGUMENT);

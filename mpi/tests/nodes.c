@@ -199,8 +199,8 @@ static void steps(void) {
     part(9, &start, &count);
     OK(ozarr_mpi_once(m, define, NULL));
     for (int run = 0; run < 2; run++) {
-        OK(ozarr_mpi_series_open(m, "run.zarr", "time", &s));
-        OK(ozarr_mpi_series_position(s, &position));
+        OK(ozarr_mpi_series_open(m, "run.zarr", "time", -1, 1, 0, &s));
+        OK(ozarr_mpi_series_position(s, &position, NULL));
         CHECK(position == 2 * run);
         for (int k = 2 * run; k < 2 * run + 2; k++) {
             for (int i = 0; i < 9; i++) t[i] = (float)(k * 10 + start + i), p[i] = -t[i];
@@ -214,7 +214,7 @@ static void steps(void) {
         OK(ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
         OK(ozarr_mpi_series_close(m, s)); /* without the step that was not ended */
     }
-    CHECK(ozarr_mpi_series_position(s, &position) == OZARR_ERR_INVALID_HANDLE);
+    CHECK(ozarr_mpi_series_position(s, &position, NULL) == OZARR_ERR_INVALID_HANDLE);
     ozarr_group *g = NULL;
     float all[36];
     int64_t times[4];
@@ -226,6 +226,113 @@ static void steps(void) {
     ozarr_group_free(g);
 }
 
+/* Rank 0 makes a dataset of which the chunks of "t" have four steps, and those of "p" one. */
+static ozarr_status define_deep(void *user) {
+    ozarr_dataset *ds = NULL;
+    const char *const dims[] = {"time", "y", "x"};
+    const int64_t deep[] = {4, 3, 5}, flat[] = {1, 6, 5};
+    (void)user;
+    ozarr_status status = ozarr_dataset_create("deep.zarr", 0, OZARR_CREATE_NEW, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "y", 6);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", 5);
+    if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "hours since 2026-01-01", NULL, NULL);
+    for (int i = 0; i < 2 && status == OZARR_OK; i++) {
+        ozarr_variable v = OZARR_VARIABLE_INIT;
+        v.type = i == 0 ? OZARR_FLOAT32 : OZARR_INT16, v.rank = 3, v.dimensions = dims, v.chunks = i == 0 ? deep : flat;
+        status = ozarr_dataset_define_variable_ex(ds, i == 0 ? "t" : "p", &v, OZARR_CREATE_NEW, NULL);
+    }
+    return status == OZARR_OK ? ozarr_dataset_close(ds) : status;
+}
+
+static double deep_value(int64_t step, int64_t i) { return (double)(step * 100 + i); }
+
+/* Gives both variables a step: "t" from memory with ghost cells, "p" of another type than the array's. */
+static void put_deep(ozarr_mpi_series *s, int64_t step) {
+    int64_t start[2] = {0, 0}, count[2] = {0, 5}, sizes[2], starts[2] = {1, 1};
+    double u[8][7], p[6][5];
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    part(6, &start[0], &count[0]);
+    for (int i = 0; i < 8 * 7; i++) (&u[0][0])[i] = -1e30;
+    for (int64_t j = 0; j < count[0]; j++)
+        for (int64_t i = 0; i < 5; i++) u[j + 1][i + 1] = p[j][i] = deep_value(step, (start[0] + j) * 5 + i);
+    sizes[0] = count[0] + 2, sizes[1] = 7;
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_FLOAT64, memory.sizes = sizes, memory.starts = starts;
+    OK(ozarr_mpi_series_put_ex(m, s, "t", 2, &region, &memory));
+    ERR(OZARR_ERR_STATE, "already", ozarr_mpi_series_put_ex(m, s, "t", 2, &region, &memory));
+    OK(ozarr_mpi_series_put(m, s, "p", start, count, OZARR_FLOAT64, p, (size_t)count[0] * sizeof p[0]));
+}
+
+/* What readers see: so many steps, with all their values. */
+static void check_deep(int64_t steps) {
+    ozarr_dataset *ds = NULL;
+    ozarr_array *a = NULL;
+    int64_t length = -1, times[32], start[3] = {0, 0, 0}, count[3] = {steps, 6, 5};
+    const char *const names[] = {"t", "p"};
+    static double values[2][32 * 30];
+    OK(ozarr_dataset_open("deep.zarr", "r", &ds));
+    OK(ozarr_dataset_dimension_length(ds, "time", &length, NULL));
+    CHECK(length == steps);
+    for (int i = 0; i < 2; i++) {
+        OK(ozarr_dataset_open_variable(ds, names[i], &a));
+        OK(ozarr_array_read_region(a, start, count, OZARR_FLOAT64, values[i], (size_t)steps * 30 * sizeof(double)));
+        ozarr_array_free(a);
+    }
+    OK(ozarr_dataset_open_variable(ds, "time", &a));
+    OK(ozarr_array_read(a, OZARR_INT64, times, (size_t)steps * sizeof *times));
+    ozarr_array_free(a);
+    OK(ozarr_dataset_close(ds));
+    for (int64_t k = 0; k < steps; k++) {
+        CHECK(times[k] == 6 * k);
+        for (int i = 0; i < 30; i++) CHECK(values[0][k * 30 + i] == deep_value(k, i) && values[1][k * 30 + i] == deep_value(k, i));
+    }
+}
+
+/* Steps wait until chunks are whole; a flush and a close publish the rest; a restart keeps as many as its checkpoint has. */
+static void deep_steps(void) {
+    ozarr_mpi_series *s = NULL, *other = NULL;
+    int64_t position = -1, published = -1, start[2] = {0, 0}, count[2] = {6, 5};
+    double far[30] = {1e9};
+    OK(ozarr_mpi_once(m, define_deep, NULL));
+    OK(ozarr_mpi_series_open(m, "deep.zarr", "time", -1, 0, 0, &s));
+    ERR(OZARR_ERR_AGAIN, "rank 0: ", ozarr_mpi_series_open(m, "deep.zarr", "time", -1, 0, 0, &other));
+    CHECK(other == NULL);
+    for (int64_t k = 0; k < 7; k++) {
+        put_deep(s, k);
+        ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, 0.5));
+        OK(ozarr_mpi_series_step(m, s, 6 * (double)k));
+        OK(ozarr_mpi_series_position(s, &position, &published));
+        CHECK(position == k + 1 && published == (k + 1) / 4 * 4);
+        OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(published), OZARR_OK) : OZARR_OK));
+    }
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = count, memory.data = far, memory.size = sizeof far, memory.type = OZARR_FLOAT64;
+    ERR(OZARR_ERR_RANK, "the box has 3 dimensions, expected the 2 of t", ozarr_mpi_series_put_ex(m, s, "t", 3, &region, &memory));
+    start[0] = 5;
+    ERR(OZARR_ERR_BOUNDS, "elements 5 to 11 of dimension 1", ozarr_mpi_series_put(m, s, "t", start, count, OZARR_FLOAT64, far, sizeof far));
+    start[0] = 0, count[0] = rank == 0 ? 1 : 0;
+    ERR(OZARR_ERR_RANGE, "1000000000", ozarr_mpi_series_put(m, s, "p", start, count, OZARR_FLOAT64, far, sizeof far));
+    OK(ozarr_mpi_series_flush(m, s));
+    OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(7), OZARR_OK) : OZARR_OK));
+    put_deep(s, 7);
+    OK(ozarr_mpi_series_close(m, s)); /* without the step that was not ended */
+    OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(7), OZARR_OK) : OZARR_OK));
+    ERR(OZARR_ERR_BOUNDS, "rank 0: ", ozarr_mpi_series_open(m, "deep.zarr", "time", 8, 0, 0, &s));
+    OK(ozarr_mpi_series_open(m, "deep.zarr", "time", 5, 0, 1, &s));
+    OK(ozarr_mpi_series_position(s, &position, &published));
+    CHECK(position == 5 && published == 5);
+    for (int64_t k = 5; k < 20; k++) {
+        put_deep(s, k);
+        OK(ozarr_mpi_series_step(m, s, 6 * (double)k));
+        OK(ozarr_mpi_series_position(s, &position, &published));
+        CHECK(position == k + 1 && published == ((k + 1) % 4 == 0 ? k + 1 : k)); /* no two steps may wait */
+    }
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(20), OZARR_OK) : OZARR_OK));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -235,6 +342,7 @@ int main(int argc, char **argv) {
     appending();
     checkpoints();
     steps();
+    deep_steps();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

@@ -1,0 +1,222 @@
+! The module ozarr_mpi: arrays, groups, a specification, requests, steps with a restart, checkpoints; what differs on a rank is told to all.
+!
+!   fortran FOLDER
+program fortran
+  use mpi_f08
+  use ozarr
+  use ozarr_mpi
+  use, intrinsic :: iso_fortran_env, only: int64
+  implicit none
+  integer, parameter :: nx = 37, ny = 23
+  type(ozarr_ranks) :: ranks
+  integer :: rank, n, low, high, failures
+  character(1000) :: folder
+  real(8), allocatable, target :: u(:, :), v(:, :)
+
+  call get_command_argument(1, folder)
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, n)
+  failures = 0
+  low = rank * nx / n + 1
+  high = (rank + 1) * nx / n
+  allocate (u(low - 1:high + 1, 0:ny + 1), v(nx, ny))
+  call ranks%open(MPI_COMM_WORLD)
+  call arrays
+  call groups
+  call steps
+  call ranks%close()
+  call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  call MPI_Finalize()
+  if (failures > 0) error stop 1
+
+contains
+
+  subroutine check(is_so, what)
+    logical, intent(in) :: is_so
+    character(*), intent(in) :: what
+    if (is_so) return
+    print "(a, i0, 2a)", "rank ", rank, ": not so: ", what
+    failures = failures + 1
+  end subroutine check
+
+  function place(name) result(location)
+    character(*), intent(in) :: name
+    character(:), allocatable :: location
+    location = trim(folder) // "/" // name
+  end function place
+
+  ! A value of each element and step; this rank's part of u, with ghost cells that nobody stores.
+  subroutine fill(step)
+    integer, intent(in) :: step
+    integer :: i, j
+    u = -1
+    do j = 1, ny
+      do i = low, high
+        u(i, j) = element(i, j, step)
+      end do
+    end do
+  end subroutine fill
+
+  pure function element(i, j, step) result(value)
+    integer, intent(in) :: i, j, step
+    real(8) :: value
+    value = i + 100 * j + 10000 * step
+  end function element
+
+  function is_step(step) result(is_so)
+    integer, intent(in) :: step
+    logical :: is_so
+    integer :: i, j
+    is_so = .true.
+    do j = 1, ny
+      do i = 1, nx
+        is_so = is_so .and. v(i, j) == element(i, j, step)
+      end do
+    end do
+  end function is_step
+
+  subroutine arrays
+    type(ozarr_array) :: t
+    type(ozarr_ranks_request) :: request
+    integer :: status, mine
+    logical :: is_done
+    character(300) :: message
+    character(:), allocatable :: units
+    call ranks%create(t, place("a.zarr"), OZARR_FLOAT64, [nx, ny], chunks=[10, 10])
+    call fill(1)
+    call ranks%write(t, u(low:high, 1:ny), start=[low, 1])
+    call ranks%read(t, v)
+    call check(is_step(1), "a whole array is read without start")
+    call fill(2)
+    call ranks%iwrite(request, t, u(low:high, 1:ny), start=[low, 1])
+    call request%test(is_done)
+    call request%wait()
+    v = 0
+    call ranks%iread(request, t, v)
+    call request%wait()
+    call check(is_step(2), "requests")
+    call request%wait(stat=status)
+    call check(status == OZARR_ERR_NULL, "a request that has ended")
+    if (n > 1) then
+      call ranks%write(t, v, stat=status, errmsg=message)
+      call check(status /= OZARR_OK, "regions of all ranks with common elements")
+      call check(is_step(2), "the variable")
+    end if
+    call ranks%resize(t, [nx, ny + 7])
+    call check(all(t%shape() == [nx, ny + 7]), "the new shape on all ranks")
+    call ranks%resize(t, [nx], stat=status)
+    call check(status == OZARR_ERR_RANK, "a shape of another rank")
+    call ranks%set_attr_json(t, "units", '"K"')
+    call t%get_attr_text("units", units)
+    call check(units == "K", "the attribute on all ranks")
+    call ranks%refresh(t)
+    call ranks%close_array(t)
+    call ranks%open_array(t, place("nothing.zarr"), stat=status, errmsg=message)
+    call check(status == OZARR_ERR_NOT_FOUND .and. index(message, "rank 0: ") == 1, "an array that is not there")
+    mine = OZARR_OK
+    if (rank == n - 1) mine = OZARR_ERR_STATE
+    call ranks%agree(mine, stat=status)
+    call check(status == OZARR_ERR_STATE, "a status of one rank")
+  end subroutine arrays
+
+  subroutine groups
+    type(ozarr_group) :: g
+    type(ozarr_array) :: t
+    type(ozarr_spec) :: spec
+    integer :: status
+    call spec%create(OZARR_FLOAT32, [nx, ny], chunks=[20, 20])
+    call spec%set_compressor("gzip", level=6)
+    call spec%set_shuffle(OZARR_SHUFFLE_BYTE)
+    call fill(3)
+    call ranks%create_group(g, place("g.zarr"))
+    call ranks%set_attr_json(g, "title", '"both"')
+    call ranks%create(t, g, "below/t", spec)
+    call ranks%write(t, u(low:high, 1:ny), start=[low, 1])
+    call ranks%close_array(t)
+    call ranks%put(g, "s", spec, u(low:high, 1:ny), start=[low, 1])
+    call ranks%close_group(g)
+    call ranks%open_group(g, place("g.zarr"))
+    call ranks%open_array(t, g, "below/t")
+    call ranks%read(t, v)
+    call check(is_step(3) .and. t%type() == OZARR_FLOAT32, "an array below a group, by a specification")
+    call ranks%close_array(t)
+    v = 0
+    call ranks%get(g, "s", v, start=[1, 1])
+    call check(is_step(3), "an array that was put by a specification")
+    call ranks%close_group(g)
+    call ranks%begin_checkpoint(g, place("states.zarr"), "first")
+    call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low, 1])
+    call ranks%abandon(g)
+    call ranks%open_latest(g, place("states.zarr"), stat=status)
+    call check(status == OZARR_ERR_NOT_FOUND, "a checkpoint that was given up")
+    call ranks%create(t, place("s.zarr"), spec)
+    call ranks%close_array(t)
+  end subroutine groups
+
+  ! Rank 0 makes the dataset; a restart keeps the steps of its checkpoint.
+  subroutine steps
+    type(ozarr_ranks_series) :: series
+    integer :: status, step
+    status = OZARR_OK
+    if (rank == 0) call define(status)
+    call ranks%agree(status)
+    call series%open(ranks, place("run.zarr"), "time")
+    do step = 0, 6
+      call fill(step)
+      call series%put("u", u(low:high, 1:ny), start=[low, 1])
+      call series%put("first", u(low, 1), start=[integer ::])
+      call series%step(60 * step)
+    end do
+    call check(series%position() == 7 .and. series%published() == 4, "steps wait until their chunks are whole")
+    call series%flush()
+    call check(series%published() == 7, "a flush publishes them")
+    call series%close()
+    call series%open(ranks, place("run.zarr"), "time", keep=5_int64, publish_every=2)
+    call check(series%position() == 5, "a restart keeps as many steps as it says")
+    call fill(5)
+    call series%put("u", u(low:high, 1:ny), start=[low, 1])
+    call series%put("u", u(low:high, 1:ny), start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_STATE, "a variable that was given twice")
+    call series%step(300.0)
+    call check(series%published() == 6, "every second step")
+    call series%close()
+    call see(6)
+  end subroutine steps
+
+  subroutine define(status)
+    integer, intent(out) :: status
+    type(ozarr_dataset) :: ds
+    call ds%create(place("run.zarr"), stat=status)
+    if (status == OZARR_OK) call ds%define_dimension("x", nx, stat=status)
+    if (status == OZARR_OK) call ds%define_dimension("y", ny, stat=status)
+    if (status == OZARR_OK) call ds%define_time("time", 0, "seconds since 2026-01-01", stat=status)
+    if (status == OZARR_OK) call ds%define_variable("u", OZARR_FLOAT64, ["x   ", "y   ", "time"], chunks=[nx, 8, 4], stat=status)
+    if (status == OZARR_OK) call ds%define_variable("first", OZARR_FLOAT64, ["time"], stat=status)
+    if (status == OZARR_OK) call ds%close(stat=status)
+  end subroutine define
+
+  ! The run as another program sees it.
+  subroutine see(count)
+    integer, intent(in) :: count
+    type(ozarr_dataset) :: ds
+    type(ozarr_array) :: t
+    integer :: step
+    real(8) :: firsts(count)
+    call ds%open(place("run.zarr"))
+    call ds%open_variable("u", t)
+    call check(all(t%shape() == [nx, ny, count]), "the shape of the run")
+    do step = 1, count
+      call t%read(v, start=[1, 1, step])
+      call check(is_step(step - 1), "the values of a step")
+    end do
+    call t%close()
+    call ds%open_variable("first", t)
+    call t%read(firsts)
+    call check(all(firsts(:5) == [(element(1, 1, step), step=0, 4)]) .and. firsts(6) /= firsts(6), &
+      "the values of rank 0 of a variable without other dimensions")
+    call t%close()
+    call ds%close()
+  end subroutine see
+
+end program fortran
