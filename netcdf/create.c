@@ -26,7 +26,7 @@ static void choose_chunks(const oz_var *var, size_t *chunks) {
         chunks[longest] = (chunks[longest] + 1) / 2;
         record *= chunks[longest];
     }
-    /* What several ranks write is not kept until a chunk is whole. */
+    /* What ranks write together is not kept until a chunk is whole. */
     size_t most = var->rank == 1 ? MOST_VALUES : var->group->file->ranks ? 1 : MOST_RECORDS;
     for (int d = 0; d < var->rank; d++) {
         if (!var->dims[d]->unlimited) continue;

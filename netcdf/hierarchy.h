@@ -31,6 +31,9 @@ int oz_hierarchy_read(oz_file *file);
 /* Reads a variable's codecs into `filters`, once. */
 void oz_var_read_codecs(oz_var *var);
 
+/* Takes over from a variable's attributes how its numbers are rounded. */
+void oz_var_read_quantize(oz_var *var);
+
 /* Creates what is defined and not yet in the store, and stores changed attributes. */
 int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */

@@ -264,6 +264,7 @@ static int read_var(oz_group *group, const char *name, const json *record) {
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
     if (!status && !record) add_nczarr_types(group, &var->atts, node);
     if (!status && var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
+    oz_var_read_quantize(var);
     if (!status) status = read_fill(var, record && !json_true(mine, "fill"));
     return status;
 }

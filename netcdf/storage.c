@@ -149,6 +149,18 @@ int oz_def_var_endian(int ncid, int varid, int endian) {
     return NC_NOERR;
 }
 
+/* The attributes that say how numbers were rounded, by the numbers of the modes. */
+static const char *const QUANTIZED[] = {NULL, "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
+    "_QuantizeBitRoundNumberOfSignificantBits"};
+
+void oz_var_read_quantize(oz_var *var) {
+    for (int mode = NC_QUANTIZE_BITGROOM; mode <= NC_QUANTIZE_BITROUND; mode++) {
+        const oz_att *att = oz_list_find(&var->atts, QUANTIZED[mode]);
+        if (!att || att->len != 1 || oz_convert(att->values, att->type, &var->digits, NC_INT, 1)) continue;
+        if (var->digits > 0) var->quantize = mode;
+    }
+}
+
 int oz_def_var_quantize(int ncid, int varid, int mode, int digits) {
     oz_var *var;
     int status = find(ncid, varid, &var);
@@ -159,11 +171,9 @@ int oz_def_var_quantize(int ncid, int varid, int mode, int digits) {
         int most = binary ? (single ? 23 : 52) : (single ? 7 : 15);
         if ((!single && var->type != NC_DOUBLE) || digits < 1 || digits > most) return NC_EINVAL;
     }
-    static const char *const names[] = {NULL, "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
-        "_QuantizeBitRoundNumberOfSignificantBits"};
     var->quantize = mode;
     var->digits = mode ? digits : 0;
-    return mode ? oz_put_att(ncid, varid, names[mode], NC_INT, 1, &digits, NC_INT) : NC_NOERR;
+    return mode ? oz_put_att(ncid, varid, QUANTIZED[mode], NC_INT, 1, &digits, NC_INT) : NC_NOERR;
 }
 
 int oz_set_var_chunk_cache(int ncid, int varid, size_t size, size_t slots, float preemption) {

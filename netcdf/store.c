@@ -216,6 +216,15 @@ static void set_buffer(oz_var *var, ozarr_array *array) {
     if (ozarr_node_set(ozarr_array_node(array), "write_back", number)) oz_log("%s", ozarr_last_error());
 }
 
+/* Stores what waits, and lets nothing wait any more: parts of a chunk that all ranks write together may be stored by another rank. */
+static int stop_waiting(oz_var *var, ozarr_array *array) {
+    if (!var->buffered) return NC_NOERR;
+    ozarr_status status = ozarr_node_flush(ozarr_array_node(array));
+    if (!status) status = ozarr_node_set(ozarr_array_node(array), "write_back", "0");
+    if (!status) var->buffered = false;
+    return oz_error(status);
+}
+
 /* Makes the array as long as its dimensions are, and as `ends` (or NULL) says. */
 static int lengthen(oz_var *var, const int64_t *ends) {
     int64_t shape[64];
@@ -239,7 +248,8 @@ int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;
-    if (ends && !var->buffered && !var->group->file->ranks && var->form != OZ_STRINGS && var->form != OZ_LISTS && var->rank) {
+    if (var->collective) return stop_waiting(var, *array);
+    if (ends && !var->buffered && var->form != OZ_STRINGS && var->form != OZ_LISTS && var->rank) {
         set_buffer(var, *array);
         var->buffered = true;
     }

@@ -211,6 +211,34 @@ static void deletion(void) {
     SHOW(nc_abort(id));
 }
 
+/* Rounding goes on where a file is opened again. */
+static void quantized(void) {
+    int dim, var[4], mode, digits;
+    float given[4] = {1.1111111f, 3.14159265f, 9876.54321f, 1e-9f}, back[4];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 8, &dim));
+    for (int m = 0; m < 4; m++) {
+        char name[] = {'v', (char)('0' + m), 0};
+        SHOW(nc_def_var(file, name, NC_FLOAT, 1, &dim, &var[m]));
+        SHOW(nc_def_var_quantize(file, var[m], m, m ? 3 : 0));
+        SHOW(nc_put_vara_float(file, var[m], &(size_t){0}, &(size_t){4}, given));
+    }
+    SHOW(nc_close(file));
+    open(NC_WRITE);
+    for (int m = 0; m < 4; m++) {
+        SHOW(nc_inq_var_quantize(file, var[m], &mode, &digits));
+        printf("%d %d\n", mode, digits);
+        SHOW(nc_def_var_quantize(file, var[m], 1, 3));
+        SHOW(nc_put_vara_float(file, var[m], &(size_t){4}, &(size_t){4}, given));
+        for (size_t i = 0; i < 8; i += 4) {
+            SHOW(nc_get_vara_float(file, var[m], &i, &(size_t){4}, back));
+            for (int k = 0; k < 4; k++) printf("%a ", back[k]);
+            putchar('\n');
+        }
+    }
+    SHOW(nc_close(file));
+}
+
 static void fill_modes_of(int mode) {
     int dim, time, before, after, own, old = -1, no_fill, fill, values[4] = {0};
     create(mode);
@@ -333,7 +361,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
-    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
+    {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}};
 
 int main(int argc, char **argv) {

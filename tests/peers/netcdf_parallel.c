@@ -192,6 +192,22 @@ static void append(const char *path) {
     free(block);
 }
 
+/* Elements of one chunk that wait on each rank, then some that all write together: all are there. */
+static void change_access(int file, int var) {
+    int back[8], mine = 20 + rank, ours = 30 + rank;
+    CHECK(nc_put_var1_int(file, var, &(size_t){(size_t)rank}, &mine));
+    CHECK(nc_var_par_access(file, var, COLLECTIVE));
+    CHECK(nc_put_var1_int(file, var, &(size_t){4 + (size_t)rank}, &ours));
+    CHECK(nc_get_var_int(file, var, back));
+    for (int r = 0; r < ranks; r++) FAILS(back[r] == 20 + r && back[4 + r] == 30 + r ? NC_NOERR : NC_EIO, NC_NOERR);
+    CHECK(nc_var_par_access(file, var, INDEPENDENT));
+    mine = 40 + rank;
+    CHECK(nc_put_var1_int(file, var, &(size_t){(size_t)rank}, &mine));
+    CHECK(nc_sync(file));
+    CHECK(nc_get_var_int(file, var, back));
+    for (int r = 0; r < ranks; r++) FAILS(back[r] == 40 + r && back[4 + r] == 30 + r ? NC_NOERR : NC_EIO, NC_NOERR);
+}
+
 /* What a rank stored is what the others read after nc_sync, also a second time, and after its variable and group have other names. */
 static void share(const char *path) {
     int file, group, dim, v, found;
@@ -209,6 +225,7 @@ static void share(const char *path) {
         if (turn == 1) CHECK(nc_rename_var(group, v, "renamed"));
         if (turn == 2) CHECK(nc_rename_grp(group, "h"));
     }
+    change_access(group, v);
     CHECK(nc_close(file));
     CHECK(create(path, NC_CLOBBER, &file));
     CHECK(nc_abort(file));
