@@ -4,25 +4,24 @@
 # The archive has one object, whose only global symbols are the functions of abi/ozarr.map: a program may have its own zstd, blosc, zlib
 # or Rust beside it.
 
-find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
-if(NOT OZARR_CARGO)
-  message(FATAL_ERROR "ozarr needs Rust 1.89 or newer, and no cargo was found. Get it from https://rustup.rs or from the "
-    "system's packages, then run cmake again (or name it: -DOZARR_CARGO=/path/to/cargo).")
-endif()
-
-# rustc is beside cargo, which looks for it in the PATH only.
-get_filename_component(_cargo_folder "${OZARR_CARGO}" DIRECTORY)
-set(_env --unset=RUSTFLAGS "PATH=$ENV{PATH}:${_cargo_folder}")
+set(_env --unset=RUSTFLAGS --unset=CARGO_BUILD_TARGET "${_cargo_path}")
 set(_target_args)
 set(_target_folder "")
 if(OZARR_SANITIZE STREQUAL "address")
   # --target keeps the flags away from build scripts. Sanitizers of stable compilers hide behind RUSTC_BOOTSTRAP.
   set(_triple x86_64-unknown-linux-gnu)
-  set(_env "PATH=$ENV{PATH}:${_cargo_folder}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS_x86_64_unknown_linux_gnu=-fsanitize=address)
+  set(_env "${_cargo_path}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS_x86_64_unknown_linux_gnu=-fsanitize=address)
   set(_target_args --target ${_triple})
   set(_target_folder "${_triple}/")
 elseif(OZARR_SANITIZE)
   message(FATAL_ERROR "OZARR_SANITIZE is ${OZARR_SANITIZE}, expected nothing or address")
+elseif(OZARR_TARGET)
+  # The codecs in C are compiled, and the program is linked, by CMake's compiler.
+  string(REPLACE "-" "_" _triple "${OZARR_TARGET}")
+  string(TOUPPER "${_triple}" _upper)
+  list(APPEND _env "CC_${_triple}=${CMAKE_C_COMPILER}" "AR_${_triple}=${CMAKE_AR}" "CARGO_TARGET_${_upper}_LINKER=${CMAKE_C_COMPILER}")
+  set(_target_args --target ${OZARR_TARGET})
+  set(_target_folder "${OZARR_TARGET}/")
 endif()
 if(OZARR_PROFILE STREQUAL "dev")
   set(_profile_folder debug)
@@ -54,6 +53,9 @@ file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs")
 list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml")
 set(_outputs "${OZARR_ARCHIVE}")
+if(CMAKE_CROSSCOMPILING)
+  set(OZARR_LINKER "${CMAKE_LINKER}" CACHE FILEPATH "GNU's linker for the target")
+endif()
 find_program(OZARR_LINKER NAMES ld.bfd ld REQUIRED)
 if(OZARR_SANITIZE)
   # The sanitizer looks for its own sections by symbols.
@@ -89,7 +91,7 @@ endif()
 
 add_custom_command(
   OUTPUT ${_outputs}
-  COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" build ${_packages} --locked
+  COMMAND ${CMAKE_COMMAND} -E env ${_env} ${CMAKE_COMMAND} -P "${PROJECT_SOURCE_DIR}/cmake/run-cargo.cmake" -- "${OZARR_CARGO}" build ${_packages} --locked
     --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   ${_copies}

@@ -1,0 +1,76 @@
+# Refuses what ozarr cannot be built with, each in one line that says what to do: the system, the compilers, cargo, and options that exclude each
+# other. tools/refused tries each.
+
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; this is ${CMAKE_SYSTEM_NAME}. See Platforms in README.md.")
+endif()
+if(NOT OZARR_SHARED AND NOT OZARR_STATIC)
+  message(FATAL_ERROR "OZARR_SHARED and OZARR_STATIC are both OFF: one of them is needed.")
+endif()
+foreach(_part MPI NETCDF)
+  if(OZARR_${_part} AND NOT OZARR_SHARED)
+    message(FATAL_ERROR "OZARR_${_part} needs OZARR_SHARED=ON: a program and that library have to share one ozarr.")
+  endif()
+endforeach()
+
+include(CheckLanguage)
+check_language(C)
+if(NOT CMAKE_C_COMPILER)
+  message(FATAL_ERROR "ozarr needs a C compiler, and none was found: install one (Debian: apt-get install gcc libc6-dev; Fedora: dnf install gcc), "
+    "or name it: -DCMAKE_C_COMPILER=/path/to/cc.")
+endif()
+enable_language(C)
+include(CheckCSourceCompiles)
+check_c_source_compiles("#include <features.h>
+#if !defined __GLIBC__ || __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error refused
+#endif
+int main(void) { return 0; }" OZARR_C_TARGET)
+if(NOT OZARR_C_TARGET)
+  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; ${CMAKE_C_COMPILER} compiles for another one. See Platforms in README.md.")
+endif()
+
+find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
+file(STRINGS "${PROJECT_SOURCE_DIR}/Cargo.toml" _rust REGEX "^rust-version = ")
+string(REGEX REPLACE ".*\"(.*)\"" "\\1" _rust "${_rust}")
+if(NOT OZARR_CARGO)
+  message(FATAL_ERROR "ozarr needs Rust ${_rust} or newer, and no cargo was found. Get it from https://rustup.rs or from the "
+    "system's packages, then run cmake again (or name it: -DOZARR_CARGO=/path/to/cargo).")
+endif()
+# rustc is beside cargo, which looks for it in the PATH only, where another one may come first.
+get_filename_component(_cargo_folder "${OZARR_CARGO}" DIRECTORY)
+set(_cargo_path "PATH=$ENV{PATH}:${_cargo_folder}")
+string(REPLACE ":" ";" _folders "$ENV{PATH}")
+foreach(_folder IN LISTS _folders)
+  if(EXISTS "${_folder}/rustc")
+    break()
+  endif()
+endforeach()
+if(EXISTS "${_cargo_folder}/rustc" AND NOT _folder STREQUAL _cargo_folder)
+  set(_cargo_path "PATH=${_cargo_folder}:$ENV{PATH}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E env "${_cargo_path}" rustc -vV OUTPUT_VARIABLE _told ERROR_VARIABLE _said RESULT_VARIABLE _failed)
+if(_failed OR NOT _told MATCHES "release: ([0-9.]+)")
+  string(REGEX REPLACE "\n.*" "" _said "${_said}")
+  message(FATAL_ERROR "ozarr needs Rust ${_rust} or newer, and rustc does not run: ${_said}. Get it from https://rustup.rs, or add its folder to PATH.")
+endif()
+if(CMAKE_MATCH_1 VERSION_LESS _rust)
+  message(FATAL_ERROR "ozarr needs Rust ${_rust} or newer; this is ${CMAKE_MATCH_1}. Run `rustup update stable`, or get a newer one from https://rustup.rs.")
+endif()
+
+# What Rust compiles for, unless OZARR_TARGET says it, and what the C compiler does.
+string(REGEX MATCH "host: ([a-z0-9_]+)" _told "${_told}")
+set(_rust_machine "${CMAKE_MATCH_1}")
+if(OZARR_TARGET)
+  string(REGEX REPLACE "-.*" "" _rust_machine "${OZARR_TARGET}")
+endif()
+if(_rust_machine MATCHES "^(x86_64|aarch64)$")
+  check_c_source_compiles("#ifndef __${_rust_machine}__
+#error refused
+#endif
+int main(void) { return 0; }" OZARR_C_IS_${_rust_machine})
+  if(NOT OZARR_C_IS_${_rust_machine})
+    message(FATAL_ERROR "Rust compiles for ${_rust_machine}, and ${CMAKE_C_COMPILER} for another processor: name the one to build for, "
+      "as in -DOZARR_TARGET=aarch64-unknown-linux-gnu (`rustup target add` brings its standard library), with CMake's toolchain file for C.")
+  endif()
+endif()
