@@ -76,7 +76,7 @@ def load():
             raise ImportError(f"{path} has version {found} of the binary interface; this package needs {raw.OZARR_ABI_VERSION}: install the "
                               "library and the package of one release")
         return library
-    raise ImportError(f"the ozarr library was not found ({'; '.join(tried)}): install the wheel, or set OZARR_LIBRARY to the file")
+    raise ImportError(f"the ozarr library could not be loaded ({'; '.join(tried)}): install the wheel, or set OZARR_LIBRARY to the file")
 
 
 class Functions:
