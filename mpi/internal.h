@@ -113,6 +113,11 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
+/* --- grow.c --- */
+
+/* Makes an array at least `length` long along a dimension, in this handle alone. */
+ozarr_status om_grow(ozarr_array *array, int32_t dim, int64_t length);
+
 /* --- check.c: chunks that two ranks changed --- */
 
 /* Begins to list the chunks that this rank changes, if writes are to be checked. */

@@ -1,5 +1,5 @@
-/* The steps of a run: boxes of a step wait until their chunks are whole, and rank 0 makes each variable longer as they are stored, and the
- * coordinate, by which a step counts, at the end. */
+/* The steps of a run: boxes of a step wait until their chunks are whole. They are stored behind the end of their arrays, and then rank 0 makes
+ * all variables longer, which readers see at once. */
 #include "waiting.h"
 
 #include <inttypes.h>
@@ -20,6 +20,7 @@ typedef struct variable {
 
 struct ozarr_mpi_series {
     ozarr_dataset *dataset;  /* on rank 0 */
+    ozarr_group *group;      /* of the dataset, on rank 0: its arrays are handles of the series alone */
     ozarr_series *lock;      /* on rank 0: no other series of the dimension is open meanwhile */
     ozarr_array *coordinate; /* on rank 0; NULL: there is none */
     char *location, *dimension;
@@ -45,6 +46,7 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
         free(s->variables[i].name);
     }
     ozarr_array_free(s->coordinate);
+    ozarr_group_free(s->group);
     ozarr_series_free(s->lock);
     ozarr_dataset_free(s->dataset);
     free(s->variables), free(s->values), free(s->location), free(s->dimension);
@@ -56,8 +58,9 @@ static ozarr_status open_dataset(ozarr_mpi_series *s, int64_t keep) {
     ozarr_status status = ozarr_dataset_open(s->location, "r+", &s->dataset);
     if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
     if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
     if (status != OZARR_OK) return status;
-    status = ozarr_dataset_open_variable(s->dataset, s->dimension, &s->coordinate);
+    status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
     return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
 }
 
@@ -126,7 +129,7 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     if (more != NULL) s->variables = more;
     ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
-        if (m->rank == 0) status = ozarr_dataset_open_variable(s->dataset, name, &v.array);
+        if (m->rank == 0) status = ozarr_group_open_array(s->group, name, &v.array);
         status = om_share(m, status, NULL, s->location, "r+", &v.array, NULL);
     }
     if (status == OZARR_OK) {
@@ -138,31 +141,15 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     return status;
 }
 
-/* Makes a variable as long as `length` on all ranks: publishing may have changed what rank 0 has of it. Collective, within a call. */
-static ozarr_status make_room(ozarr_mpi *m, const variable *v, int64_t length) {
-    int64_t shape[PLAN_MAX_RANK] = {0}, least;
-    ozarr_status status = ozarr_array_shape(v->array, shape);
-    least = shape[v->dim];
-    status = om_agree(m, status, &least);
-    if (status != OZARR_OK || least >= length) return status;
-    if (m->rank == 0 && shape[v->dim] < length) {
-        shape[v->dim] = length;
-        status = ozarr_array_resize(v->array, shape, 0);
-    }
-    return om_share_again(m, status, ozarr_array_node(v->array));
-}
-
 /* Stores the boxes of a variable that wait in steps before `end`. Collective. */
 static ozarr_status store(ozarr_mpi *m, const variable *v, int64_t end) {
     int64_t first = INT64_MAX;
     if (v->waiting.count > 0) first = v->waiting.boxes[0].start[v->dim];
-    ozarr_status status = om_enter(m, OZARR_OK, NULL, "storing the steps of a series");
+    ozarr_status status = om_enter(m, om_grow(v->array, v->dim, end), NULL, "storing the steps of a series");
     if (status != OZARR_OK) return status;
     status = om_agree(m, OZARR_OK, &first);
-    const bool some = status == OZARR_OK && first < end;
-    if (some) status = make_room(m, v, end);
     om_leave(m, status);
-    return some && status == OZARR_OK ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;
+    return status == OZARR_OK && first < end ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;
 }
 
 static variable *find(const ozarr_mpi_series *s, const char *name) {
@@ -205,7 +192,7 @@ static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, con
     return status;
 }
 
-/* Finds a variable, which must not have its values of this step, and makes room for what does not wait. Collective. */
+/* Finds a variable, which must not have its values of this step, and makes room for them. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
     char call[OM_MESSAGE];
     snprintf(call, sizeof call, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
@@ -215,7 +202,7 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
     *v = find(s, name);
     if (status == OZARR_OK && (*v)->given)
         status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
-    if (status == OZARR_OK && (!(*v)->waits || s->publish_every == 1)) status = make_room(m, *v, s->position + 1);
+    if (status == OZARR_OK) status = om_agree(m, om_grow((*v)->array, (*v)->dim, s->position + 1), NULL);
     return om_leave(m, status);
 }
 
@@ -277,16 +264,15 @@ static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
     return status;
 }
 
-/* Rank 0's part of publishing: the coordinate, and what was left out of steps. What an attempt that failed left of the coordinate is cut off. */
+/* Rank 0's part of publishing: the coordinate's values, then the documents of all variables, also of those that were left out. */
 static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
-    int64_t length = 0;
+    const int64_t start = s->published, count = s->position - s->published;
     ozarr_status status = OZARR_OK;
     if (s->coordinate != NULL && find(s, s->dimension) == NULL) {
-        status = ozarr_array_shape(s->coordinate, &length);
-        if (status == OZARR_OK && length != s->published) status = ozarr_array_resize(s->coordinate, &s->published, 0);
-        const int64_t count = s->position - s->published;
+        status = om_grow(s->coordinate, 0, s->position);
         if (status == OZARR_OK)
-            status = ozarr_array_append(s->coordinate, 0, count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
+            status = ozarr_array_write_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
+        if (status == OZARR_OK) status = ozarr_node_flush(ozarr_array_node(s->coordinate));
     }
     return status == OZARR_OK ? ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position) : status;
 }

@@ -1,5 +1,6 @@
-/* Heat in a square, in slabs of rows, one for each rank, with ghost rows: saves the state each 10 steps, and goes on from the newest state
- * that is there, with any number of ranks. The result does not depend on how many ranks there were, nor on where a run was killed.
+/* Heat in a square, in slabs of rows, one for each rank, with ghost rows: each second step is one of the run heat.zarr, the state is saved
+ * each 10 steps, and a new start goes on from the newest state that is there, with any number of ranks. The run does not depend on how many
+ * ranks there were, nor on where it was killed.
  *
  *     mpirun -n 4 heat_c 40 && mpirun -n 3 heat_c 80 */
 #include <ozarr_mpi.h>
@@ -10,6 +11,7 @@
 enum { N = 96 };
 
 static ozarr_mpi *m;
+static ozarr_mpi_series *run;
 static int rank, ranks;
 static int64_t start[2], count[2];
 static double (*u)[N], (*v)[N]; /* rows 1 to count[0] are mine, those around them my neighbours' */
@@ -21,6 +23,23 @@ static void stop_on(ozarr_status status) {
 }
 
 static size_t bytes(void) { return (size_t)count[0] * sizeof *u; }
+
+/* Rank 0 defines what the run writes: four steps are in a chunk. */
+static ozarr_status define_run(void *unused) {
+    const char *const dims[] = {"time", "y", "x"};
+    const int64_t chunks[] = {4, 32, 32};
+    ozarr_dataset *ds = NULL;
+    ozarr_variable t = OZARR_VARIABLE_INIT;
+    (void)unused;
+    t.type = OZARR_FLOAT64, t.rank = 3, t.dimensions = dims, t.chunks = chunks, t.units = "K";
+    ozarr_status status = ozarr_dataset_create("heat.zarr", 0, OZARR_CREATE_OVERWRITE, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "y", N);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", N);
+    if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "t", &t, OZARR_CREATE_NEW, NULL);
+    const ozarr_status closed = ozarr_dataset_close(ds);
+    return status == OZARR_OK ? closed : status;
+}
 
 /* The number of steps of the newest state. */
 static int restart(void) {
@@ -66,8 +85,6 @@ static void advance(void) {
 }
 
 int main(int argc, char **argv) {
-    const int64_t shape[] = {N, N}, chunks[] = {32, 32};
-    ozarr_array *t = NULL;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -78,13 +95,21 @@ int main(int argc, char **argv) {
     v = calloc((size_t)count[0] + 2, sizeof *v);
     if (u == NULL || v == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
     stop_on(ozarr_mpi_new(MPI_COMM_WORLD, &m));
-    for (int step = restart() + 1; step <= steps; step++) {
+    int step = restart();
+    if (step == 0) stop_on(ozarr_mpi_once(m, define_run, NULL));
+    stop_on(ozarr_mpi_series_open(m, "heat.zarr", "time", step / 2, 0, 0, &run));
+    while (step++ < steps) {
         advance();
-        if (step % 10 == 0) save_state(step);
+        if (step % 2 == 0) {
+            stop_on(ozarr_mpi_series_put(m, run, "t", start, count, OZARR_FLOAT64, u[1], bytes()));
+            stop_on(ozarr_mpi_series_step(m, run, step));
+        }
+        if (step % 10 == 0) {
+            stop_on(ozarr_mpi_series_flush(m, run)); /* the run has at least the steps of the state */
+            save_state(step);
+        }
     }
-    stop_on(ozarr_mpi_array_create(m, "heat.zarr/t", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &t));
-    stop_on(ozarr_mpi_array_write_all(m, t, start, count, OZARR_FLOAT64, u[1], bytes()));
-    stop_on(ozarr_mpi_array_close(m, t));
+    stop_on(ozarr_mpi_series_close(m, run));
     stop_on(ozarr_mpi_close(m));
     free(u), free(v);
     MPI_Finalize();

@@ -1,5 +1,6 @@
-! Heat in a square, in slabs, one for each rank, with ghost columns: saves the state each 10 steps, and goes on from the newest state that is
-! there, with any number of ranks. The result does not depend on how many ranks there were, nor on where a run was killed.
+! Heat in a square, in slabs, one for each rank, with ghost columns: each second step is one of the run heat.zarr, the state is saved each 10
+! steps, and a new start goes on from the newest state that is there, with any number of ranks. The run does not depend on how many ranks
+! there were, nor on where it was killed.
 !
 !     mpirun -n 4 heat_f 40 && mpirun -n 3 heat_f 80
 program heat
@@ -9,9 +10,9 @@ program heat
   implicit none
   integer, parameter :: n = 96
   type(ozarr_ranks) :: ranks
-  type(ozarr_array) :: t
+  type(ozarr_ranks_series) :: run
   real(8), allocatable :: u(:, :), v(:, :)
-  integer :: rank, size, first, last, step, steps
+  integer :: rank, size, first, last, step, steps, status
   character(16) :: argument
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -23,6 +24,10 @@ program heat
   allocate (u(n, first - 1:last + 1), v(n, first - 1:last + 1), source=0d0)
   call ranks%open(MPI_COMM_WORLD)
   call restart()
+  status = OZARR_OK
+  if (rank == 0 .and. step == 0) call define_run(status)
+  call ranks%agree(status)
+  call run%open(ranks, "heat.zarr", "time", keep=step / 2)
   do while (step < steps)
     step = step + 1
     call exchange_ghosts()
@@ -32,15 +37,33 @@ program heat
     if (first == 1) v(:, 1) = u(:, 1)
     if (last == n) v(:, n) = u(:, n)
     u = v
-    if (mod(step, 10) == 0) call save_state()
+    if (mod(step, 2) == 0) then
+      call run%put("t", u(:, first:last), start=[1, first])
+      call run%step(step)
+    end if
+    if (mod(step, 10) == 0) then
+      call run%flush()                                          ! the run has at least the steps of the state
+      call save_state()
+    end if
   end do
-  call ranks%create(t, "heat.zarr/t", OZARR_FLOAT64, [n, n], chunks=[32, 32], overwrite=.true.)
-  call ranks%write(t, u(:, first:last), start=[1, first])
-  call ranks%close_array(t)
+  call run%close()
   call ranks%close()
   call MPI_Finalize()
 
 contains
+
+  ! Defines what the run writes: four steps are in a chunk.
+  subroutine define_run(status)
+    integer, intent(out) :: status
+    type(ozarr_dataset) :: ds
+    call ds%create("heat.zarr", overwrite=.true., stat=status)
+    if (status == OZARR_OK) call ds%define_dimension("x", n, stat=status)
+    if (status == OZARR_OK) call ds%define_dimension("y", n, stat=status)
+    if (status == OZARR_OK) call ds%define_time("time", 0, "seconds since 2026-01-01", stat=status)
+    if (status == OZARR_OK) call ds%define_variable("t", OZARR_FLOAT64, ["x   ", "y   ", "time"], &
+      chunks=[32, 32, 4], units="K", stat=status)
+    if (status == OZARR_OK) call ds%close(stat=status)
+  end subroutine define_run
 
   subroutine restart()
     type(ozarr_group) :: g

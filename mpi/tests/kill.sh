@@ -28,5 +28,6 @@ for try in 1 2 3 4 5 6 7 8; do
     wait $run || true
 done
 "$mpiexec" -n 3 "$program" $steps
-diff -r "../calm/$result" "$result" || { echo "the result differs from that of an undisturbed run"; exit 1; }
+# What a killed rank left of a file that it was writing begins with a dot.
+diff -r -x '.*' "../calm/$result" "$result" || { echo "the result differs from that of an undisturbed run"; exit 1; }
 echo "the same result after $kills kills; states: $(ls "$states" | grep -c step-)"

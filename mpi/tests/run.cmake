@@ -4,6 +4,7 @@ file(MAKE_DIRECTORY "${FOLDER}")
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
+set(ENV{PRTE_MCA_rmaps_default_mapping_policy} ":oversubscribe") # that of OpenMPI 5
 set(ENV{OMPI_MCA_btl_vader_single_copy_mechanism} none)
 set(ENV{OMPI_MCA_mpi_yield_when_idle} 1)
 set(ENV{OMPI_MCA_btl} self,vader)

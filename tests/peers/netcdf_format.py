@@ -342,7 +342,7 @@ def fortran(build):
 def parallel(build):
     """Ranks write one file by nc_create_par and nf90_create: it is the one that one process writes as netCDF-4. Neither library of the
     distribution is built with MPI here."""
-    mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader",
+    mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_btl": "self,vader",
            "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "OZARR_NUM_THREADS": "2"}
     flags = subprocess.run(["nf-config", "--fflags", "--flibs"], capture_output=True, text=True).stdout.split()
     for language, compiler, libraries in ("c", "mpicc", ["-lnetcdf"]), ("f90", "mpif90", flags):
