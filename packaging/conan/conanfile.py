@@ -30,7 +30,7 @@ class Ozarr(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         values = {"OZARR_TESTS": False, "OZARR_PROGRAM": False, "OZARR_FORTRAN": False, "OZARR_MPI": False, "OZARR_NETCDF": False,
-                  "OZARR_CLOUD": bool(self.options.cloud), "OZARR_STATIC": not self.options.shared}
+                  "OZARR_CLOUD": bool(self.options.cloud), "OZARR_SHARED": bool(self.options.shared), "OZARR_STATIC": not self.options.shared}
         toolchain.cache_variables.update(values)
         toolchain.generate()
 
@@ -45,7 +45,7 @@ class Ozarr(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "ozarr")
-        self.cpp_info.set_property("cmake_target_name", "ozarr::ozarr" if self.options.shared else "ozarr::static")
-        self.cpp_info.libs = ["ozarr"] if self.options.shared else [":libozarr.a"]
+        self.cpp_info.set_property("cmake_target_name", "ozarr::ozarr")
+        self.cpp_info.libs = ["ozarr"]
         if not self.options.shared:
             self.cpp_info.system_libs = ["util", "rt", "pthread", "m", "dl"]

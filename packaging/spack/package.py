@@ -15,8 +15,14 @@ class Ozarr(CMakePackage):
     variant("cloud", default=True, description="Object stores and web servers")
     variant("fortran", default=True, description="The Fortran module")
     variant("mpi", default=False, description="Collective reads and writes (libozarr_mpi)")
-    variant("static", default=True, description="Install the static archive, too")
+    variant("shared", default=True, description="Build the shared library")
+    variant("static", default=True, description="Install the static archive")
     variant("program", default=True, description="The program ozarr")
+
+    conflicts("~shared~static", msg="one of the libraries is needed")
+    conflicts("~shared+mpi", msg="libozarr_mpi needs the shared library")
+    conflicts("platform=darwin", msg="ozarr is built for Linux only")
+    conflicts("platform=windows", msg="ozarr is built for Linux only")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -29,5 +35,5 @@ class Ozarr(CMakePackage):
     generator("ninja")
 
     def cmake_args(self):
-        choices = [self.define_from_variant(f"OZARR_{name.upper()}", name) for name in ("cloud", "fortran", "mpi", "static", "program")]
+        choices = [self.define_from_variant(f"OZARR_{name.upper()}", name) for name in ("cloud", "fortran", "mpi", "shared", "static", "program")]
         return choices + [self.define("OZARR_TESTS", self.run_tests), self.define("OZARR_NETCDF", False)]
