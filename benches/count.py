@@ -3,7 +3,8 @@ import os, re, subprocess, tempfile
 from collections import Counter
 
 # Which of its variants the C library takes is pinned where it can be: copies otherwise differ with the processor and its caches.
-PINNED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-ERMS,-FSRM,-AVX512F,-AVX512VL,-AVX512BW:glibc.cpu.x86_non_temporal_threshold=0x40000000"}
+PINNED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-ERMS,-FSRM,-AVX512F,-AVX512VL,-AVX512BW:glibc.cpu.x86_non_temporal_threshold=0x40000000"
+                          ":glibc.cpu.x86_rep_stosb_threshold=0x40000000:glibc.cpu.x86_rep_movsb_threshold=0x40000000"}
 
 
 def answers(command, lines, env=None, timeout=600):
