@@ -34,6 +34,20 @@ endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE-MIT" "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
 install(FILES "${PROJECT_SOURCE_DIR}/build/THIRDPARTY" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# A manual page for each function, written from the interface as data.
+find_program(OZARR_PYTHON python3)
+if(OZARR_PYTHON)
+  set(_man3 "${PROJECT_BINARY_DIR}/man3")
+  install(CODE "
+    file(REMOVE_RECURSE \"${_man3}\")
+    execute_process(COMMAND \"${OZARR_PYTHON}\" \"${PROJECT_SOURCE_DIR}/tools/manpages\" \"${_man3}\" OUTPUT_QUIET RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR \"tools/manpages does not write the manual pages: \${failed}\")
+    endif()")
+  install(DIRECTORY "${_man3}" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+else()
+  message(STATUS "No python3: the manual pages of the functions are left out")
+endif()
 # For compilers other than that of the module that is installed; and the Julia package.
 file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.c"
   "${PROJECT_SOURCE_DIR}/fortran/*.inc" "${PROJECT_SOURCE_DIR}/fortran/sources.txt"

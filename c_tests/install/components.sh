@@ -10,10 +10,10 @@ tell() { echo "failed: $*" >&2; exit 1; }
 # The files below a folder; the library's folder (lib, lib64, lib/x86_64-linux-gnu) as LIB.
 files() { (cd "$1" && find . -type f -o -type l) | sed -e 's|^\./||' -e 's|^lib[^/]*/\([a-z0-9_]*-linux-gnu/\)*|LIB/|' | sort; }
 
-cmake --install "$build" --prefix "$work/whole" > "$work/log" || tell "$(cat "$work/log")"
+cmake --install "$build" --prefix "$work/whole" > /dev/null 2> "$work/log" || tell "$(cat "$work/log")"
 # The component, what it holds (a regular expression for whole names), and a file that it cannot lack.
 while IFS=' ' read -r component pattern wanted; do
-    cmake --install "$build" --prefix "$work/$component" --component "$component" > "$work/log" || tell "$(cat "$work/log")"
+    cmake --install "$build" --prefix "$work/$component" --component "$component" > /dev/null 2> "$work/log" || tell "$(cat "$work/log")"
     [ -d "$work/$component" ] || { echo "component $component: not built here"; continue; }
     files "$work/$component" > "$work/$component.txt"
     other=$(grep -vxE "$pattern" "$work/$component.txt" || true)
@@ -23,7 +23,7 @@ while IFS=' ' read -r component pattern wanted; do
     echo "component $component: $(wc -l < "$work/$component.txt") files"
 done <<TABLE
 runtime LIB/libozarr\.so\.[0-9.]+|share/doc/ozarr/(LICENSE-(MIT|APACHE)|THIRDPARTY) LIB/libozarr\.so\.[0-9]+
-dev include/ozarr[a-z_]*\.h(pp)?|include/ozarr/[a-z_]+\.hpp|LIB/libozarr\.(so|a)|LIB/cmake/ozarr/ozarr-(config|config-version|targets|targets-[a-z]+)\.cmake|LIB/pkgconfig/ozarr(-static)?\.pc|share/ozarr/fortran/.* include/ozarr\.h
+dev include/ozarr[a-z_]*\.h(pp)?|include/ozarr/[a-z_]+\.hpp|LIB/libozarr\.(so|a)|LIB/cmake/ozarr/ozarr-(config|config-version|targets|targets-[a-z]+)\.cmake|LIB/pkgconfig/ozarr(-static)?\.pc|share/ozarr/fortran/.*|share/man/man3/ozarr[a-z0-9_]*\.3 include/ozarr\.h
 fortran LIB/libozarr_fortran\.a|LIB/ozarr/fortran/.*\.mod|LIB/cmake/ozarr/ozarr-fortran-targets(-[a-z]+)?\.cmake|LIB/pkgconfig/ozarr-fortran\.pc LIB/ozarr/fortran/ozarr\.mod
 julia share/ozarr/julia/OZarr/.*\.(jl|toml|md) share/ozarr/julia/OZarr/Project\.toml
 program bin/ozarr|share/man/man1/ozarr.*\.1|share/(bash-completion|zsh|fish)/.*ozarr.* bin/ozarr

@@ -56,6 +56,17 @@ find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.
 ! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
+if [ -n "$(find "$prefix" -name ozarr.3)" ]; then
+    how="manual pages of the functions"
+    # Each function that the header declares, and nothing that troff warns of.
+    functions=$(grep -v '^static' "$prefix/include/ozarr.h" | sed -n 's/^[A-Za-z][A-Za-z0-9_ ]*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' | sort -u)
+    test "$(echo "$functions" | wc -w)" -gt 150 || { echo "failed: ozarr.h declares $functions" >&2; exit 1; }
+    pages=$(dirname "$(find "$prefix" -name ozarr.3)")
+    for function in $functions; do test -s "$pages/$function.3" || { echo "failed: $function has no manual page" >&2; exit 1; }; done
+    ! command -v groff > log || { groff -man -Tutf8 -ww -z "$pages"/*.3 > log 2>&1 && test ! -s log; } || { echo "failed: $(cat log)" >&2; exit 1; }
+    echo "$how: ok"
+fi
+
 if [ -x "$prefix/bin/ozarr" ]; then
     how="manual pages and completions"
     commands=$("$prefix/bin/ozarr" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
