@@ -1,9 +1,10 @@
-/* What netCDF does with names, strings that are NULL, renaming, fill modes, define mode and deletion, call by call: prints it, to be
+/* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, deletion and threads, call by call: prints it, to be
  * compared between formats.
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
 #include <netcdf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,12 +358,79 @@ static void watching(void) {
     SHOW(nc_close(reader));
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int failed_calls;
+
+/* netCDF-C may be called by one thread at a time. */
+#define LOCKED(CALL) (pthread_mutex_lock(&lock), failed_calls += (CALL) != NC_NOERR, pthread_mutex_unlock(&lock))
+
+enum { THREADS = 4, STEPS = 30, COLUMNS = 40 };
+
+/* Even threads have a file of their own, odd ones write their rows of the file that all share. */
+static void *work(void *given) {
+    int number = *(int *)given, id = file, var = 0, dims[2], values[COLUMNS], back[COLUMNS], wrong = 0;
+    char name[4096];
+    size_t len;
+    snprintf(name, sizeof name, "thread%d_%s", number, path);
+    if (number % 2 == 0) {
+        LOCKED(nc_create(name, NC_NETCDF4 | NC_CLOBBER, &id));
+        LOCKED(nc_def_dim(id, "t", NC_UNLIMITED, &dims[0]));
+        LOCKED(nc_def_dim(id, "x", COLUMNS, &dims[1]));
+        LOCKED(nc_def_var(id, "v", NC_INT, 2, dims, &var));
+    }
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t start[2] = {number % 2 ? step * THREADS + (size_t)number : step, 0}, count[2] = {1, COLUMNS};
+        for (int c = 0; c < COLUMNS; c++) values[c] = number * 100000 + (int)step * 100 + c;
+        LOCKED(nc_put_vara_int(id, var, start, count, values));
+        LOCKED(nc_get_vara_int(id, var, start, count, back));
+        wrong += memcmp(values, back, sizeof back) != 0;
+        if (step % 7 == 6) LOCKED(nc_sync(id));
+        /* An error of one thread is none of another. */
+        pthread_mutex_lock(&lock);
+        wrong += nc_inq_varid(id, "none", &dims[0]) != NC_ENOTVAR;
+        pthread_mutex_unlock(&lock);
+    }
+    if (number % 2 == 0) {
+        LOCKED(nc_close(id));
+        LOCKED(nc_open(name, NC_NOWRITE, &id));
+        LOCKED(nc_inq_dimlen(id, 0, &len));
+        LOCKED(nc_get_var1_int(id, 0, (size_t[]){STEPS - 1, COLUMNS - 1}, back));
+        wrong += len != STEPS || back[0] != values[COLUMNS - 1];
+        LOCKED(nc_close(id));
+    }
+    *(int *)given = wrong;
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t all[THREADS];
+    int numbers[THREADS], dims[2], var;
+    size_t len;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+    SHOW(nc_def_dim(file, "x", COLUMNS, &dims[1]));
+    SHOW(nc_def_var(file, "v", NC_INT, 2, dims, &var));
+    SHOW(nc_enddef(file));
+    for (int i = 0; i < THREADS; i++) numbers[i] = i, pthread_create(&all[i], NULL, work, &numbers[i]);
+    for (int i = 0; i < THREADS; i++) pthread_join(all[i], NULL), printf("%d wrong\n", numbers[i]);
+    printf("%d failed\n", failed_calls);
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_dimlen(file, 0, &len));
+    int *values = malloc(len * COLUMNS * sizeof *values), sum = 0;
+    SHOW(nc_get_var_int(file, 0, values));
+    for (size_t i = 0; i < len * COLUMNS; i++) sum = (sum * 31 + values[i]) & 0xffffff;
+    printf("%zu %d\n", len, sum);
+    free(values);
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"threads", threads}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

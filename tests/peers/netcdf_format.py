@@ -314,9 +314,9 @@ def errors(build):
 
 
 def calls(build):
-    """Names, strings that are NULL, renaming, fill modes, define mode, deletion and watching, call by call as netCDF-4 has it, or (watching, as
+    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, deletion, threads and watching, call by call as netCDF-4 has it, or (watching, as
     HDF5 locks its files) the classic format."""
-    code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf"], build)
+    code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     for name in run(["./calls"], build)[1].split():
         answers = [run(["./calls", f"calls_{name}.{kind}", name], build, **PRELOAD)[:2] for kind in ("nc", "zarr")]
