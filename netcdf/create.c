@@ -178,43 +178,51 @@ void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape) {
     for (int d = 0; d < var->rank; d++) shape[d] = endless && var->dims[d]->unlimited ? most : (int64_t)var->dims[d]->len;
 }
 
-/* The path of a variable's array below the root. */
-static text path_of(const oz_var *var) {
+char *oz_var_path(const oz_var *var) {
     text path = {0};
     char *group = oz_group_path(var->group);
     if (group && *group) text_put(&path, group), text_put(&path, "/");
     text_put(&path, var->name);
-    if (!group) path.failed = true;
+    bool failed = !group || path.failed;
     free(group);
-    return path;
+    if (!failed) return path.bytes;
+    free(path.bytes);
+    return NULL;
 }
 
-/* Opens an array by its document with another shape, without reading it. */
+/* Adds a document with another shape. */
+static ozarr_status add_reshaped(text *t, const char *document, int rank, const int64_t *shape) {
+    char number[32];
+    json *tree = json_read(document), *member = json_member(tree, "shape");
+    if (member) {
+        text_add(t, document, member->from);
+        text_put(t, "[");
+        for (int d = 0; d < rank; d++) {
+            snprintf(number, sizeof number, "%s%lld", d ? "," : "", (long long)shape[d]);
+            text_put(t, number);
+        }
+        text_put(t, "]");
+        text_put(t, document + member->to);
+    }
+    ozarr_status status = member ? OZARR_OK : OZARR_ERR_INTERNAL;
+    json_free(tree);
+    return status;
+}
+
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array) {
     ozarr_group *none;
     text t = {0};
-    json *tree = json_read(document), *member = json_member(tree, "shape");
-    char number[32];
+    ozarr_status status = OZARR_OK;
+    char *path = oz_var_path(var);
     text_put(&t, format == 2 ? "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":2,\"attributes\":{},\"path\":"
                              : "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":3,\"path\":");
-    text path = path_of(var);
-    if (!path.failed) text_quote(&t, path.bytes, path.len);
+    if (path) text_quote(&t, path, strlen(path));
     text_put(&t, ",\"document\":");
-    if (member) {
-        text_add(&t, document, member->from);
-        text_put(&t, "[");
-        for (int d = 0; d < var->rank; d++) {
-            snprintf(number, sizeof number, "%s%lld", d ? "," : "", (long long)shape[d]);
-            text_put(&t, number);
-        }
-        text_put(&t, "]");
-        text_put(&t, document + member->to);
-    }
+    if (shape) status = add_reshaped(&t, document, var->rank, shape);
+    else text_put(&t, document);
     text_put(&t, "}");
-    ozarr_status status = path.failed || t.failed ? OZARR_ERR_NO_MEMORY : member ? OZARR_OK : OZARR_ERR_INTERNAL;
-    if (!status) status = ozarr_node_import_at(var->group->file->store, t.bytes, t.len, array, &none);
-    json_free(tree);
-    free(path.bytes);
+    if (!status) status = !path || t.failed ? OZARR_ERR_NO_MEMORY : ozarr_node_import_at(var->group->file->store, t.bytes, t.len, array, &none);
+    free(path);
     free(t.bytes);
     return oz_error(status);
 }
@@ -224,7 +232,7 @@ static int respell(const oz_var *var, char **document) {
     size_t size = 0;
     ozarr_array *array = NULL;
     text t = {0};
-    int status = oz_var_import(var, *document, 3, var->shape, &array);
+    int status = oz_var_import(var, *document, 3, NULL, &array);
     if (!status) status = oz_error(ozarr_array_item_size(array, &size));
     unsigned char *fill = calloc(1, size + 1);
     if (!status) status = fill ? oz_error(ozarr_array_fill_value(array, fill, size, NULL)) : NC_ENOMEM;
@@ -251,25 +259,27 @@ static int respell(const oz_var *var, char **document) {
  * without reading it. A file of many variables is made with one object for each of them, and none is looked for. */
 static int publish_new(oz_var *var, const ozarr_spec *spec) {
     size_t len = 0, cap = 4096;
-    char *document = malloc(cap);
-    text key = path_of(var);
+    char *document = malloc(cap), *path = oz_var_path(var);
+    text key = {0};
     ozarr_status status = document ? ozarr_spec_to_json(spec, document, cap, &len) : OZARR_ERR_NO_MEMORY;
     if (status == OZARR_ERR_BUFFER_SIZE) {
         free(document);
         document = malloc(len + 1);
         status = document ? ozarr_spec_to_json(spec, document, len + 1, &len) : OZARR_ERR_NO_MEMORY;
     }
+    if (path) text_put(&key, path);
     text_put(&key, "/zarr.json");
-    if (!status && key.failed) status = OZARR_ERR_NO_MEMORY;
+    if (!status && (!path || key.failed)) status = OZARR_ERR_NO_MEMORY;
     int error = oz_error(status);
     if (!error && var->form == OZ_RECORDS) error = respell(var, &document);
     if (!error && oz_stores(var->group->file)) error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
-    if (!error) error = oz_var_import(var, document, 3, var->shape, &var->array);
+    if (!error) error = oz_var_import(var, document, 3, NULL, &var->array);
     if (!error && oz_var_may_grow(var)) {
         oz_var_lengths(var, true, var->shape);
         error = oz_var_import(var, document, 3, var->shape, &var->endless);
         oz_var_lengths(var, false, var->shape);
     }
+    free(path);
     free(key.bytes);
     free(document);
     return error;
@@ -294,9 +304,9 @@ void oz_var_close(oz_var *var) {
 }
 
 int oz_var_open(oz_var *var) {
-    text path = path_of(var);
-    int status = path.failed ? NC_ENOMEM : oz_error(ozarr_array_open_at(var->group->file->store, path.bytes, &var->array));
-    free(path.bytes);
+    char *path = oz_var_path(var);
+    int status = path ? oz_error(ozarr_array_open_at(var->group->file->store, path, &var->array)) : NC_ENOMEM;
+    free(path);
     return status;
 }
 

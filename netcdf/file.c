@@ -230,19 +230,6 @@ int oz_delete(const char *path) {
     return status;
 }
 
-/* Consolidates the metadata of the groups of a new file, the root last. Those of another file the store keeps in step. */
-static int consolidate(const oz_file *file) {
-    int32_t format;
-    for (int i = file->group_count - 1; i >= 0 && file->created; i--) {
-        const oz_group *group = file->groups[i];
-        if (i && !group->vars.count) continue;
-        ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
-        if (!status && format == 3) status = ozarr_group_consolidate(group->handle);
-        if (status) return oz_error(status);
-    }
-    return NC_NOERR;
-}
-
 int oz_close(int ncid, void *memory) {
     (void)memory;
     oz_group *group;
@@ -251,7 +238,7 @@ int oz_close(int ncid, void *memory) {
     status = check_types(group->file);
     if (status) return status;
     if (group->file->writable) status = oz_hierarchy_sync(group->file);
-    if (!status && oz_stores(group->file)) status = consolidate(group->file);
+    if (!status && oz_stores(group->file)) status = oz_consolidate(group->file);
     return close_file(group->file, status);
 }
 

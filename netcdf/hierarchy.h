@@ -39,6 +39,9 @@ int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
 
+/* Consolidates the metadata of a new file's groups; those of another file the store keeps in step. */
+int oz_consolidate(const oz_file *file);
+
 /* Takes over what another process wrote to a file that is open for reading: the lengths of dimensions that may grow. */
 int oz_hierarchy_refresh(oz_file *file);
 
@@ -48,12 +51,14 @@ bool oz_var_may_grow(const oz_var *var);
 bool oz_file_alone(const oz_file *file);
 /* Creates the array of a variable. */
 int oz_var_create(oz_var *var);
+/* The path of a variable's array below the root; free it. */
+char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
 int oz_var_open(oz_var *var);
 void oz_var_close(oz_var *var);
 /* The shape that an array is opened with: without an end where it may grow, if `endless`. */
 void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
-/* Opens the array of a variable by its document, as if that had another shape; nothing is read. */
+/* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array);

@@ -1,0 +1,99 @@
+/* Consolidated metadata of a new file: composed of the documents that the handles know, so that none is read again. */
+#include "hierarchy.h"
+#include "json.h"
+
+#include <ozarr_advanced.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A node below a group, by its path from the root. */
+typedef struct entry {
+    char *path;
+    const ozarr_node *node;
+} entry;
+
+typedef struct entries {
+    entry *items;
+    size_t count;
+} entries;
+
+static int by_path(const void *a, const void *b) { return strcmp(((const entry *)a)->path, ((const entry *)b)->path); }
+
+static void entries_free(entries *all) {
+    for (size_t i = 0; i < all->count; i++) free(all->items[i].path);
+    free(all->items);
+}
+
+/* All groups and arrays of the file, sorted. */
+static int collect(const oz_file *file, entries *all) {
+    size_t count = (size_t)file->group_count;
+    for (int i = 0; i < file->group_count; i++) count += (size_t)file->groups[i]->vars.count;
+    all->items = calloc(count, sizeof *all->items);
+    if (!all->items) return NC_ENOMEM;
+    for (int i = 0; i < file->group_count; i++) {
+        const oz_group *group = file->groups[i];
+        all->items[all->count] = (entry){oz_group_path(group), ozarr_group_node(group->handle)};
+        if (!all->items[all->count++].path) return NC_ENOMEM;
+        for (int k = 0; k < group->vars.count; k++) {
+            const oz_var *var = group->vars.items[k];
+            all->items[all->count] = (entry){oz_var_path(var), ozarr_array_node(var->array)};
+            if (!all->items[all->count++].path) return NC_ENOMEM;
+        }
+    }
+    qsort(all->items, all->count, sizeof *all->items, by_path);
+    return NC_NOERR;
+}
+
+/* Adds a node's document; `buffer` is used again. */
+static int add_document(text *t, const ozarr_node *node, text *buffer) {
+    size_t len = 0;
+    ozarr_status status = ozarr_node_metadata(node, buffer->bytes, buffer->capacity, &len);
+    if (status == OZARR_ERR_BUFFER_SIZE || (!status && !buffer->bytes)) {
+        free(buffer->bytes);
+        buffer->capacity = 2 * len + 4096;
+        buffer->bytes = malloc(buffer->capacity);
+        status = buffer->bytes ? ozarr_node_metadata(node, buffer->bytes, buffer->capacity, &len) : OZARR_ERR_NO_MEMORY;
+    }
+    if (!status) text_add(t, buffer->bytes, len);
+    return oz_error(status);
+}
+
+/* Stores the document of the group at `path` with those of all nodes below it. */
+static int store(const oz_file *file, const entries *all, const oz_group *group, const char *path) {
+    text t = {0}, key = {0}, buffer = {0};
+    size_t len = strlen(path);
+    int status = add_document(&t, ozarr_group_node(group->handle), &buffer);
+    while (!status && t.len && t.bytes[t.len - 1] != '}') t.len--;
+    if (!status && t.len) t.len--;
+    text_put(&t, ",\n\"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {");
+    for (size_t i = 0; i < all->count && !status; i++) {
+        const char *name = all->items[i].path;
+        if (!*name || (len && (strncmp(name, path, len) != 0 || name[len] != '/'))) continue;
+        text_member(&t, len ? name + len + 1 : name);
+        status = add_document(&t, all->items[i].node, &buffer);
+    }
+    text_put(&t, "}}}\n");
+    if (len) text_put(&key, path), text_put(&key, "/");
+    text_put(&key, "zarr.json");
+    if (!status && (t.failed || key.failed)) status = NC_ENOMEM;
+    if (!status) status = oz_error(ozarr_store_key_put(file->store, key.bytes, t.bytes, t.len));
+    free(buffer.bytes);
+    free(key.bytes);
+    free(t.bytes);
+    return status;
+}
+
+int oz_consolidate(const oz_file *file) {
+    entries all = {0};
+    if (!oz_file_alone(file)) return NC_NOERR;
+    int status = collect(file, &all);
+    for (int i = file->group_count - 1; i >= 0 && !status; i--) {
+        const oz_group *group = file->groups[i];
+        if (i && !group->vars.count) continue;
+        char *path = oz_group_path(group);
+        status = path ? store(file, &all, group, path) : NC_ENOMEM;
+        free(path);
+    }
+    entries_free(&all);
+    return status;
+}
