@@ -61,18 +61,24 @@ static int add_document(text *t, const ozarr_node *node, text *buffer) {
 /* Stores the document of the group at `path` with those of all nodes below it. */
 static int store(const oz_file *file, const entries *all, const oz_group *group, const char *path) {
     text t = {0}, key = {0}, buffer = {0};
+    const char *between = "";
     size_t len = strlen(path);
     int status = add_document(&t, ozarr_group_node(group->handle), &buffer);
+    /* Without the last brace, and the blanks around it. */
     while (!status && t.len && t.bytes[t.len - 1] != '}') t.len--;
     if (!status && t.len) t.len--;
-    text_put(&t, ",\n\"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {");
+    while (!status && t.len && t.bytes[t.len - 1] == '\n') t.len--;
+    text_put(&t, ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {\n");
     for (size_t i = 0; i < all->count && !status; i++) {
         const char *name = all->items[i].path;
         if (!*name || (len && (strncmp(name, path, len) != 0 || name[len] != '/'))) continue;
-        text_member(&t, len ? name + len + 1 : name);
+        text_put(&t, between);
+        text_quote(&t, len ? name + len + 1 : name, strlen(len ? name + len + 1 : name));
+        text_put(&t, ": ");
+        between = ",\n";
         status = add_document(&t, all->items[i].node, &buffer);
     }
-    text_put(&t, "}}}\n");
+    text_put(&t, "\n}}}\n");
     if (len) text_put(&key, path), text_put(&key, "/");
     text_put(&key, "zarr.json");
     if (!status && (t.failed || key.failed)) status = NC_ENOMEM;
