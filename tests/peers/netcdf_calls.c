@@ -94,7 +94,7 @@ static void names(void) {
 static void show_strings(const char *what, const char *null, char **strings, size_t count) {
     printf("%s:", what);
     for (size_t i = 0; i < count; i++) printf(" %s", strings[i] ? strings[i] : null);
-    putchar('\n');
+    printf(": %d\n", nc_free_string(count, strings));
 }
 
 static void null_strings(void) {
@@ -114,7 +114,6 @@ static void null_strings(void) {
     for (int turn = 0; turn < 2; turn++) {
         SHOW(nc_get_var_string(file, var, back));
         show_strings("values", "", back, 4);
-        SHOW(nc_free_string(4, back));
         SHOW(nc_get_var_string(file, never, back));
         show_strings("never written", "", back, 4);
         SHOW(nc_get_var_string(file, filled, back));
