@@ -167,7 +167,7 @@ class Sweep:
             killed += strace(*line, inject=inject).returncode != 0
             p = run(*line)
             # What was complete when the last flush was killed is found there by the second run.
-            complete = "stands at" in p.stderr
+            complete = "is already at" in p.stderr
             left = {f: b for f, b in files(new).items() if f != "ozarr-copy.json"}
             if (p.returncode and not complete) or left != want or files(old) != source:
                 return self.result(name, f"killed before {inject[0]} number {inject[1]}, started again: {why(p) if p.returncode else sorted(left)}")

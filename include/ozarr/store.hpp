@@ -165,7 +165,7 @@ public:
     returned<any_node> import_node(const std::vector<unsigned char> &bytes) const {
         return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_import_at(h_, bytes.data(), bytes.size(), a, g); });
     }
-    /// What stands at a path; nothing is no error.
+    /// The kind of the node at a path; nothing is no error.
     returned<node_kind> kind(const std::string &path) const {
         ozarr_node_kind k = 0;
         OZARR_HPP_TRY(ozarr_store_node_kind(h_, path.c_str(), &k));
@@ -184,7 +184,7 @@ public:
     }
 };
 
-/// Erases what stands at a location, with everything below it.
+/// Erases the node at a location, with everything below it.
 inline returned<void> erase(const std::string &location) {
     return detail::checked(ozarr_node_erase(location.c_str()));
 }

@@ -68,7 +68,7 @@ enum class type : ozarr_type {
 /// What to do if something stands already where a node is to be created.
 enum class existing : ozarr_create_mode { fail = OZARR_CREATE_NEW, overwrite = OZARR_CREATE_OVERWRITE, open_if_same = OZARR_CREATE_OPEN_IF_SAME };
 
-/// What stands at a path.
+/// The kind of the node at a path.
 enum class node_kind : ozarr_node_kind {
     none = OZARR_NODE_KIND_NONE,
     array = OZARR_NODE_KIND_ARRAY,

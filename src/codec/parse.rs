@@ -223,7 +223,7 @@ impl Parser {
     /// Checks that elements, not bytes, come in.
     fn expect_elements(&self, name: &str) -> Result<()> {
         if self.body.is_some() {
-            bail!(Metadata, "{name:?} stands behind the codec that makes bytes of the elements, expected a bytes→bytes codec");
+            bail!(Metadata, "{name:?} comes after the codec that makes bytes of the elements, expected a bytes→bytes codec");
         }
         Ok(())
     }

@@ -411,5 +411,5 @@ unsafe fn index_of(array: &Array, index: *const i64) -> Result<Dims> {
 
 fn chunk_of(chunk_iter: *const ozarr_chunk_iter) -> Result<(Dims, ChunkPlace)> {
     let at = ozarr_chunk_iter::get(chunk_iter, "chunk_iter")?.with(|cursor| Ok(cursor.at.clone()))?;
-    at.ok_or_else(|| err!(State, "the cursor stands on no chunk; call ozarr_chunk_iter_next until `more` is false"))
+    at.ok_or_else(|| err!(State, "the cursor is on no chunk; call ozarr_chunk_iter_next until `more` is false"))
 }

@@ -54,10 +54,10 @@ impl Findings {
 pub fn in_text(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     if bytes.starts_with(json::BYTE_ORDER_MARK) {
-        findings.deviation("HD-01", "a byte-order mark stands in front of the document");
+        findings.deviation("HD-01", "a byte-order mark is in front of the document");
     }
     for name in json::repeated_names(bytes) {
-        findings.deviation("HD-02", format!("the member {name:?} stands more than once; the last one counts"));
+        findings.deviation("HD-02", format!("the member {name:?} is there more than once; the last one counts"));
     }
     findings.0
 }
@@ -96,7 +96,7 @@ pub fn in_draft(is_array: bool, document: &Map) -> Vec<Finding> {
 
 fn group_v2(document: &Map, findings: &mut Findings) {
     for name in document.keys().filter(|name| *name != "zarr_format") {
-        findings.deviation("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));
+        findings.deviation("HD-17", format!("the group's document has the member {name:?}; expected only \"zarr_format\""));
     }
 }
 
@@ -340,7 +340,7 @@ fn fill_v3(data_type: &str, fill: &Value, findings: &mut Findings) {
 fn key_encoding(value: Option<&Value>, findings: &mut Findings) {
     let Some(Value::Object(object)) = value else { return };
     if object.contains_key("separator") {
-        findings.deviation("HD-42", "the separator of the chunk keys stands beside the name of the encoding");
+        findings.deviation("HD-42", "the separator of the chunk keys is beside the name of the encoding, expected in its configuration");
     }
     if object.get("configuration").is_some_and(Value::is_null) {
         findings.deviation("HD-42", "the configuration of the chunk keys is null");

@@ -61,7 +61,7 @@ impl Array {
         found.report(store)?;
         let array = Array::quietly(store, path, found)?;
         if array.state().guessed {
-            let text = "\"dimension_separator\" is missing and the chunks lie in folders; \"/\" is taken";
+            let text = "\"dimension_separator\" is missing and the chunks are in folders; \"/\" is taken";
             store.context().report(&path::join(array.path(), v2::ARRAY), &[Finding::new(Severity::Deviation, "HD-11", text)])?;
         }
         if store.context().watches()

@@ -80,7 +80,12 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
 
 fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()> {
     if found.kind == NodeKind::Array {
-        bail!(NodeKind, "{} of {} is an array; nodes stand below groups only", path::display(above), store.shared().describe());
+        bail!(
+            NodeKind,
+            "{} of {} is an array, which has no nodes below it; expected a group",
+            path::display(above),
+            store.shared().describe()
+        );
     }
     Ok(())
 }
@@ -186,7 +191,7 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
         NodeKind::None | NodeKind::Unknown => "a node that cannot be understood",
     };
     let (place, path) = (store.shared().describe(), path::display(path));
-    err!(Exists, "{what}{difference} stands at {path} of {place}; open it, or create with overwriting")
+    err!(Exists, "{what}{difference} is already at {path} of {place}; open it, or create with overwriting")
 }
 
 /// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document

@@ -223,7 +223,7 @@ impl Job<'_> {
             bail!(Argument, "a hierarchy in a draft (d0) is migrated in place as a whole; name its root, or a place to migrate to");
         }
         match nodes.iter().find(|node| matches!(path::segments(node).next(), Some("meta" | "data"))) {
-            Some(node) => bail!(Unsupported, "the node {node} would stand in the folder of the draft's own keys; migrate to another place"),
+            Some(node) => bail!(Unsupported, "the node {node} would be in the folder of the draft's own keys; migrate to another place"),
             None => Ok(()),
         }
     }

@@ -90,7 +90,7 @@ impl StoredDocument {
                 // A warning is not worth an error.
                 matches!(store.shared().open(&format!("{folder}{name}")), Ok(Some(_)))
             });
-            findings.extend(beside.map(|name| Finding::new(Severity::Warning, "V2-33", format!("{name} stands beside it and is ignored"))));
+            findings.extend(beside.map(|name| Finding::new(Severity::Warning, "V2-33", format!("{name} is beside it and is ignored"))));
         }
         context.report(&self.key, &findings)
     }

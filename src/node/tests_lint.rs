@@ -241,9 +241,9 @@ fn what_is_odd_is_told_once_for_each_open() {
     let took = || std::mem::take(&mut *lines.lock().unwrap());
     let group = Group::open(&told, "").unwrap();
     let first = [
-        "Warning HD-01: .zgroup: a byte-order mark stands in front of the document",
-        "Warning HD-02: .zgroup: the member \"zarr_format\" stands more than once; the last one counts",
-        "Warning HD-17: .zgroup: the group's document has the member \"_nczarr_group\"; only \"zarr_format\" may stand there",
+        "Warning HD-01: .zgroup: a byte-order mark is in front of the document",
+        "Warning HD-02: .zgroup: the member \"zarr_format\" is there more than once; the last one counts",
+        "Warning HD-17: .zgroup: the group's document has the member \"_nczarr_group\"; expected only \"zarr_format\"",
     ];
     assert_eq!(took(), first);
     assert_eq!(group.children().unwrap().len(), 2);
