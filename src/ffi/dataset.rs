@@ -25,12 +25,12 @@ use super::entry;
 use super::handle::Handle;
 use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
-use super::strings::{at_least_0, names, optional, position, put, put_text, text};
+use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_text, text};
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::error::{Result, bail};
 use crate::metadata::Format;
-use crate::node::{Create, Dataset, Group, Mode, Store, Variable};
+use crate::node::{Array, Create, Dataset, Group, Mode, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
         let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
         let variable = Variable { dimensions, ..Variable::new(data_type(r#type, None)?, &[]) };
         // SAFETY: NULL or room for a handle.
-        unsafe { define(&dataset, name, &variable, Create::New, out) }
+        unsafe { give(dataset.define_variable(name, &variable, Create::New)?, out) }
     })
 }
 
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
         // SAFETY: its members are as they say, by the function's contract.
         let variable = unsafe { variable.described() }?;
         // SAFETY: NULL or room for a handle.
-        unsafe { define(&dataset, name, &variable, create(mode)?, out) }
+        unsafe { give(dataset.define_variable(name, &variable, create(mode)?)?, out) }
     })
 }
 
@@ -351,17 +351,15 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
         if data.is_null() && size > 0 {
             bail!(Null, "the argument `data` is NULL and `size` is {size}");
         }
-        let memory = match data.is_null() {
-            true => None,
-            false => Some(super::array::contiguous_of(&[length], r#type, data.cast_mut(), size, "data")?),
-        };
-        let array = dataset.define_coordinate(name, length, chunk_of(chunk)?, number, units, Create::New)?;
+        let contiguous = || super::array::contiguous_of(&[length], r#type, data.cast_mut(), size, "data");
+        let memory = (!data.is_null()).then(contiguous).transpose()?;
+        let array = dataset.define_coordinate(name, length, chunk_length(chunk)?, number, units, Create::New)?;
         if let Some(memory) = memory {
             // SAFETY: `data` has `size` bytes, by the function's contract.
             unsafe { array.write(&crate::engine::Selection::all(&[length]), &memory) }?;
         }
         // SAFETY: NULL or room for a handle.
-        if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
+        unsafe { give(array, out) }
     })
 }
 
@@ -392,9 +390,9 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
         // SAFETY: texts, by the function's contract.
         let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
         let calendar = calendar.unwrap_or("standard");
-        let array = dataset.define_time(name, at_least_0(length, "length")?, chunk_of(chunk)?, units, calendar, Create::New)?;
+        let array = dataset.define_time(name, at_least_0(length, "length")?, chunk_length(chunk)?, units, calendar, Create::New)?;
         // SAFETY: NULL or room for a handle.
-        if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
+        unsafe { give(array, out) }
     })
 }
 
@@ -496,13 +494,7 @@ pub unsafe extern "C" fn ozarr_dataset_free(dataset: *mut ozarr_dataset) {
 }
 
 /// # Safety `out` is NULL or points to room for a handle.
-unsafe fn define(dataset: &Dataset, name: &str, variable: &Variable, how: Create, out: *mut *mut ozarr_array) -> Result<()> {
-    let array = dataset.define_variable(name, variable, how)?;
+unsafe fn give(array: Array, out: *mut *mut ozarr_array) -> Result<()> {
     // SAFETY: the caller's promise.
     if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
-}
-
-/// The length of a chunk; `None` to have it suggested.
-fn chunk_of(chunk: i64) -> Result<Option<u64>> {
-    Ok(Some(at_least_0(chunk, "chunk")?).filter(|&n| n > 0))
 }

@@ -252,6 +252,11 @@ pub(super) fn at_least_0(value: i64, argument: &str) -> Result<u64> {
     }
 }
 
+/// The length of a chunk; `None` to have it suggested.
+pub(super) fn chunk_length(chunk: i64) -> Result<Option<u64>> {
+    Ok(Some(at_least_0(chunk, "chunk")?).filter(|&n| n > 0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,10 @@ pub mod dataset;
 pub mod nczarr;
 pub mod ome;
 pub mod time;
+pub mod variable;
 
-pub use dataset::{Dataset, Variable};
+pub use dataset::Dataset;
 pub use nczarr::{NcArray, NcDimension, NcType};
 pub use ome::{Axis, Level, Multiscale};
 pub use time::{Calendar, Moment, TimeUnits};
+pub use variable::Variable;
