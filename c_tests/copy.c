@@ -40,7 +40,7 @@ static void fill(ozarr_store *store, const char *path) {
     OK(ozarr_spec_new(OZARR_INT32, 2, SHAPE, &spec));
     OK(ozarr_spec_set_chunks(spec, CHUNKS));
     OK(ozarr_spec_set_dimension_names(spec, names));
-    OK(ozarr_spec_set_attributes_json(spec, "{\"units\": \"K\"}"));
+    OK(ozarr_spec_set_member_json(spec, "attributes", "{\"units\": \"K\"}"));
     OK(ozarr_array_create_at(store, path, spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_array_close(a));

@@ -79,7 +79,7 @@ static void locations(void) {
     ERR(OZARR_ERR_NAME, ozarr_store_node_erase(st, "../a"));
     ERR(OZARR_ERR_NOT_FOUND, ozarr_store_node_erase(st, "none"));
     ERR(OZARR_ERR_NAME, ozarr_store_key_erase(st, "a//b", NULL));
-    ERR(OZARR_ERR_NAME, ozarr_store_key_exists(st, "a//b", &flag));
+    ERR(OZARR_ERR_NAME, ozarr_store_key_get(st, "a//b", NULL, 0, NULL));
     ERR(OZARR_ERR_NAME, ozarr_copy_at(st, "../a", st, "b", NULL));
     ERR(OZARR_ERR_NOT_FOUND, ozarr_copy_at(st, "none", st, "b", NULL));
     ozarr_store_free(st);
@@ -258,8 +258,8 @@ static void values(void) {
     ERR(OZARR_ERR_TYPE, ozarr_spec_set_type(s, OZARR_LIST));
     ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_fill_value(s, 99, v));
     ERR(OZARR_ERR_RANGE, ozarr_spec_set_fill_value(s, OZARR_INT32, &wide));
-    ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_attributes_json(s, "{"));
-    ERR(OZARR_ERR_TYPE, ozarr_spec_set_attributes_json(s, "[]"));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_member_json(s, "attributes", "{"));
+    ERR(OZARR_ERR_TYPE, ozarr_spec_set_member_json(s, "attributes", "[]"));
 
     ERR(OZARR_ERR_TYPE, ozarr_dtype_of(OZARR_BY_DTYPE, &d));
     OK(ozarr_dtype_of(OZARR_INT32, &d));

@@ -63,7 +63,7 @@ static ozarr_spec *spec_of(const char *name, int format, const char *fill) {
     OK(ozarr_spec_new_dtype(d, 2, shape, &spec));
     OK(ozarr_spec_set_zarr_format(spec, format));
     OK(ozarr_spec_set_chunks(spec, chunks));
-    if (fill) OK(ozarr_spec_set_fill_json(spec, fill));
+    if (fill) OK(ozarr_spec_set_member_json(spec, "fill_value", fill));
     ozarr_dtype_free(d);
     return spec;
 }
@@ -108,7 +108,7 @@ static void int2_in_both_formats(void) {
         OK(ozarr_array_resize(a, shape, 0));
         document(st, format == 2 ? "a/.zarray" : "a/zarr.json", "\"int2\"", "7");
         ozarr_array_free(a);
-        ERR_SAYS(OZARR_ERR_METADATA, "fill_value", "-2 to 1", ozarr_spec_set_fill_json(spec, "5"));
+        ERR_SAYS(OZARR_ERR_METADATA, "fill_value", "-2 to 1", ozarr_spec_set_member_json(spec, "fill_value", "5"));
         lie = 2;
         ERR_SAYS(OZARR_ERR_CALLBACK, "fill_value", "fill_to_json", ozarr_array_create_at(st, "b", spec, OZARR_CREATE_NEW, &a));
         lie = 3;

@@ -238,9 +238,12 @@ static void conventions(void) {
     OK(ozarr_group_image_scale(g, 0, 0, &scale, &translation, 1));
     CHECK(scale == 1 && translation == 0);
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_image_scale(g, 0, 0, &scale, NULL, 0));
-    OK(ozarr_group_image_axis_unit(g, 0, 0, name, sizeof name, &len));
+    OK(ozarr_group_image_axis(g, 0, 0, "unit", name, sizeof name, &len));
     TEXT(name, "m");
-    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_axis_name(g, 0, 7, name, sizeof name, &len));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "colour", "unit", ozarr_group_image_axis(g, 0, 0, "colour", name, sizeof name, &len));
+    OK(ozarr_group_image_axis(g, 0, 0, "type", name, sizeof name, &len));
+    TEXT(name, "space");
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_axis(g, 0, 7, "name", name, sizeof name, &len));
     ozarr_group_free(g);
     ozarr_store_free(st);
 }

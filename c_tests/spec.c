@@ -49,7 +49,7 @@ static void format_3(void) {
     works(s);
     OK(ozarr_spec_set_fill_value(s, OZARR_AS_STORED, &fill));
     shows(s, "\"fill_value\":-7");
-    OK(ozarr_spec_set_fill_json(s, "12"));
+    OK(ozarr_spec_set_member_json(s, "fill_value", "12"));
     shows(s, "\"fill_value\":12");
     OK(ozarr_spec_set_dimension_names(s, names));
     shows(s, "\"dimension_names\":[\"time\",null]");
@@ -59,7 +59,7 @@ static void format_3(void) {
     shows(s, "\"endian\":\"big\"");
     OK(ozarr_spec_set_separator(s, "."));
     shows(s, "\"separator\":\".\"");
-    OK(ozarr_spec_set_attributes_json(s, "{\"units\": \"K\"}"));
+    OK(ozarr_spec_set_member_json(s, "attributes", "{\"units\": \"K\"}"));
     shows(s, "\"units\":\"K\"");
     static const struct { const char *name; int32_t level; } compressors[] = {
         {"none", -1}, {"zstd", -1}, {"zstd", 9}, {"gzip", 1}, {"gzip", -1}, {"blosc", 5}, {"blosc", -1}};
@@ -90,7 +90,7 @@ static void format_2(void) {
     shows(s, "\"order\":\"F\"");
     OK(ozarr_spec_set_separator(s, "/"));
     shows(s, "\"dimension_separator\":\"/\"");
-    OK(ozarr_spec_set_fill_json(s, "null"));
+    OK(ozarr_spec_set_member_json(s, "fill_value", "null"));
     shows(s, "\"fill_value\":null");
     works(s);
     OK(ozarr_spec_set_compressor(s, "zlib", 3));
@@ -212,11 +212,11 @@ static void refusals(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "separator", "-", ozarr_spec_set_separator(s, "-"));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "lzo", "", ozarr_spec_set_compressor(s, "lzo", -1));
     ERR_SAYS(OZARR_ERR_RANGE, "int16", "", ozarr_spec_set_fill_value(s, OZARR_FLOAT32, &out_of_range));
-    CHECK(ozarr_spec_set_fill_json(s, "\"abc\"") != OZARR_OK);
-    CHECK(ozarr_spec_set_fill_json(s, "{") != OZARR_OK);
+    CHECK(ozarr_spec_set_member_json(s, "fill_value", "\"abc\"") != OZARR_OK);
+    CHECK(ozarr_spec_set_member_json(s, "fill_value", "{") != OZARR_OK);
     CHECK(ozarr_spec_set_member_json(s, "codecs", "7") != OZARR_OK);
     ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_dimension_names(s, names));
-    CHECK(ozarr_spec_set_attributes_json(s, "[]") != OZARR_OK);
+    CHECK(ozarr_spec_set_member_json(s, "attributes", "[]") != OZARR_OK);
     OK(ozarr_spec_to_json(s, after, sizeof after, NULL));
     TEXT(after, before);
     works(s);

@@ -30,7 +30,7 @@ static void texts(int32_t format) {
     OK(ozarr_spec_new(OZARR_STRING, 2, SHAPE, &s));
     OK(ozarr_spec_set_chunks(s, CHUNKS));
     OK(ozarr_spec_set_zarr_format(s, format));
-    OK(ozarr_spec_set_fill_json(s, "\"none\""));
+    OK(ozarr_spec_set_member_json(s, "fill_value", "\"none\""));
     OK(ozarr_array_create_ex("texts.zarr", s, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(s);
     OK(ozarr_array_type(a, &type));

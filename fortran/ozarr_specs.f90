@@ -175,7 +175,7 @@ contains
     if (status == OZARR_OK .and. present(keep_bits)) status = ozarr_spec_set_keep_bits(spec, int(keep_bits, c_int32_t))
     if (status == OZARR_OK .and. present(checksum)) status = ozarr_spec_set_checksum(spec, logical(checksum, c_bool))
     if (status == OZARR_OK .and. present(codecs)) status = ozarr_spec_set_member_json(spec, "codecs" // c_null_char, c_text(codecs))
-    if (status == OZARR_OK .and. present(attributes)) status = ozarr_spec_set_attributes_json(spec, c_text(attributes))
+    if (status == OZARR_OK .and. present(attributes)) status = ozarr_spec_set_member_json(spec, "attributes" // c_null_char, c_text(attributes))
     if (status == OZARR_OK) return
     call ozarr_spec_free(spec)
     spec = c_null_ptr
@@ -353,7 +353,7 @@ contains
     character(*), intent(in) :: json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_spec_set_fill_json(self%handle, c_text(json)), stat, errmsg)
+    call done(ozarr_spec_set_member_json(self%handle, "fill_value" // c_null_char, c_text(json)), stat, errmsg)
   end subroutine spec_set_fill_json
 
   ! Sets the compressor: "zstd", "gzip", "lz4", "blosc:zstd", "none" and the others of ozarr_spec_set_compressor in ozarr.h.
@@ -468,7 +468,7 @@ contains
     character(*), intent(in) :: json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_spec_set_attributes_json(self%handle, c_text(json)), stat, errmsg)
+    call done(ozarr_spec_set_member_json(self%handle, "attributes" // c_null_char, c_text(json)), stat, errmsg)
   end subroutine spec_set_attributes_json
 
   ! The metadata document that an array created now would have.

@@ -1591,20 +1591,14 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
 /**
- * Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
- * (format 2: undefined).
+ * Sets a member of the metadata document as JSON: `"fill_value"`, as the document has it; `"attributes"`,
+ * an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
+ * `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
+ * a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+ * (`ozarr_register_member`), or one with `"must_understand": false`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
-
-/**
- * Sets a member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"`
- * and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
- * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
- * a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
- *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
+ * those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
@@ -1715,14 +1709,6 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_zfp(ozarr_spec *spec, ozarr_zfp mode, 
  * Errors: those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checksum);
-
-/**
- * Sets the attributes that the array is created with, as a JSON object.
- *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for JSON that is no object; those of
- * documents.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
 
 /**
  * Gets, as JSON, the metadata document that an array created now would have.

@@ -139,28 +139,15 @@ OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, int
     double *scale, double *translation, int64_t cap);
 
 /**
- * Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+ * Gets what is said of an axis (from 0, in the order of the arrays' dimensions), by the `member` of its
+ * description: `"name"`, such as `y`; `"type"`: `space`, `time`, `channel` or another word; `"unit"`, such
+ * as `micrometer`. An empty text where nothing is said.
  *
- * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
+ * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; `OZARR_ERR_ARGUMENT` for another
+ * `member`; those of documents and stores.
  */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, int64_t image, int64_t axis,
-    char *buf, size_t cap, size_t *len);
-
-/**
- * Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
- *
- * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
- */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, int64_t image, int64_t axis,
-    char *buf, size_t cap, size_t *len);
-
-/**
- * Gets the unit of an axis, such as `"micrometer"`; may be an empty text.
- *
- * Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
- */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, int64_t image, int64_t axis,
-    char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_image_axis(const ozarr_group *group, int64_t image, int64_t axis,
+    const char *member, char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================
  * Zip archives

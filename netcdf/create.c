@@ -140,7 +140,7 @@ static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var) {
     text t = {0};
     const char *string = *(char *const *)var->fill;
     text_quote(&t, string ? string : "", string ? strlen(string) : 0);
-    ozarr_status status = t.failed ? OZARR_ERR_NO_MEMORY : ozarr_spec_set_fill_json(spec, t.bytes);
+    ozarr_status status = t.failed ? OZARR_ERR_NO_MEMORY : ozarr_spec_set_member_json(spec, "fill_value", t.bytes);
     free(t.bytes);
     return status;
 }
@@ -157,7 +157,7 @@ static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format) {
     if (!status && var->rank == 1) status = ozarr_spec_set_separator(spec, ".");
     if (!status && var->big_endian) status = ozarr_spec_set_big_endian(spec, true);
     if (!status && (oz_var_filter(var, 3) || oz_get_defaults()->checksum)) status = ozarr_spec_set_checksum(spec, true);
-    if (!status) status = ozarr_spec_set_attributes_json(spec, attributes.bytes);
+    if (!status) status = ozarr_spec_set_member_json(spec, "attributes", attributes.bytes);
     free(attributes.bytes);
     return status;
 }

@@ -403,7 +403,9 @@ enum {
      * one, also after a kill: the new one is made beside it, and both change their names at once (on file
      * systems that cannot do that, such as NFS, there is no node between two renames). Consolidated metadata
      * of groups above name neither for that moment. In memory and in object stores the old node is erased
-     * first; archives cannot overwrite. Chunks of the old node are never taken for the new one's.
+     * first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a
+     * parallel program one process creates, and the others open the node after a barrier: each one that
+     * creates replaces what those before it wrote.
      */
     OZARR_CREATE_OVERWRITE = 1,
     OZARR_CREATE_OPEN_IF_SAME = 2        /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
@@ -1424,6 +1426,8 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
  *   child.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+ * - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
+ *   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
  * documents, chunks and stores.
@@ -1432,9 +1436,10 @@ OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, con
 
 /**
  * Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
- * number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
+ * number of bytes). Others are read-only: `"mode"` is `"r+"` where the node may be changed, else
  * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
- * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+ * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"changes"` of an array has the
+ * keys that `"list_changes"` listed, sorted, a line for each.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
  */
@@ -1586,20 +1591,14 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
 /**
- * Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
- * (format 2: undefined).
+ * Sets a member of the metadata document as JSON: `"fill_value"`, as the document has it; `"attributes"`,
+ * an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
+ * `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
+ * a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+ * (`ozarr_register_member`), or one with `"must_understand": false`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
-
-/**
- * Sets a member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"`
- * and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
- * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
- * a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
- *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
+ * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
+ * those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
@@ -1710,14 +1709,6 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_zfp(ozarr_spec *spec, ozarr_zfp mode, 
  * Errors: those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checksum);
-
-/**
- * Sets the attributes that the array is created with, as a JSON object.
- *
- * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for JSON that is no object; those of
- * documents.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
 
 /**
  * Gets, as JSON, the metadata document that an array created now would have.

@@ -804,16 +804,6 @@ OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t
 OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, int64_t *count);
 
 /**
- * Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
- *
- * Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
- *
- * @param[out] index
- */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name,
-    int64_t *index);
-
-/**
  * Gets the name of a field, by its number from 0.
  *
  * Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;
@@ -1289,7 +1279,7 @@ OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, ui
  * For tools: gets the bytes of a key (`"run/t/c/0/0"`) to `buf`, which has a capacity of `cap` bytes.
  * `*len` becomes the number of bytes, and is set also when the buffer is too small
  * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
- * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ * `OZARR_ERR_NOT_FOUND` if the key holds nothing; `NULL, 0, NULL` asks whether it does.
  *
  * Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
  */
@@ -1313,15 +1303,6 @@ OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *k
  * @param[out] erased may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
-
-/**
- * For tools: gets whether a key exists.
- *
- * Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
- *
- * @param[out] exists
- */
-OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
 
 /**
  * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in

@@ -887,12 +887,6 @@ module ozarr_c
       type(c_ptr), value :: value
       integer(c_int32_t) :: r
     end function ozarr_spec_set_fill_value
-    function ozarr_spec_set_fill_json(spec, json) bind(c, name="ozarr_spec_set_fill_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: spec
-      character(kind=c_char), intent(in) :: json(*)
-      integer(c_int32_t) :: r
-    end function ozarr_spec_set_fill_json
     function ozarr_spec_set_member_json(spec, name, json) bind(c, name="ozarr_spec_set_member_json") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: spec
@@ -956,12 +950,6 @@ module ozarr_c
       logical(c_bool), value :: checksum
       integer(c_int32_t) :: r
     end function ozarr_spec_set_checksum
-    function ozarr_spec_set_attributes_json(spec, json) bind(c, name="ozarr_spec_set_attributes_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: spec
-      character(kind=c_char), intent(in) :: json(*)
-      integer(c_int32_t) :: r
-    end function ozarr_spec_set_attributes_json
     function ozarr_spec_to_json(spec, buf, cap, length) bind(c, name="ozarr_spec_to_json") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: spec
@@ -1926,13 +1914,6 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_count
-    function ozarr_dtype_field_index(dtype, name, index) bind(c, name="ozarr_dtype_field_index") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: dtype
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: index
-      integer(c_int32_t) :: r
-    end function ozarr_dtype_field_index
     function ozarr_dtype_field_name(dtype, index, buf, cap, length) bind(c, name="ozarr_dtype_field_name") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
@@ -2195,13 +2176,6 @@ module ozarr_c
       logical(c_bool), intent(inout), optional :: erased
       integer(c_int32_t) :: r
     end function ozarr_store_key_erase
-    function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
-      import :: c_bool, c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: key(*)
-      logical(c_bool), intent(inout) :: exists
-      integer(c_int32_t) :: r
-    end function ozarr_store_key_exists
     function ozarr_store_key_list(store, prefix, each, user) bind(c, name="ozarr_store_key_list") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       type(c_ptr), value :: store
@@ -2315,39 +2289,18 @@ module ozarr_c
       integer(c_int64_t), value :: cap
       integer(c_int32_t) :: r
     end function ozarr_group_image_scale
-    function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_name") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+    function ozarr_group_image_axis(group, image, axis, member, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: group
       integer(c_int64_t), value :: image
       integer(c_int64_t), value :: axis
+      character(kind=c_char), intent(in) :: member(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_name
-    function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_kind") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_int64_t), value :: image
-      integer(c_int64_t), value :: axis
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_kind
-    function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_unit") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_int64_t), value :: image
-      integer(c_int64_t), value :: axis
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_unit
+    end function ozarr_group_image_axis
     function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
       import :: c_char, c_int32_t, c_int64_t
       character(kind=c_char), intent(in) :: path(*)

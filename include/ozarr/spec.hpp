@@ -128,7 +128,7 @@ public:
     }
     template <class T>
     spec &fill_value(const T &value) { return set(ozarr_spec_set_fill_value(h_, static_cast<ozarr_type>(type_of<T>::value), &value)); }
-    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_fill_json(h_, json.c_str())); }
+    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "fill_value", json.c_str())); }
     /// One name for each dimension.
     spec &dimension_names(const std::vector<std::string> &names) {
         if (!ranked("list of names", names.size())) return *this;
@@ -151,7 +151,7 @@ public:
     spec &checksum(bool checksum = true) { return set(ozarr_spec_set_checksum(h_, checksum)); }
     /// A member of the metadata document, such as `codecs`, `compressor` or `filters`.
     spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, name.c_str(), json.c_str())); }
-    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_attributes_json(h_, json.c_str())); }
+    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "attributes", json.c_str())); }
 
     /// Chunks are no shards any more.
     spec &no_inner_chunks() { return set(ozarr_spec_set_inner_chunks(h_, nullptr)); }

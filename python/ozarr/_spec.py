@@ -66,7 +66,7 @@ class Spec:
     def fill(self, value):
         if value is None or self.code in _types.VARIABLE:
             given = value.decode() if isinstance(value, bytes) else value
-            return lib.spec_set_fill_json(self.spec, json.dumps(given).encode())
+            return lib.spec_set_member_json(self.spec, b"fill_value", json.dumps(given).encode())
         if self.code is None:
             element = np.zeros((), self.dtype)
             element[()] = value
@@ -89,7 +89,7 @@ SETTERS = {
     "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
     "fill_value": None,
     "dimension_names": lambda s, v: lib.spec_set_dimension_names(s.spec, texts(v)),
-    "attributes": lambda s, v: lib.spec_set_attributes_json(s.spec, json.dumps(v, default=plain).encode()),
+    "attributes": lambda s, v: lib.spec_set_member_json(s.spec, b"attributes", json.dumps(v, default=plain).encode()),
     "compressor": lambda s, v: lib.spec_set_compressor(s.spec, v.encode(), -1 if s.choices.get("level") is None else s.choices["level"]),
     "level": None,
     "shuffle": lambda s, v: lib.spec_set_shuffle(s.spec, choice(SHUFFLES, v, "shuffle")),

@@ -245,27 +245,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
     })
 }
 
-/// Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
-///
-/// Errors: `OZARR_ERR_ARGUMENT` for a struct without fields.
-///
-/// @param[out] index
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut i64) -> ozarr_status {
-    entry!("ozarr_dtype_field_index", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
-        let found = match dtype.element()?.data_type {
-            DataType::Struct(s) => named(s).position(|f| f.name == name),
-            _ => None,
-        };
-        // SAFETY: `index` points to room for it.
-        unsafe { put(found.ok_or_else(|| err!(NotFound, "there is no field {name:?}"))? as i64, index, "index") }
-    })
-}
-
 /// Gets the name of a field, by its number from 0.
 ///
 /// Errors: `OZARR_ERR_TYPE` for a type without fields; `OZARR_ERR_BOUNDS` if there is no field `index`;

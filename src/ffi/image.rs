@@ -6,7 +6,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{position, put, put_text};
+use super::strings::{position, put, put_text, text};
 use super::types::ozarr_group;
 use crate::error::{Result, bail};
 use crate::node::{Axis, ImageLevel, Multiscale};
@@ -130,59 +130,32 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
     })
 }
 
-/// Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+/// Gets what is said of an axis (from 0, in the order of the arrays' dimensions), by the `member` of its
+/// description: `"name"`, such as `y`; `"type"`: `space`, `time`, `channel` or another word; `"unit"`, such
+/// as `micrometer`. An empty text where nothing is said.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; `OZARR_ERR_ARGUMENT` for another
+/// `member`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_image_axis_name(
+pub unsafe extern "C" fn ozarr_group_image_axis(
     group: *const ozarr_group,
     image: i64,
     axis: i64,
+    member: *const c_char,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_group_image_axis_name", {
+    entry!("ozarr_group_image_axis", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let pick: fn(&Axis) -> &String = match unsafe { text(member, "member") }? {
+            "name" => |axis| &axis.name,
+            "type" => |axis| &axis.kind,
+            "unit" => |axis| &axis.unit,
+            other => bail!(Argument, "the argument `member` is {other:?}, expected \"name\", \"type\" or \"unit\""),
+        };
         // SAFETY: room as is said, by the function's contract.
-        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.name) }
-    })
-}
-
-/// Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
-///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_image_axis_kind(
-    group: *const ozarr_group,
-    image: i64,
-    axis: i64,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_image_axis_kind", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.kind) }
-    })
-}
-
-/// Gets the unit of an axis, such as `"micrometer"`; may be an empty text.
-///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no such image or axis; those of documents and stores.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_image_axis_unit(
-    group: *const ozarr_group,
-    image: i64,
-    axis: i64,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_image_axis_unit", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.unit) }
+        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), pick) }
     })
 }

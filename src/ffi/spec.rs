@@ -206,26 +206,14 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
     })
 }
 
-/// Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
-/// (format 2: undefined).
+/// Sets a member of the metadata document as JSON: `"fill_value"`, as the document has it; `"attributes"`,
+/// an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
+/// `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
+/// a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+/// (`ozarr_register_member`), or one with `"must_understand": false`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_fill_json", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let json = unsafe { text(json, "json") }?;
-        change(spec, |s| s.set_fill_json(json))
-    })
-}
-
-/// Sets a member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"`
-/// and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
-/// `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
-/// a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
-///
-/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; those of documents.
+/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
+/// those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -408,20 +396,6 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
     entry!("ozarr_spec_set_checksum", { change(spec, |s| s.set_checksum(checksum)) })
-}
-
-/// Sets the attributes that the array is created with, as a JSON object.
-///
-/// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for JSON that is no object; those of
-/// documents.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_attributes_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_attributes_json", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let json = unsafe { text(json, "json") }?;
-        change(spec, |s| s.set_attributes_json(json))
-    })
 }
 
 /// Gets, as JSON, the metadata document that an array created now would have.

@@ -89,7 +89,7 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
 /// For tools: gets the bytes of a key (`"run/t/c/0/0"`) to `buf`, which has a capacity of `cap` bytes.
 /// `*len` becomes the number of bytes, and is set also when the buffer is too small
 /// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
-/// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+/// `OZARR_ERR_NOT_FOUND` if the key holds nothing; `NULL, 0, NULL` asks whether it does.
 ///
 /// Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
 #[unsafe(no_mangle)]
@@ -163,24 +163,6 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
         let was_there = store.key_erase(unsafe { text(key, "key") }?)?;
         // SAFETY: NULL, or room for it.
         if erased.is_null() { Ok(()) } else { unsafe { put(was_there, erased, "erased") } }
-    })
-}
-
-/// For tools: gets whether a key exists.
-///
-/// Errors: `OZARR_ERR_NAME` for a key that cannot be; those of stores.
-///
-/// @param[out] exists
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: *const c_char, exists: *mut bool) -> ozarr_status {
-    entry!("ozarr_store_key_exists", {
-        not_null(exists, "exists")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let found = store.key_exists(unsafe { text(key, "key") }?)?;
-        // SAFETY: room for it.
-        unsafe { put(found, exists, "exists") }
     })
 }
 

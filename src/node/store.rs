@@ -218,11 +218,6 @@ impl Store {
         object.map(|object| object.len()).transpose().map_err(|e| e.at_key(key))
     }
 
-    /// Whether a key holds anything.
-    pub fn key_exists(&self, key: &str) -> Result<bool> {
-        Ok(self.0.shared.open(key).map_err(|e| e.at_key(key))?.is_some())
-    }
-
     /// Stores bytes under a key, as they are. What they mean is the caller's concern.
     pub fn key_put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.check_writable()?;

@@ -203,7 +203,7 @@ static int spec_command(char **w) {
         int t = type_index(w[1]);
         return t < 0 || parse_hex(w[2], v, sizeof v) != TYPES[t].size || ozarr_spec_set_fill_value(spec, TYPES[t].type, v) != OZARR_OK;
     }
-    if (!strcmp(c, "filljson")) return ozarr_spec_set_fill_json(spec, w[1]) != OZARR_OK;
+    if (!strcmp(c, "filljson")) return ozarr_spec_set_member_json(spec, "fill_value", w[1]) != OZARR_OK;
     if (!strcmp(c, "dims")) {
         const char *names[MAX_RANK] = {0};
         int n = 0;
@@ -222,7 +222,7 @@ static int spec_command(char **w) {
     if (!strcmp(c, "codecs")) return ozarr_spec_set_member_json(spec, "codecs", w[1]) != OZARR_OK;
     if (!strcmp(c, "compressorjson")) return ozarr_spec_set_member_json(spec, "compressor", w[1]) != OZARR_OK;
     if (!strcmp(c, "filters")) return ozarr_spec_set_member_json(spec, "filters", w[1]) != OZARR_OK;
-    if (!strcmp(c, "attributes")) return ozarr_spec_set_attributes_json(spec, w[1]) != OZARR_OK;
+    if (!strcmp(c, "attributes")) return ozarr_spec_set_member_json(spec, "attributes", w[1]) != OZARR_OK;
     return snprintf(reason, sizeof reason, "plan: no command %s", c), 1;
 }
 

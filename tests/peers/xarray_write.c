@@ -22,10 +22,10 @@ static void put(ozarr_group *g, const char *name, ozarr_type type, int32_t rank,
     check(ozarr_spec_new(type, rank, shape, &spec), name);
     check(ozarr_spec_set_zarr_format(spec, format), name);
     check(ozarr_spec_set_dimension_names(spec, names), name);
-    check(ozarr_spec_set_attributes_json(spec, attributes), name);
+    check(ozarr_spec_set_member_json(spec, "attributes", attributes), name);
     /* In version 2 xarray takes a fill value for "missing": integers have none. */
-    if (type == OZARR_FLOAT32 || type == OZARR_FLOAT64) check(ozarr_spec_set_fill_json(spec, "\"NaN\""), name);
-    else if (format == 2) check(ozarr_spec_set_fill_json(spec, "null"), name);
+    if (type == OZARR_FLOAT32 || type == OZARR_FLOAT64) check(ozarr_spec_set_member_json(spec, "fill_value", "\"NaN\""), name);
+    else if (format == 2) check(ozarr_spec_set_member_json(spec, "fill_value", "null"), name);
     check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_NEW, &a), name);
     check(ozarr_array_write(a, type, data, size), name);
     check(ozarr_array_close(a), name);

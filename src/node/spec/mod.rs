@@ -241,6 +241,8 @@ impl Spec {
     /// one with `"must_understand": false`.
     pub fn set_member_json(&mut self, name: &str, text: &str) -> Result<()> {
         match name {
+            "fill_value" => return self.set_fill_json(text),
+            "attributes" => return self.set_attributes_json(text),
             "codecs" => return self.set_codecs_json(text),
             "compressor" => return self.set_compressor_json(text),
             "filters" => return self.set_filters_json(text),

@@ -523,7 +523,6 @@ end
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_type(spec::Ptr{Cvoid}, type_::Int32)::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
-@c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
 @c_function ozarr_spec_set_member_json(spec::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
 @c_function ozarr_spec_set_dimension_names(spec::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_spec_set_order(spec::Ptr{Cvoid}, order::Int32)::Int32
@@ -534,7 +533,6 @@ end
 @c_function ozarr_spec_set_keep_bits(spec::Ptr{Cvoid}, bits::Int32)::Int32
 @c_function ozarr_spec_set_zfp(spec::Ptr{Cvoid}, mode::Int32, parameter::Cdouble)::Int32
 @c_function ozarr_spec_set_checksum(spec::Ptr{Cvoid}, checksum::Bool)::Int32
-@c_function ozarr_spec_set_attributes_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
 @c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_free(spec::Ptr{Cvoid})::Cvoid
@@ -663,7 +661,6 @@ end
 @c_function ozarr_dtype_name(dtype::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_to_json(dtype::Ptr{Cvoid}, format::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_field_count(dtype::Ptr{Cvoid}, count::Ptr{Int64})::Int32
-@c_function ozarr_dtype_field_index(dtype::Ptr{Cvoid}, name::Cstring, index::Ptr{Int64})::Int32
 @c_function ozarr_dtype_field_name(dtype::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Int64, offset::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_copy_field_dtype(dtype::Ptr{Cvoid}, index::Int64, out::Ptr{Ptr{Cvoid}})::Int32
@@ -697,7 +694,6 @@ end
 @c_function ozarr_store_key_get(store::Ptr{Cvoid}, key::Cstring, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_store_key_put(store::Ptr{Cvoid}, key::Cstring, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_store_key_erase(store::Ptr{Cvoid}, key::Cstring, erased::Ptr{Bool})::Int32
-@c_function ozarr_store_key_exists(store::Ptr{Cvoid}, key::Cstring, exists::Ptr{Bool})::Int32
 @c_function ozarr_store_key_list(store::Ptr{Cvoid}, prefix::Cstring, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
@@ -712,9 +708,7 @@ end
 @c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Int64, levels::Ptr{Int64}, axes::Ptr{Int64})::Int32
 @c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Int64, level::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Int64, level::Int64, scale::Ptr{Cdouble}, translation::Ptr{Cdouble}, cap::Int64)::Int32
-@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Int64, axis::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis(group::Ptr{Cvoid}, image::Int64, axis::Int64, member::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_from_table(context::Ptr{Cvoid}, table::Ptr{ozarr_store_table}, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_set_error(status::Int32, message::Cstring, details::Ptr{ozarr_error_info})::Int32
