@@ -175,7 +175,8 @@ contains
     if (status == OZARR_OK .and. present(keep_bits)) status = ozarr_spec_set_keep_bits(spec, int(keep_bits, c_int32_t))
     if (status == OZARR_OK .and. present(checksum)) status = ozarr_spec_set_checksum(spec, logical(checksum, c_bool))
     if (status == OZARR_OK .and. present(codecs)) status = ozarr_spec_set_member_json(spec, "codecs" // c_null_char, c_text(codecs))
-    if (status == OZARR_OK .and. present(attributes)) status = ozarr_spec_set_member_json(spec, "attributes" // c_null_char, c_text(attributes))
+    if (status == OZARR_OK .and. present(attributes)) status = &
+      ozarr_spec_set_member_json(spec, "attributes" // c_null_char, c_text(attributes))
     if (status == OZARR_OK) return
     call ozarr_spec_free(spec)
     spec = c_null_ptr

@@ -104,8 +104,9 @@ pub unsafe extern "C" fn ozarr_series_put(
 }
 
 /// Gives a variable its values from any memory: with a halo (ghost cells), of another type,
-/// column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has
-/// one step.
+/// column-major. Else as `ozarr_series_put`. The memory is that of a region of the variable that has one
+/// step: `sizes`, `starts` and `strides` have a number for each of its dimensions, for that of the steps,
+/// too (1, 0 and any).
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND`, `OZARR_ERR_STATE` as for `ozarr_series_put`; `OZARR_ERR_BOUNDS`,
 /// `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_TYPE`, `OZARR_ERR_RANGE`, `OZARR_ERR_ARGUMENT` as for
