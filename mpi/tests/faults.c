@@ -160,6 +160,69 @@ static void provoke(const struct fault *f, const struct call *c, int who) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
+/* Rank 0 makes a dataset of which a chunk has two steps. */
+static ozarr_status define(void *unused) {
+    const char *const dims[] = {"time", "y", "x"};
+    const int64_t deep[] = {2, CHUNK, CHUNK};
+    ozarr_dataset *ds = NULL;
+    ozarr_variable v = OZARR_VARIABLE_INIT;
+    (void)unused;
+    v.type = OZARR_INT32, v.rank = 3, v.dimensions = dims, v.chunks = deep;
+    ozarr_status status = ozarr_dataset_create("steps.zarr", 0, OZARR_CREATE_OVERWRITE, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "y", SIDE);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", SIDE);
+    if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "seconds since 2026-01-01", NULL, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL);
+    return status == OZARR_OK ? ozarr_dataset_close(ds) : status;
+}
+
+/* How many steps readers see, and that each has the elements of its seed. */
+static int64_t steps_seen(void) {
+    static int32_t all[4][SIDE * SIDE];
+    const int64_t zero[3] = {0, 0, 0};
+    int64_t length[3] = {-1, SIDE, SIDE};
+    ozarr_dataset *ds = NULL;
+    ozarr_array *a = NULL;
+    OK(ozarr_dataset_open("steps.zarr", "r", &ds));
+    OK(ozarr_dataset_dimension_length(ds, "time", &length[0], NULL));
+    OK(ozarr_dataset_open_variable(ds, "u", &a));
+    OK(ozarr_array_read_region(a, zero, length, OZARR_INT32, all, (size_t)length[0] * sizeof all[0]));
+    for (int64_t k = 0; k < length[0]; k++) {
+        numbers n = {(uint64_t)k + 1};
+        for (int i = 0; i < SIDE * SIDE; i++) CHECK(all[k][i] == (int32_t)(next_number(&n) >> 33));
+    }
+    ozarr_array_free(a);
+    ozarr_dataset_free(ds);
+    return length[0];
+}
+
+/* A fault while steps are published: they were taken, and the flush publishes them when the fault is over. */
+static void provoke_in_series(const struct fault *f, int who) {
+    ozarr_mpi_series *s = NULL;
+    int64_t position = 0, published = -1;
+    OK(ozarr_mpi_once(m, define, NULL));
+    OK(ozarr_mpi_series_open(m, "steps.zarr", "time", -1, 0, 0, &s));
+    ozarr_status status = OZARR_OK;
+    for (int k = 0; k < 4; k++) {
+        fill((uint64_t)k + 1);
+        OK(ozarr_mpi_series_put(m, s, "u", start, count, OZARR_INT32, u, sizeof u));
+        if (k == 3 && rank == who) f->set(true);
+        status = ozarr_mpi_series_step(m, s, k);
+        if (k == 3 && rank == who) f->set(false);
+        if (k < 3) CHECK(status == OZARR_OK);
+    }
+    if (status != f->status) FAIL("%s, a series: %s: %s", f->name, ozarr_status_name(status), ozarr_last_error());
+    CHECK(same_everywhere(ozarr_last_error()));
+    OK(ozarr_mpi_series_position(s, &position, &published));
+    CHECK(position == 4 && published == 2);
+    if (rank == 0) CHECK(steps_seen() == 2);
+    OK(ozarr_mpi_series_flush(m, s));
+    OK(ozarr_mpi_series_position(s, NULL, &published));
+    CHECK(published == 4);
+    OK(ozarr_mpi_series_close(m, s));
+    if (rank == 0) CHECK(steps_seen() == 4);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     signal(SIGXFSZ, SIG_IGN);
@@ -173,6 +236,8 @@ int main(int argc, char **argv) {
             if (faults[f].root && geteuid() != 0) continue;
             provoke(&faults[f], &calls[c], ranks - 1);
         }
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
+        if (!faults[f].root || geteuid() == 0) provoke_in_series(&faults[f], ranks - 1);
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
