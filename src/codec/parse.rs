@@ -532,8 +532,8 @@ mod tests {
         let cases = [
             ("[]".to_string(), "codecs", "makes bytes"),
             (r#"["gzip"]"#.into(), "codecs[0]", "takes bytes"),
-            (format!("[{little}, {little}]"), "codecs[1]", "behind"),
-            (format!(r#"[{little}, {{"name": "transpose", "configuration": {{"order": [0]}}}}]"#), "codecs[1]", "behind"),
+            (format!("[{little}, {little}]"), "codecs[1]", "comes after"),
+            (format!(r#"[{little}, {{"name": "transpose", "configuration": {{"order": [0]}}}}]"#), "codecs[1]", "comes after"),
             (format!(r#"["gzip", {little}]"#), "codecs[0]", "takes bytes"),
         ];
         for (json, field, text) in cases {
