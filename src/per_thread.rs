@@ -1,5 +1,5 @@
 //! Variables of a thread that own memory. [`std::thread_local`] asks the system for memory to note that such a variable is to be dropped when
-//! the thread ends, and ends the process where there is none; these are noted in an array of fixed size.
+//! the thread ends, and ends the process where it has none; these are noted in an array of fixed size.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;

@@ -41,7 +41,7 @@ impl Extent {
 
     /// Returns the page in its middle, which is neither the first nor the last.
     fn middle(&self) -> Option<usize> {
-        // The first of two pages that lie in one large page, where there are larger ones.
+        // The first of two pages of one large page, where there are larger ones.
         let middle = (self.first + (self.end - self.first) / 2) & !(2 * page_size() - 1);
         (middle >= self.first && middle + 2 * page_size() <= self.end).then_some(middle)
     }

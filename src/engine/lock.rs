@@ -105,7 +105,7 @@ struct HandOver {
 enum Handed {
     #[default]
     NotYet,
-    /// `None`: nobody is left who would hand it over.
+    /// `None`: nobody is left to hand it over.
     Done(Option<ChunkGuard>),
 }
 

@@ -13,7 +13,7 @@ use crate::store::Object;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The largest shard that is read as a whole to change a part of it: in a larger one what lies between its inner chunks may be most of it.
+/// The largest shard that is read as a whole to change a part of it: in a larger one the bytes between its inner chunks may be most of it.
 const MOST_AT_ONCE: u64 = 32 << 20;
 
 /// An old shard, as far as it is needed.

@@ -49,7 +49,7 @@ impl Attributes {
         if begun { self.commit() } else { Ok(()) }
     }
 
-    /// The attribute `history`; empty if there is none.
+    /// The attribute `history`; empty without one.
     pub fn history(&self) -> Result<String> {
         match self.get(HISTORY) {
             Ok(value) => Ok(value.as_str().unwrap_or_default().to_string()),
