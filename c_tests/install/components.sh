@@ -27,8 +27,8 @@ dev include/ozarr[a-z_]*\.h(pp)?|include/ozarr/[a-z_]+\.hpp|LIB/libozarr\.(so|a)
 fortran LIB/libozarr_fortran\.a|LIB/ozarr/fortran/.*\.mod|LIB/cmake/ozarr/ozarr-fortran-targets(-[a-z]+)?\.cmake|LIB/pkgconfig/ozarr-fortran\.pc LIB/ozarr/fortran/ozarr\.mod
 julia share/ozarr/julia/OZarr/.*\.(jl|toml|md) share/ozarr/julia/OZarr/Project\.toml
 program bin/ozarr|share/man/man1/ozarr.*\.1|share/(bash-completion|zsh|fish)/.*ozarr.* bin/ozarr
-mpi include/ozarr_mpi\.h(pp)?|LIB/libozarr_mpi(_fortran)?\.(so.*|a)|LIB/ozarr/fortran/ozarr_mpi\.mod|LIB/cmake/ozarr/ozarr-mpi-.*\.cmake|LIB/pkgconfig/ozarr-mpi\.pc LIB/libozarr_mpi\.so
-netcdf include/ozarr_netcdf\.h|LIB/libozarr_netcdf\.so|bin/ozarr-netcdf LIB/libozarr_netcdf\.so
+mpi include/ozarr_mpi[a-z_]*\.h(pp)?|LIB/libozarr_mpi[a-z_]*\.(so.*|a)|LIB/ozarr/fortran/ozarr_mpi[a-z_]*\.mod|LIB/cmake/ozarr/ozarr-mpi-.*\.cmake|LIB/pkgconfig/ozarr-mpi[a-z-]*\.pc LIB/libozarr_mpi\.so
+netcdf include/ozarr_netcdf[a-z_]*\.h|LIB/libozarr_netcdf[a-z_]*\.so|bin/ozarr-netcdf LIB/libozarr_netcdf\.so
 TABLE
 files "$work/whole" > "$work/whole.txt"
 sort "$work/all.txt" | diff - "$work/whole.txt" > "$work/log" || tell "the components together are not the installation:" "$(cat "$work/log")"
