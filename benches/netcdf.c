@@ -1,7 +1,7 @@
 /* netCDF's calls on Zarr by libozarr_netcdf.so, on netCDF-4 and on NCZarr: one program, the same calls in turn, the least of some runs.
  *
  *   cc -O2 benches/netcdf.c -o netcdf $(pkg-config --cflags --libs netcdf ozarr)
- *   LD_PRELOAD=PREFIX/lib/libozarr_netcdf.so ./netcdf FOLDER [RUNS]
+ *   LD_PRELOAD=PREFIX/lib/libozarr_netcdf.so ./netcdf FOLDER [RUNS [WORD]]     WORD: only the lines that contain it
  *
  * Times are from create or open to close, with the files in the page cache; those of calls are of one call of many, with the array open. The
  * last line of calls is ozarr's own function without netCDF. NCZarr's dimensions are fixed, and it takes no deflate without
@@ -211,8 +211,9 @@ static const struct {
 
 int main(int argc, char **argv) {
     int runs = argc > 2 ? atoi(argv[2]) : 3;
+    const char *word = argc > 3 ? argv[3] : "";
     double own = 1e9;
-    if (argc < 2) return fprintf(stderr, "usage: netcdf FOLDER [RUNS]\n"), 2;
+    if (argc < 2) return fprintf(stderr, "usage: netcdf FOLDER [RUNS [WORD]]\n"), 2;
     folder = argv[1];
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) field[i] = 280 + 0.01f * (float)(i * 2654435761u % 1000);
     printf("%-34s", "");
@@ -220,6 +221,7 @@ int main(int argc, char **argv) {
     unsetenv("LD_PRELOAD");
     for (size_t w = 0; w < sizeof WORK / sizeof *WORK; w++) {
         double least[FORMATS] = {1e9, 1e9, 1e9};
+        if (!strstr(WORK[w].name, word)) continue;
         for (int r = 0; r < runs; r++)
             for (int f = 0; f < FORMATS; f++) {
                 if (WORK[w].written && f == ZARR) clear(WORK[w].written);
@@ -230,10 +232,11 @@ int main(int argc, char **argv) {
         for (int f = 0; f < FORMATS; f++) printf(" %9.3f", least[f] * WORK[w].unit);
         fflush(stdout);
     }
-    for (int r = 0; r < runs; r++) {
+    for (int r = 0; r < runs && !*word; r++) {
         double time = get_own();
         if (time < own) own = time;
     }
-    printf("\n%-34s %9.3f\n", "the same by ozarr itself, us", own * 1e6);
+    if (*word) puts("");
+    else printf("\n%-34s %9.3f\n", "the same by ozarr itself, us", own * 1e6);
     return 0;
 }
