@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
 ///
 /// Exit status: 0 no difference, 1 differences, 2 an error, as diff has them. Chunks, codecs and formats count with --layout only. NaN is
-/// equal to NaN.
+/// equal to NaN, and no tolerance makes it, or an infinity, equal to another value.
 #[derive(Args)]
 pub struct Diff {
     /// A store, or a node in it
@@ -25,10 +25,10 @@ pub struct Diff {
     /// What to compare it with
     b: String,
     /// Numbers that differ by no more than this are equal
-    #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_hyphen_values = true, value_parser = tolerance)]
     tolerance: f64,
     /// Numbers that differ by no more than this share of the larger one are equal
-    #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_hyphen_values = true, value_parser = tolerance)]
     relative: f64,
     /// Compare formats, chunks and codecs, too
     #[arg(long)]
@@ -47,8 +47,8 @@ type Tell<'a> = dyn FnMut(&str, Option<Value>, Option<Value>) + 'a;
 /// What is compared of the elements of a type.
 #[derive(Clone, Copy)]
 enum As {
-    /// Numbers of that type, `usize` of them in an element.
-    Numbers(DataType, usize),
+    /// Numbers of these types, one for each array; `usize` of them in an element.
+    Numbers(DataType, DataType, usize),
     /// Bytes of that type.
     Bytes(DataType),
     Variable,
@@ -90,7 +90,8 @@ impl Diff {
         };
         let (a, mut b) = (nodes(&open(&self.a)?)?, nodes(&open(&self.b)?)?);
         let (mut only, mut told) = ((Vec::new(), Vec::new()), Vec::new());
-        let total = a.values().map(|node| if let Node::Array(array) = node { array.element_bytes().unwrap_or(0) } else { 0 }).sum();
+        let bytes = |node: &Node| if let Node::Array(array) = node { array.element_bytes().unwrap_or(0) } else { 0 };
+        let total = a.values().map(bytes).fold(0, u64::saturating_add);
         let bar = progress(total, None, true);
         for (path, one) in &a {
             match b.remove(path) {
@@ -134,12 +135,17 @@ impl Diff {
         match (a, b) {
             (Node::Array(a), Node::Array(b)) => {
                 self.metadata(a, b, &mut tell)?;
-                if a.shape() == b.shape() {
-                    if let Some(found) = self.elements(a, b, bar)? {
-                        told.push((format!("{}: {}", one_line(name), found.text(a)), found.json(name)));
-                    }
-                } else if self.elements {
+                let how = comparison(a.data_type(), b.data_type());
+                if a.shape() != b.shape() && self.elements {
                     tell("shape", Some(a.shape().to_vec().into()), Some(b.shape().to_vec().into()));
+                }
+                if how.is_none() && self.elements {
+                    tell("dtype", Some(a.data_type().name().into()), Some(b.data_type().name().into()));
+                }
+                if let (Some(how), true) = (how, a.shape() == b.shape())
+                    && let Some(found) = self.elements(how, a, b, bar)?
+                {
+                    told.push((format!("{}: {}", one_line(name), found.text(a)), found.json(name)));
                 }
             }
             (Node::Group(_), Node::Group(_)) if self.elements => {}
@@ -182,32 +188,36 @@ impl Diff {
     }
 
     /// Compares the elements; `None` if they are equal.
-    fn elements(&self, a: &Array, b: &Array, bar: &Progress) -> Outcome<Option<Found>> {
+    fn elements(&self, how: As, a: &Array, b: &Array, bar: &Progress) -> Outcome<Option<Found>> {
         let shape = a.shape();
-        let Some(how) = comparison(a.data_type(), b.data_type()) else { return Ok(None) };
-        let item = match how {
-            As::Numbers(data_type, _) | As::Bytes(data_type) => data_type.size(),
-            As::Variable => a.data_type().size(),
+        let (one_type, other_type) = match how {
+            As::Numbers(one, other, _) => (one, other),
+            As::Bytes(data_type) => (data_type, data_type),
+            As::Variable => (a.data_type(), b.data_type()),
         };
-        let blocks = Blocks::new(a, Selection::all(&shape), item, Cut::Chunks);
+        let blocks = Blocks::new(a, Selection::all(&shape), one_type.size().max(other_type.size()), Cut::Chunks);
+        // Keys of chunks may be the same on both sides: an error says whose it is.
+        let (of_a, of_b) = (|failure: Failure| failure.of(&self.a), |failure: Failure| failure.of(&self.b));
         let work = |block: &Block, buffer: &mut Vec<u8>| {
             let selection = blocks.part(block)?;
             let mut found = Found::default();
             match how {
                 As::Variable => {
-                    let (one, other) = (a.read_variable(&selection)?, b.read_variable(&selection)?);
+                    let one = a.read_variable(&selection).map_err(|e| of_a(e.into()))?;
+                    let other = b.read_variable(&selection).map_err(|e| of_b(e.into()))?;
                     for i in (0..one.len()).filter(|&i| one.get(i) != other.get(i)) {
                         let text = |v: Option<&[u8]>| shown(a.data_type(), v.unwrap_or_default());
                         found.note(block, i, text(one.get(i)), text(other.get(i)));
                     }
                 }
-                As::Numbers(data_type, _) | As::Bytes(data_type) => {
-                    let mut other = Vec::new();
-                    blocks::read(a, &selection, data_type, buffer)?;
-                    blocks::read(b, &selection, data_type, &mut other)?;
-                    if *buffer != other {
-                        let pairs = buffer.chunks_exact(item.max(1)).zip(other.chunks_exact(item.max(1))).enumerate();
-                        pairs.filter(|(_, (x, y))| x != y).for_each(|(i, (x, y))| self.pair(how, block, i, x, y, &mut found));
+                As::Numbers(..) | As::Bytes(_) => {
+                    let (mut other, same) = (Vec::new(), one_type == other_type);
+                    blocks::read(a, &selection, one_type, buffer).map_err(of_a)?;
+                    blocks::read(b, &selection, other_type, &mut other).map_err(of_b)?;
+                    if !same || *buffer != other {
+                        let items = buffer.chunks_exact(one_type.size().max(1));
+                        let pairs = items.zip(other.chunks_exact(other_type.size().max(1))).enumerate();
+                        pairs.filter(|(_, (x, y))| !same || x != y).for_each(|(i, (x, y))| self.pair(how, block, i, x, y, &mut found));
                     }
                 }
             }
@@ -221,33 +231,36 @@ impl Diff {
         Ok((all.differing > 0).then_some(all))
     }
 
-    /// Compares two elements whose bytes differ.
+    /// Compares two elements whose types or bytes differ.
     fn pair(&self, how: As, block: &Block, i: usize, x: &[u8], y: &[u8], found: &mut Found) {
-        let text = |data_type, bytes: &[u8]| shown(data_type, bytes);
-        let As::Numbers(data_type, parts) = how else {
+        let As::Numbers(one_type, other_type, parts) = how else {
             let As::Bytes(data_type) = how else { return };
-            return found.note(block, i, text(data_type, x), text(data_type, y));
+            return found.note(block, i, shown(data_type, x), shown(data_type, y));
         };
         let (mut absolute, mut relative, mut differ) = (0.0f64, 0.0f64, false);
-        let part = x.len() / parts;
-        let number = if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
-        for (x, y) in x.chunks_exact(part).zip(y.chunks_exact(part)) {
-            let (distance, size) = apart(number, x, y);
-            if distance.is_nan() {
-                (differ, absolute, relative) = (true, f64::INFINITY, f64::INFINITY);
-            } else if distance > 0.0 && distance > self.tolerance + self.relative * size {
+        let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
+        for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
+            let (distance, size) = apart(wide(part(one_type), u), wide(part(other_type), v));
+            // An infinite size allows any distance, and that of a NaN is none: such numbers are never near another.
+            let is_near = size.is_finite() && distance <= self.tolerance + self.relative * size;
+            if distance > 0.0 && !is_near {
                 differ = true;
                 absolute = absolute.max(distance);
                 relative = relative.max(if size.is_finite() { distance / size } else { f64::INFINITY });
             }
         }
         if differ {
-            let (one, other) = (text(data_type, x), text(data_type, y));
+            let (one, other) = (shown(one_type, x), shown(other_type, y));
             found.absolute.consider(absolute, block, i, &one, &other);
             found.relative.consider(relative, block, i, &one, &other);
             found.note(block, i, one, other);
         }
     }
+}
+
+/// A tolerance on the command line.
+fn tolerance(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x| *x >= 0.0).ok_or_else(|| format!("found {text}, expected a number that is not negative"))
 }
 
 /// How the elements of two types are compared; `None` if they cannot be.
@@ -257,24 +270,28 @@ fn comparison(a: DataType, b: DataType) -> Option<As> {
         return (a == b).then_some(As::Variable);
     }
     match (as_number(a), as_number(b)) {
-        (Some(x), Some(y)) if x == y => Some(As::Numbers(x, 1)),
-        (Some(_), Some(_)) if a.kind() != Kind::Time && b.kind() != Kind::Time => Some(As::Numbers(DataType::Float64, 1)),
-        _ if a.kind() == Kind::Complex && b.kind() == Kind::Complex => Some(As::Numbers(DataType::Complex128, 2)),
+        (Some(x), Some(y)) if x == y || a.kind() != Kind::Time && b.kind() != Kind::Time => Some(As::Numbers(x, y, 1)),
+        _ if a.kind() == Kind::Complex && b.kind() == Kind::Complex => Some(As::Numbers(DataType::Complex128, DataType::Complex128, 2)),
         _ => (a == b).then_some(As::Bytes(a)),
     }
 }
 
-/// How far two numbers are from one another, and the size of the larger one. NaN: one of them is NaN, and the other is not.
-fn apart(data_type: DataType, x: &[u8], y: &[u8]) -> (f64, f64) {
-    let (x, y) = (wide(data_type, x), wide(data_type, y));
+/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite.
+fn apart(x: Wide, y: Wide) -> (f64, f64) {
     match (x, y) {
         (Wide::Integer(x), Wide::Integer(y)) => ((x - y).unsigned_abs() as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64),
         (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0),
+        (Wide::Float(x), Wide::Float(y)) if x.is_nan() || y.is_nan() => (f64::INFINITY, f64::INFINITY),
         (Wide::Float(x), Wide::Float(y)) => ((x - y).abs(), x.abs().max(y.abs())),
-        _ => (f64::NAN, 0.0),
+        // A float without a fraction that an i128 has room for is compared as exactly as integers are.
+        (Wide::Integer(_), Wide::Float(y)) if y.fract() == 0.0 && y.abs() < 1e30 => apart(x, Wide::Integer(y as i128)),
+        (Wide::Integer(x), Wide::Float(_)) => apart(Wide::Float(x as f64), y),
+        (Wide::Float(_), Wide::Integer(_)) => apart(y, x),
     }
 }
 
+/// A number of any type.
+#[derive(Clone, Copy)]
 enum Wide {
     Integer(i128),
     Float(f64),
@@ -284,6 +301,8 @@ fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
     match data_type {
         DataType::Float32 => Wide::Float(f32::from_ne_bytes(bytes.try_into().unwrap_or_default()).into()),
         DataType::Float64 => Wide::Float(f64::from_ne_bytes(bytes.try_into().unwrap_or_default())),
+        // "Not a time" is to times what NaN is to numbers.
+        _ if data_type.kind() == Kind::Time && bytes == i64::MIN.to_ne_bytes() => Wide::Float(f64::NAN),
         _ => {
             let negative = data_type.kind() != Kind::UInt && bytes.last().is_some_and(|b| b >> 7 == 1);
             let mut all = [if negative { 255 } else { 0 }; 16];

@@ -45,6 +45,11 @@ impl Failure {
         Failure::Error(format!("{name}: {e}"))
     }
 
+    /// The same, with the name of the store or node that an error is about before it.
+    pub fn of(self, name: &str) -> Failure {
+        if let Failure::Error(message) = self { Failure::Error(format!("{name}: {message}")) } else { self }
+    }
+
     /// The error of standard output; a broken pipe is none.
     pub fn stdout(e: &io::Error) -> Failure {
         if e.kind() == io::ErrorKind::BrokenPipe { Failure::Quiet } else { Failure::file("standard output", e) }

@@ -91,6 +91,61 @@ fn differences_are_found_and_told() {
     assert!(ran.status == Some(2) && ran.err.contains("no node in"), "{}", ran.err);
 }
 
+#[test]
+fn what_differs_is_never_equal_whatever_its_kind() {
+    let folder = Folder::new("diff-kinds");
+    let arrays: &[(&str, &str, Vec<u8>)] = &[
+        ("plain", "float64", doubles([1.0, 5.0])),
+        ("infinite", "float64", doubles([1.0, f64::INFINITY])),
+        ("nan", "float64", doubles([1.0, f64::NAN])),
+        ("single", "float32", [1.0f32, 5.0].iter().flat_map(|x| x.to_le_bytes()).collect()),
+        ("signed", "int64", [1i64, (1 << 53) + 1].iter().flat_map(|n| n.to_le_bytes()).collect()),
+        ("unsigned", "uint64", [1u64, 1 << 53].iter().flat_map(|n| n.to_le_bytes()).collect()),
+        ("wide", "float64", doubles([1.0, 9007199254740992.0])),
+        ("complex", "complex128", doubles([1.0, 0.0, 5.0, 0.0])),
+        ("seconds", "<M8[s]", [1i64, 5].iter().flat_map(|n| n.to_le_bytes()).collect()),
+        ("never", "<M8[s]", [1i64, i64::MIN].iter().flat_map(|n| n.to_le_bytes()).collect()),
+        ("days", "<M8[D]", [1i64, 5].iter().flat_map(|n| n.to_le_bytes()).collect()),
+    ];
+    for (name, data_type, bytes) in arrays {
+        folder.ok(&format!("create a.zarr {name} --type {data_type} --shape 2 --chunks 2"));
+        folder.bytes(&format!("write a.zarr {name} --raw"), bytes);
+    }
+    folder.ok("create a.zarr text --type string --shape 2");
+    let one = "1 of 2 elements differ, the first at [1]: ";
+    let cases: &[(&str, &str, &str, i32, &str)] = &[
+        ("plain", "infinite", "", 1, one),
+        ("plain", "infinite", "--relative 1e-6", 1, one),
+        ("infinite", "plain", "--tolerance inf", 1, one),
+        ("infinite", "infinite", "", 0, ""),
+        ("plain", "nan", "--tolerance 1e9", 1, one),
+        ("infinite", "nan", "--tolerance inf", 1, one),
+        ("nan", "nan", "", 0, ""),
+        ("plain", "single", "", 0, ""),
+        ("plain", "wide", "--tolerance inf", 0, ""),
+        ("signed", "unsigned", "", 1, "9007199254740993 and 9007199254740992; the largest difference is 1.0"),
+        ("wide", "signed", "", 1, "the largest difference is 1.0"),
+        ("wide", "signed", "--tolerance 1", 0, ""),
+        ("unsigned", "wide", "", 0, ""),
+        ("seconds", "never", "--tolerance 1e300", 1, one),
+        ("seconds", "days", "", 1, "/: dtype: "),
+        ("text", "plain", "", 1, "/: dtype: \"string\" and \"float64\""),
+        ("complex", "plain", "", 1, "/: dtype: "),
+        ("plain", "nan", "--tolerance nan", 2, "found nan, expected a number that is not negative"),
+        ("plain", "nan", "--relative -1", 2, "found -1, expected a number that is not negative"),
+    ];
+    for (a, b, options, status, words) in cases {
+        let ran = folder.run_with(&format!("diff a.zarr/{a} a.zarr/{b} --elements {options}"), &[]);
+        let told = String::from_utf8(ran.out).unwrap() + &ran.err;
+        assert!(ran.status == Some(*status) && told.contains(words), "{a} {b} {options}: {:?} {told}", ran.status);
+    }
+    // The keys are the same on both sides: the error says whose chunk is damaged.
+    folder.ok("cp a.zarr b.zarr");
+    std::fs::write(folder.0.join("b.zarr/plain/c/0"), [1, 2]).unwrap();
+    let ran = folder.run_with("diff a.zarr b.zarr", &[]);
+    assert!(ran.status == Some(2) && ran.err.starts_with("ozarr: b.zarr: plain/c/0: "), "{}", ran.err);
+}
+
 /// The definition of docs/digest.md, computed without the program's code: runs of 256 elements of an array of one dimension.
 fn digest(name: &str, shape: &str, bytes: &[u8], size: usize) -> String {
     let runs = bytes.chunks(256 * size).enumerate();
