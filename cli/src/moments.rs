@@ -121,6 +121,8 @@ pub struct Moments {
     least: Option<Exact>,
     greatest: Option<Exact>,
     mean: f64,
+    /// What the mean is more than the double nearest to it: values may differ by less than a mean is rounded.
+    rest: f64,
     /// The sum of the squares of the distances from the mean.
     spread: f64,
     /// The sum of integers, which gives their mean exactly.
@@ -143,13 +145,14 @@ impl Moments {
             return;
         }
         if self.count == 0 {
-            (self.count, self.mean, self.spread, self.sum) = (other.count, other.mean, other.spread, other.sum);
+            (self.count, self.mean, self.rest) = (other.count, other.mean, other.rest);
+            (self.spread, self.sum) = (other.spread, other.sum);
             (self.least, self.greatest) = (other.least, other.greatest);
             return;
         }
         let (n, m) = (self.count as f64, other.count as f64);
-        let apart = other.mean - self.mean;
-        self.mean += apart * (m / (n + m));
+        let apart = (other.mean - self.mean) + (other.rest - self.rest);
+        (self.mean, self.rest) = exact_sum(self.mean, self.rest + apart * (m / (n + m)));
         self.spread += other.spread + apart * apart * (n * m / (n + m));
         self.count += other.count;
         self.sum = self.sum.zip(other.sum).and_then(|(a, b)| a.checked_add(b));
@@ -257,16 +260,27 @@ fn figures<T: Number>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
         // Eight sums at once keep the adder busy; of so few integers the sum is exact in 64 bits only where they are small.
         let total = eight(piece, |x| x.double());
         let mean = total / piece.len() as f64;
-        let spread = eight(piece, |x| (x.double() - mean) * (x.double() - mean));
+        // The mean is rounded: how far the values are from it, on average, is what it lacks.
+        let rest = eight(piece, |x| x.double() - mean) / piece.len() as f64;
+        let spread = eight(piece, |x| (x.double() - mean) * (x.double() - mean)) - rest * rest * piece.len() as f64;
+        let spread = if spread < 0.0 { 0.0 } else { spread };
         let sum = match least.exact() {
             Exact::Integer(_) => Some(piece.iter().fold(0, |n: i128, x| if let Exact::Integer(x) = x.exact() { n + x } else { n })),
             _ => None,
         };
         let (least, greatest) = (Some(least.exact()), Some(greatest.exact()));
-        all.add(&Moments { count: piece.len() as u64, least, greatest, mean, spread, sum, ..Moments::default() });
+        all.add(&Moments { count: piece.len() as u64, least, greatest, mean, rest, spread, sum, ..Moments::default() });
     });
     (all.missing, all.nan, all.infinite) = found;
     all
+}
+
+/// A sum, and what it lacks because it is rounded.
+fn exact_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let from_b = sum - a;
+    let rest = (a - (sum - from_b)) + (b - from_b);
+    if sum.is_finite() { (sum, rest) } else { (sum, 0.0) }
 }
 
 /// A sum in eight parts.
@@ -358,17 +372,20 @@ mod tests {
 
     #[test]
     fn figures_do_not_depend_on_where_elements_are_cut() {
-        let values: Vec<f64> = (0..10_000).map(|i| 1e9 + f64::from(i % 7)).collect();
-        let whole = Moments::of(DataType::Float64, &doubles(&values), &[]);
-        let mut parts = Moments::default();
-        values.chunks(333).for_each(|part| parts.add(&Moments::of(DataType::Float64, &doubles(part), &[])));
-        let exact = {
-            let mean = values.iter().map(|x| x - 1e9).sum::<f64>() / 1e4;
-            (values.iter().map(|x| (x - 1e9 - mean).powi(2)).sum::<f64>() / 1e4).sqrt()
-        };
-        for found in [&whole, &parts] {
-            assert!((found.deviation().unwrap() - exact).abs() < 1e-6, "{found:?}");
-            assert_eq!((found.range(), found.elements), (Some((1e9, 1e9 + 6.0)), 10_000));
+        // At 1e15 neighbours are 0.125 apart: a mean is rounded by as much as the values differ.
+        for (origin, scale) in [(1e9, 1.0), (1e15, 0.125), (-1e15, 0.125)] {
+            let values: Vec<f64> = (0..10_000).map(|i| origin + f64::from(i % 7) * scale).collect();
+            let whole = Moments::of(DataType::Float64, &doubles(&values), &[]);
+            let mut parts = Moments::default();
+            values.chunks(333).for_each(|part| parts.add(&Moments::of(DataType::Float64, &doubles(part), &[])));
+            let exact = {
+                let mean = values.iter().map(|x| x - origin).sum::<f64>() / 1e4;
+                (values.iter().map(|x| (x - origin - mean).powi(2)).sum::<f64>() / 1e4).sqrt()
+            };
+            for found in [&whole, &parts] {
+                assert!((found.deviation().unwrap() / exact - 1.0).abs() < 1e-9, "{found:?}");
+                assert_eq!((found.range(), found.elements), (Some((origin, origin + 6.0 * scale)), 10_000));
+            }
         }
     }
 
