@@ -21,7 +21,7 @@ use std::collections::HashSet;
 pub use value::{List, Map, Number, Text, Value};
 #[cfg(test)]
 pub(crate) use write::BRIEF;
-pub use write::{brief, to_compact, to_text, to_text_within};
+pub use write::{acts_on_terminals, brief, to_compact, to_text, to_text_within};
 use write::{indent, quoted};
 
 /// What some editors put in front of UTF-8.

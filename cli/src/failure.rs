@@ -1,5 +1,6 @@
 //! Why the program ends otherwise than well, its exit status, and the one line that says so.
 
+use ozarr::node::json::acts_on_terminals;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -62,10 +63,48 @@ impl From<ozarr::error::Error> for Failure {
     }
 }
 
-/// A text without control characters: names and messages come from files, and must not speak to the terminal.
+/// A text without what terminals act on: names and messages come from files, and must not speak to the terminal.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
+    if !text.chars().any(acts_on_terminals) {
         return Cow::Borrowed(text);
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect::<String>().into()
+    text.chars().flat_map(|c| if acts_on_terminals(c) { c.escape_default().collect() } else { vec![c] }).collect::<String>().into()
+}
+
+/// A word of a command that a shell takes as it is, whatever is in it.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:,@%+=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    if !text.chars().any(acts_on_terminals) {
+        return format!("'{}'", text.replace('\'', r"'\''")).into();
+    }
+    let byte = |b: u8| match b {
+        b'\'' | b'\\' => format!("\\{}", char::from(b)),
+        b' '..=b'~' => char::from(b).to_string(),
+        _ => format!("\\x{b:02x}"),
+    };
+    format!("$'{}'", text.bytes().map(byte).collect::<String>()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_terminals_and_shells_act_on_is_escaped() {
+        let cases = [
+            ("run.zarr/a-b", "run.zarr/a-b", "run.zarr/a-b"),
+            ("été", "été", "été"),
+            ("a b", "a b", "'a b'"),
+            ("$(x)", "$(x)", "'$(x)'"),
+            ("it's", "it's", r"'it'\''s'"),
+            ("a\u{1b}[31m'", r"a\u{1b}[31m'", r"$'a\x1b[31m\''"),
+            ("\u{202e}evil\u{9b}", r"\u{202e}evil\u{9b}", r"$'\xe2\x80\xaeevil\xc2\x9b'"),
+        ];
+        for (text, line, word) in cases {
+            assert_eq!((&*one_line(text), &*shell_word(text)), (line, word));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::blocks;
 use crate::candidates::{Access, Codec, codecs, shapes};
 use crate::copy::size;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, shell_word};
 use crate::interrupt::Interrupt;
 use crate::output::{line, object, print, progress};
 use crate::place::Place;
@@ -213,7 +213,7 @@ impl Tune {
             Codec::Present => String::new(),
             named => format!(" --compressor {}", named.name()),
         };
-        line(&format!("ozarr copy {} NEW --chunks {chunks}{codec}", self.place.name()))
+        line(&format!("ozarr copy {} NEW --chunks {chunks}{codec}", shell_word(&self.place.name())))
     }
 }
 

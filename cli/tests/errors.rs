@@ -168,3 +168,26 @@ fn damaged_chunks_and_unknown_codecs_are_named() {
     assert!(ran.status == Some(1) && ran.err.contains("unheard-of"), "{}", ran.err);
     assert!(folder.ok("info run.zarr t").contains("unheard-of"));
 }
+
+#[test]
+fn names_that_terminals_act_on_are_escaped() {
+    let folder = Folder::new("hostile");
+    // The beginning of a terminal's command in one character, and a mark that turns the direction of text.
+    let name = "a\u{9b}31m\u{202e}b";
+    folder.ok(&format!("create h.zarr t --type int8 --shape 4,4 --dims {name},x --attrs {{\"{name}\":\"{name}\"}}"));
+    // Other programs make such names, this one refuses to.
+    std::fs::rename(folder.0.join("h.zarr/t"), folder.0.join("h.zarr").join(name)).unwrap();
+    for line in "ls|ls --json|tree|tree --json|du|du --json|digest|digest --json|consolidate".split('|') {
+        let line = line.replacen(' ', " h.zarr ", 1);
+        let line = if line.contains("h.zarr") { line } else { format!("{line} h.zarr") };
+        let out = folder.ok(&line);
+        assert!(!out.contains(['\u{9b}', '\u{202e}']), "ozarr {line}: {out:?}");
+    }
+    for line in "info|info --json|attrs get|stats --json|explain|read --csv --shape 0,0|tune --sample 4K --access whole".split('|') {
+        let out = folder.ok(&format!("{line} h.zarr {name}"));
+        assert!(!out.contains(['\u{9b}', '\u{202e}']), "ozarr {line}: {out:?}");
+    }
+    let err = folder.run_with(&format!("info h.zarr {name}x"), &[]).err;
+    assert!(err.contains("\\u{9b}31m\\u{202e}bx") && !err.contains('\u{9b}'), "{err:?}");
+    assert_eq!(folder.ok("ls h.zarr --json"), "[\"a\\u009b31m\\u202eb\"]\n");
+}

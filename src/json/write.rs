@@ -146,21 +146,27 @@ impl Display for Number {
     }
 }
 
+/// Returns whether a terminal acts on a character instead of showing it: control characters, ends of lines, and marks that turn the
+/// direction of text. Names in files may have them, to hide what they are.
+pub fn acts_on_terminals(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// A string with its quotation marks.
 fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
     out.write_char('"')?;
     let mut written = 0;
-    for (i, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+    for (i, c) in text.char_indices().filter(|&(_, c)| matches!(c, '"' | '\\') || acts_on_terminals(c)) {
         out.write_str(&text[written..i])?;
-        written = i + 1;
-        match byte {
-            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
-            b'\n' => out.write_str("\\n")?,
-            b'\r' => out.write_str("\\r")?,
-            b'\t' => out.write_str("\\t")?,
-            8 => out.write_str("\\b")?,
-            12 => out.write_str("\\f")?,
-            _ => write!(out, "\\u{byte:04x}")?,
+        written = i + c.len_utf8();
+        match c {
+            '"' | '\\' => write!(out, "\\{c}")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            '\u{8}' => out.write_str("\\b")?,
+            '\u{c}' => out.write_str("\\f")?,
+            _ => write!(out, "\\u{:04x}", u32::from(c))?,
         }
     }
     out.write_str(&text[written..])?;

@@ -6,6 +6,7 @@ use super::stored::StoredDocument;
 use super::{Child, Group, Node, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
+use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
 use crate::store::os::block_signals;
@@ -304,9 +305,9 @@ impl Group {
     }
 }
 
-/// A text without control characters: names come from files, and must not speak to the terminal.
+/// A text without what terminals act on: names come from files, and must not speak to the terminal.
 fn one_line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars().flat_map(|c| if acts_on_terminals(c) { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// Whether a path fits a pattern.
