@@ -14,7 +14,7 @@ pub struct Cp {
     source: String,
     /// Where the copy is to be (its name, not that of a group to put it into)
     dest: String,
-    /// Erase what stands there, with all below it
+    /// Erase what is there, with all below it
     #[arg(long)]
     overwrite: bool,
     /// Read everything again, and compare it with the source

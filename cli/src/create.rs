@@ -45,10 +45,10 @@ pub struct CreateNode {
     #[arg(long, conflicts_with_all = ["data_type", "shape", "chunks", "inner_chunks", "codec", "compressor", "fill", "dims", "order",
         "big_endian", "separator", "key_encoding", "metadata"])]
     group: bool,
-    /// Erase what stands there, with all below it
+    /// Erase what is there, with all below it
     #[arg(long)]
     overwrite: bool,
-    /// No error if the very same array or a group stands there already
+    /// No error if the very same array or a group is there already
     #[arg(long, conflicts_with = "overwrite")]
     exists_ok: bool,
 }

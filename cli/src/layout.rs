@@ -27,7 +27,7 @@ pub struct Layout {
     /// The order of the elements in a chunk: C, or F (first index fastest)
     #[arg(long, value_name = "C|F")]
     order: Option<OrderName>,
-    /// What stands between the indices in the keys of chunks: / or . (/ in Zarr 3, . in Zarr 2)
+    /// The character between the indices in the keys of chunks: / or . (/ in Zarr 3, . in Zarr 2)
     #[arg(long, value_name = "/|.", value_parser = separator)]
     separator: Option<Separator>,
     /// Zarr 3: keys of chunks as in Zarr 3 (default) or 2 (v2)
