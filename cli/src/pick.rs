@@ -112,7 +112,29 @@ fn by_position(dim: &Dim, text: &str) -> Outcome<(u64, u64)> {
     if first == end { Err(refuse(&format!("no elements; the dimension has {length}"))) } else { Ok((first as u64, (end - first) as u64)) }
 }
 
+/// The elements that are selected by coordinate, where the coordinates are the indices.
+fn by_number(dim: &Dim, text: &str) -> Outcome<(u64, u64)> {
+    let refuse = |why: &str| {
+        let last = dim.length.saturating_sub(1);
+        Failure::Error(format!("--at {}={text}: {why}; the dimension has no coordinates, its indices are 0 to {last}", dim.name))
+    };
+    let length = dim.length as f64;
+    let read = |text: &str| text.trim().parse::<f64>().ok().filter(|v| v.is_finite());
+    if let Some(wanted) = read(text) {
+        let is_inside = (-0.5..=length - 0.5).contains(&wanted);
+        return if is_inside { Ok(((wanted - 0.5).ceil() as u64, 1)) } else { Err(refuse("outside of the dimension")) };
+    }
+    let (from, to) = range(text, &read).ok_or_else(|| refuse("expected a number, or two with a colon between"))?;
+    let (from, to) = (from.unwrap_or(0.0), to.unwrap_or(length));
+    // Casts take what is outside to the nearest number.
+    let (first, end) = (from.min(to).ceil() as u64, ((from.max(to) + 1.0).floor() as u64).min(dim.length));
+    if first < end { Ok((first, end - first)) } else { Err(refuse("nothing is between them")) }
+}
+
 fn by_coordinate(dim: &Dim, text: &str) -> Outcome<(u64, u64)> {
+    if dim.coordinate.is_none() {
+        return by_number(dim, text);
+    }
     let values: Vec<f64> = (0..dim.length).map(|i| dim.at(i)).collect();
     let axis = crate::picture::axis::Axis { label: String::new(), at: values, times: dim.times() };
     let values = &axis.at;

@@ -3,7 +3,10 @@
 use crate::failure::{Failure, Outcome};
 use clap::Args;
 use ozarr::error::Result;
-use ozarr::node::{Array, Context, Group, Mode, Node, Store};
+use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
+
+/// An error names so many arrays at most.
+const NAMED: usize = 20;
 
 /// LOCATION and PATH.
 #[derive(Args)]
@@ -31,7 +34,23 @@ impl Place {
     /// Opens the array.
     pub fn array(&self, mode: Mode) -> Outcome<Array> {
         let (store, path) = locate(&self.location, &self.path, mode)?;
-        Ok(Array::open(&store, &path)?)
+        self.array_at(&store, &path)
+    }
+
+    /// Opens the array at the node's path in an open store; of a group the error names the arrays in it.
+    pub fn array_at(&self, store: &Store, path: &str) -> Outcome<Array> {
+        let group = match Node::open(store, path)? {
+            Node::Array(array) => return Ok(array),
+            Node::Group(group) => group,
+        };
+        let all = group.nodes(usize::MAX)?;
+        let arrays: Vec<&str> = all.iter().filter(|c| c.kind() == NodeKind::Array).map(|c| c.name.as_str()).collect();
+        let more = if arrays.len() > NAMED { ", .." } else { "" };
+        let has = match arrays.is_empty() {
+            true => "there is none in it".to_string(),
+            false => format!("name one of its arrays: {}{more}", arrays[..arrays.len().min(NAMED)].join(", ")),
+        };
+        Err(Failure::Error(format!("{} is a group, not an array; {has}", self.name())))
     }
 
     /// Opens the group.

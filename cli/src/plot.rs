@@ -14,17 +14,17 @@ use crate::place::{Place, locate};
 use crate::sample::{self, How};
 use crate::variable::{Variable, label};
 use clap::{Args, ValueEnum};
-use ozarr::node::{Array, Mode, Node, NodeKind, Store, Value, json};
+use ozarr::node::{Mode, Value, json};
 use std::io::{self, IsTerminal, Write};
 
-/// Of more elements than this a plane shows some, in equal distances, instead of the means of all.
+/// Of more elements than this a plane or a line shows some, in equal distances, instead of what all of them make.
 const ALL: u64 = 1 << 28;
 /// An animation has at most so many pictures.
 const FRAMES: u64 = 200;
 
 /// Draw an array: a plane as a heat map, a line, a histogram or an animation, to a PNG or SVG file or to the terminal
 ///
-/// Of an array of more than two dimensions it is the first plane, unless others are selected. A pixel that stands for several elements has
+/// Of an array of more than two dimensions it is the first plane, unless others are selected. A pixel that shows several elements has
 /// their mean (with --min or --max the least or the greatest). Axes come from the coordinate variables.
 #[derive(Args)]
 pub struct Plot {
@@ -144,23 +144,8 @@ impl Plot {
     fn variables(&self) -> Outcome<Vec<Variable>> {
         let (store, path) = locate(&self.location, "", Mode::Read)?;
         let paths = if self.paths.is_empty() { vec![String::new()] } else { self.paths.clone() };
-        paths.iter().map(|p| Variable::new(self.open(&store, &path, p)?)).collect()
-    }
-
-    /// Opens an array; of a group the error names the arrays in it.
-    fn open(&self, store: &Store, above: &str, path: &str) -> Outcome<Array> {
-        let group = match Node::open(store, &format!("{above}/{path}"))? {
-            Node::Array(array) => return Ok(array),
-            Node::Group(group) => group,
-        };
-        let all = group.nodes(usize::MAX)?;
-        let arrays: Vec<&str> = all.iter().filter(|c| c.kind() == NodeKind::Array).map(|c| c.name.as_str()).collect();
-        let place = Place { location: self.location.clone(), path: path.into() };
-        let more = if arrays.len() > 20 { ", .." } else { "" };
-        Err(Failure::Error(match arrays.is_empty() {
-            true => format!("{} is a group without arrays; a picture is of an array", place.name()),
-            false => format!("{} is a group; name one of its arrays: {}{more}", place.name(), arrays[..arrays.len().min(20)].join(", ")),
-        }))
+        let open = |p: &String| Place { location: self.location.clone(), path: p.clone() }.array_at(&store, &format!("{path}/{p}"));
+        paths.iter().map(|p| Variable::new(open(p)?)).collect()
     }
 
     /// The size of the picture; in half blocks what the terminal has.
@@ -353,8 +338,13 @@ impl Plot {
             picked.reduced.iter().for_each(|&d| bins[d] = count[d]);
             bins[d] = count[d].div_ceil(u64::from(self.size.0) * 2);
             let axis = self.axis(variable, &picked, d, bins[d]);
+            let mut seen = picked.selection.clone();
+            if count.iter().fold(1u64, |n, &c| n.saturating_mul(c)) > ALL && bins[d] > 1 {
+                seen = thinned(&variable.array.shape(), &seen, &[(d, bins[d])])?;
+                bins[d] = 1;
+            }
             let hows = if bins[d] > 1 { vec![How::Min, How::Max] } else { vec![picked.how] };
-            let mut found = sample::reduce(&variable.array, &picked.selection, &bins, &hows)?;
+            let mut found = sample::reduce(&variable.array, &seen, &bins, &hows)?;
             let low = found.remove(0);
             let high = found.pop().unwrap_or_else(|| low.clone());
             title = self.title(variable, &picked);

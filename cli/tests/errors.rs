@@ -50,7 +50,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("info run.zarr g/x", 1, &["no node g/x", "g has u"]),
         ("ls run.zarr t", 1, &["t of", "is an array, not a group"]),
         ("consolidate run.zarr t", 1, &["is an array, not a group"]),
-        ("read run.zarr g --raw", 1, &["is a group, not an array"]),
+        ("read run.zarr g --raw", 1, &["run.zarr/g is a group, not an array; name one of its arrays: u"]),
         ("write run.zarr g --raw", 1, &["is a group, not an array"]),
         ("resize run.zarr --shape 1", 1, &["is a group, not an array"]),
         ("info run.zarr g --stored", 1, &["run.zarr/g is a group", "--stored is for arrays"]),

@@ -64,10 +64,10 @@ fn a_group_names_its_arrays_and_json_names_the_file() {
     folder.ok("create run.zarr/g/inner --type float32 --shape 4,4");
     folder.ok("create run.zarr/none --group");
     for (line, words) in [
-        ("plot run.zarr -o p.png", "run.zarr is a group; name one of its arrays: g/inner, t, time, x, y"),
-        ("plot run.zarr/g -o p.png", "run.zarr/g is a group; name one of its arrays: inner"),
-        ("plot run.zarr g -o p.png", "run.zarr/g is a group; name one of its arrays: inner"),
-        ("plot run.zarr/none -o p.png", "run.zarr/none is a group without arrays"),
+        ("plot run.zarr -o p.png", "run.zarr is a group, not an array; name one of its arrays: g/inner, t, time, x, y"),
+        ("plot run.zarr/g -o p.png", "run.zarr/g is a group, not an array; name one of its arrays: inner"),
+        ("plot run.zarr g -o p.png", "run.zarr/g is a group, not an array; name one of its arrays: inner"),
+        ("plot run.zarr/none -o p.png", "run.zarr/none is a group, not an array; there is none in it"),
     ] {
         let ran = folder.run_with(line, &[]);
         assert!(ran.status == Some(1) && ran.err.contains(words), "ozarr {line}: {}", ran.err);
@@ -157,6 +157,18 @@ fn only_the_chunks_of_the_plane_are_read() {
 }
 
 #[test]
+fn a_line_of_more_elements_than_can_be_read_shows_some() {
+    let folder = Folder::new("plot-long");
+    folder.ok("create long.zarr t --type uint8 --shape 1000000000000 --chunks 1000000 --fill 5");
+    folder.bytes("write long.zarr t --raw --start 500000000000 --shape 3", &[1, 2, 9]);
+    folder.ok("plot long.zarr/t -o long.svg");
+    folder.ok("plot long.zarr/t --at 0=500000000000:500000000002.5 --kind histogram -o three.svg");
+    assert!(std::fs::read_to_string(folder.0.join("three.svg")).unwrap().contains(">3 elements<"));
+    let told = folder.run_with("plot long.zarr/t --at 0=500000000001.4 -o one.svg", &[]).err;
+    assert!(told.contains("one value is selected, 2;"), "{told}");
+}
+
+#[test]
 fn terminals_get_what_they_show() {
     let folder = store("plot-terminal");
     let text = folder.ok("plot run.zarr/t --terminal blocks");
@@ -192,6 +204,9 @@ fn what_cannot_be_drawn_is_told() {
         ("plot run.zarr/empty -o p.png", 1, "no elements"),
         ("plot run.zarr/text -o p.png", 1, "expected real numbers"),
         ("plot run.zarr -o p.png", 1, "is a group"),
+        ("plot run.zarr/none -o p.png --at 1=4", 1, "outside of the dimension; the dimension has no coordinates, its indices are 0 to 3"),
+        ("plot run.zarr/none -o p.png --at 1=1.2:1.8", 1, "nothing is between them"),
+        ("plot run.zarr/none -o p.png --at 1=x", 1, "expected a number"),
         ("plot run.zarr/t -o no/p.png", 1, "no/p.png"),
     ] {
         let ran = folder.run_with(line, &[]);
