@@ -1,6 +1,7 @@
 //! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
 //! so that readers see whole steps only.
 
+use super::claim::Claim;
 use super::document;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
@@ -45,6 +46,8 @@ pub struct Appender {
     condition: Condition,
     /// The document as it was when chunks were stored, in stores where it is replaced on a condition: it need not be looked at again.
     looked: Option<Arc<ArrayState>>,
+    /// Keeps other appenders from storing the same chunks, where the store has no locks.
+    claim: Claim,
 }
 
 /// A document as it was published, and what was made of it. While the store has just these bytes nothing is parsed, checked and written
@@ -94,7 +97,9 @@ impl Appender {
         array.store().check_writable()?;
         array.dialect().refuse()?;
         array.store_waiting()?;
-        array.refresh()?;
+        let (fresh, text, _) = array.read_with_text(array.format())?;
+        array.renew(fresh, None)?;
+        let claim = Claim::new(array.store().shared().capabilities().swaps, &text);
         let bound = array.state().bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
             bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, bound.shape.len()), bound.shape.len())
@@ -128,7 +133,23 @@ impl Appender {
         let array = array.clone();
         let (published, doubtful, known, condition) = (position, None, None, Condition::None);
         let (silent, looked) = (false, None);
-        Ok(Appender { array, dim, endless, kept, depth, needed, silent, every, position, published, doubtful, known, condition, looked })
+        Ok(Appender {
+            array,
+            dim,
+            endless,
+            kept,
+            depth,
+            needed,
+            silent,
+            every,
+            position,
+            published,
+            doubtful,
+            known,
+            condition,
+            looked,
+            claim,
+        })
     }
 
     /// An appender for a series, which decides when something is published.
@@ -219,8 +240,8 @@ impl Appender {
     /// As for [`engine::write`].
     unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
         let end = self.end_after(count)?;
-        // Steps that only wait need not be looked after.
-        if end / self.depth == self.position / self.depth && due <= self.published {
+        // Steps that only wait need not be looked after, once the array is claimed.
+        if end / self.depth == self.position / self.depth && due <= self.published && !self.claim.is_due() {
             // SAFETY: forwarded from the caller.
             return unsafe { self.take(count, memory) };
         }
@@ -290,28 +311,43 @@ impl Appender {
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {
         let array = self.array.clone();
         let _lock = document::lock_often(array.store(), array.path(), document::array_document(array.format()))?;
-        let fresh = self.look_alone()?;
+        let fresh = swap::make(&**array.store().shared(), || self.look_alone())?;
         work(self, fresh)
     }
 
-    /// The array as its document says now. Errors: `State` if it has another length than this appender gave it.
+    /// The array as its document says now, which this appender claims first where that is due. Errors: `State` if it has another length than
+    /// this appender gave it, or is claimed by another one.
     fn look_alone(&mut self) -> Result<Arc<ArrayState>> {
-        let fresh = self.look()?;
+        loop {
+            let (fresh, mut text) = self.look()?;
+            self.check_length(&fresh)?;
+            if !self.claim.is_due() {
+                return Ok(fresh);
+            }
+            if text.is_empty() {
+                bail!(Conflict, "the document of {} was replaced while it was read", path::display(self.array.path()));
+            }
+            self.claim.mark(&mut text);
+            document::publish_text(self.array.store(), &self.key(), &text, MAX_DOCUMENT, self.condition)?;
+        }
+    }
+
+    fn check_length(&self, fresh: &ArrayState) -> Result<()> {
         let found = fresh.meta.shape.clone();
         let expected = |length: u64| found == self.shape_of(length);
         if !expected(self.published) && !self.doubtful.is_some_and(expected) {
             let known = self.shape_of(self.published);
             let (found, known) = (counting::shape(&found), counting::shape(&known));
-            return Err(err!(
+            bail!(
                 State,
                 "the array has shape {found} by now, this appender expected {known}: another one is at work; close this one, which has written over nothing that is published"
-            ));
+            );
         }
-        Ok(fresh)
+        Ok(())
     }
 
-    /// The array as its document says now.
-    fn look(&mut self) -> Result<Arc<ArrayState>> {
+    /// The array as its document says now, and the text of that unless it is the one that this appender published.
+    fn look(&mut self) -> Result<(Arc<ArrayState>, Vec<u8>)> {
         let (store, state) = (self.array.store(), self.array.state());
         // Another state: the handle was told something meanwhile.
         self.known.take_if(|known| !Arc::ptr_eq(&known.state, &state));
@@ -320,12 +356,13 @@ impl Appender {
             self.condition = condition;
             if now.is_some_and(|now| now == known.text) {
                 self.known = Some(known);
-                return Ok(state);
+                return Ok((state, Vec::new()));
             }
         }
-        let (fresh, condition) = self.array.read_to_change(self.array.format())?;
+        let (fresh, text, condition) = self.array.read_with_text(self.array.format())?;
         self.condition = condition;
-        Ok(Arc::new(fresh))
+        self.claim.check(&text)?;
+        Ok((Arc::new(fresh), text))
     }
 
     /// The key of the document.
@@ -375,7 +412,8 @@ impl Appender {
             }
             None => {
                 let next = self.array.reshaped(&fresh, &shape)?;
-                let text = document::text_of(&self.key(), &next.meta.document)?.into_bytes();
+                let mut text = document::text_of(&self.key(), &next.meta.document)?.into_bytes();
+                self.claim.mark(&mut text);
                 if fresh.meta.shape != shape {
                     self.store_document(end, &text)?;
                 }

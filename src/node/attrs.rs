@@ -344,7 +344,7 @@ impl Attributes {
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);
         document::change(&self.store, &self.path, name, || {
-            let (mut document, condition) = self.read_fresh(&key)?;
+            let (mut document, before, condition) = self.read_fresh(&key)?;
             let attributes = match self.format {
                 Format::V2 => &mut document,
                 Format::V3 => attributes_member(&mut document)
@@ -354,29 +354,30 @@ impl Attributes {
                 self.apply(attributes, change)?;
             }
             let changed = Arc::new(attributes.clone());
-            document::publish(&self.store, &key, &document, condition)?;
+            document::publish_over(&self.store, &key, &document, &before, condition)?;
             drop(self.state.write(|state| state.current.replace(changed)));
             Ok(())
         })?;
         upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
     }
 
-    /// Reads what is stored now, and the condition on which it may be replaced.
-    fn read_fresh(&self, key: &str) -> Result<(Map, Condition)> {
+    /// Reads what is stored now, as a text, too, and the condition on which it may be replaced.
+    fn read_fresh(&self, key: &str) -> Result<(Map, Vec<u8>, Condition)> {
         let gone = || lookup::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
         let shared = &**self.store.shared();
         match self.format {
             Format::V3 => {
                 let (bytes, condition) = document::read(&self.store, key, MAX_CONSOLIDATED)?;
-                let document = json::parse_object(&bytes.ok_or_else(gone)?, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))?;
-                Ok((document, condition))
+                let bytes = bytes.ok_or_else(gone)?;
+                let document = json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))?;
+                Ok((document, bytes, condition))
             }
             Format::V2 => {
                 let own = path::join(&self.path, if self.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
                 shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
                 let (bytes, condition) = document::read(&self.store, key, MAX_DOCUMENT)?;
-                let attributes = bytes.map(|bytes| v2::parse_attributes(&bytes)).transpose().map_err(|e| e.at_key(key))?;
-                Ok((attributes.unwrap_or_default(), condition))
+                let attributes = bytes.as_deref().map(v2::parse_attributes).transpose().map_err(|e| e.at_key(key))?;
+                Ok((attributes.unwrap_or_default(), bytes.unwrap_or_default(), condition))
             }
         }
     }

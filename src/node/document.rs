@@ -1,7 +1,7 @@
 //! Changing the documents of a node: their locks, and publishing them whole.
 
-use super::Store;
 use super::path::{self, prefix};
+use super::{Store, claim};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -77,9 +77,15 @@ pub(super) fn depth(value: &Value) -> usize {
 
 /// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map, condition: Condition) -> Result<()> {
-    let text = text_of(key, document)?;
+    publish_over(store, key, document, &[], condition)
+}
+
+/// Stores a document like [`publish`] in place of the text `before`, whose mark of an appender stays.
+pub(super) fn publish_over(store: &Store, key: &str, document: &Map, before: &[u8], condition: Condition) -> Result<()> {
+    let mut text = text_of(key, document)?.into_bytes();
+    claim::keep_mark(before, &mut text);
     let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);
-    publish_text(store, key, text.as_bytes(), if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
+    publish_text(store, key, &text, if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
 }
 
 /// The text that a document is stored as. One that could not be read again is refused.

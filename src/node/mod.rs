@@ -12,6 +12,7 @@ pub mod buffer;
 mod catalog;
 mod checkpoint;
 mod chunk;
+mod claim;
 mod close;
 mod codec_edit;
 mod compression;

@@ -181,17 +181,22 @@ impl Array {
 
     /// Reads the array like [`Array::read_fresh`], and gives the condition on which its document may be replaced.
     pub(super) fn read_to_change(&self, format: Format) -> Result<(ArrayState, Condition)> {
+        self.read_with_text(format).map(|(fresh, _, condition)| (fresh, condition))
+    }
+
+    /// Reads the array like [`Array::read_to_change`], and gives the text of its document, too.
+    pub(super) fn read_with_text(&self, format: Format) -> Result<(ArrayState, Vec<u8>, Condition)> {
         let (name, as_of) = (array_document(format), self.store().changes());
         let key = path::join(self.path(), name);
         let (bytes, condition) = document::read(self.store(), &key, MAX_CONSOLIDATED)?;
-        let found = match bytes {
-            Some(bytes) => Some(StoredDocument::from_bytes(self.store(), name, key, &bytes, as_of)?),
+        let found = match &bytes {
+            Some(bytes) => Some(StoredDocument::from_bytes(self.store(), name, key, bytes, as_of)?),
             None if format == Format::V2 => lookup::find_v2(self.store(), self.path())?,
             None => None,
         };
         let found = found.ok_or_else(|| lookup::not_found(self.store(), self.path(), "array"))?;
         match found.parse(self.store())? {
-            Document::Array(meta) => Ok((self.state_of(*meta)?, condition)),
+            Document::Array(meta) => Ok((self.state_of(*meta)?, bytes.unwrap_or_default(), condition)),
             Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
         }
     }

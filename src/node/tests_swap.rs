@@ -3,9 +3,10 @@
 use super::tests::{object, read_all, spec, spec_v2, view, write_all};
 use super::*;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, bail};
 use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Change, ChangeDone, Condition, Listing, Object, SharedStore, get};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Keys and what they hold.
@@ -20,6 +21,16 @@ struct Overtaken {
     theirs: Mutex<Option<Values>>,
     /// The keys that were opened, in order.
     opened: Mutex<Vec<String>>,
+    /// How many keys can be erased before that begins to fail.
+    erasures: AtomicUsize,
+}
+
+impl Overtaken {
+    /// A store that nobody else changes.
+    fn alone(inner: SharedStore, latency: bool) -> Overtaken {
+        let (theirs, opened, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
+        Overtaken { inner, latency, key: "", theirs, opened, erasures }
+    }
 }
 
 impl crate::store::Storage for Overtaken {
@@ -43,11 +54,15 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
-        self.inner.erase(key)
+        match self.erasures.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+            Ok(_) => self.inner.erase(key),
+            Err(_) => bail!(Network, "the server is gone"),
+        }
     }
 
     fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.inner.erase_prefix(prefix)
+        let keys = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix));
+        keys.map(|key| self.erase(&key).map(drop)).collect()
     }
 
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
@@ -98,7 +113,7 @@ fn overtake(latency: bool, key: &'static str, make: &dyn Fn(&Store), theirs: &dy
     let before = all(&inner);
     changed.retain(|entry| !before.contains(entry));
     assert!(changed.iter().any(|(changed, _)| changed == key), "the other process changes {key}");
-    let overtaken = Arc::new(Overtaken { inner: inner.clone(), latency, key, theirs: Mutex::new(Some(changed)), opened: Mutex::default() });
+    let overtaken = Arc::new(Overtaken { key, theirs: Mutex::new(Some(changed)), ..Overtaken::alone(inner.clone(), latency) });
     ours(&on(overtaken.clone()));
     assert!(overtaken.theirs.lock().unwrap().is_none(), "{key} was put on a condition");
     on(inner)
@@ -252,7 +267,7 @@ fn appends_get_a_place_of_their_own() {
 fn an_append_that_fails_gives_its_place_back() {
     let inner: SharedStore = Arc::new(MemoryStore::new());
     numbers(spec(&[6], &[4]))(&on(inner.clone()));
-    let overtaken = Overtaken { inner: inner.clone(), latency: true, key: "", theirs: Mutex::new(None), opened: Mutex::default() };
+    let overtaken = Overtaken::alone(inner.clone(), true);
     let array = open(&on(Arc::new(overtaken)));
     let mut large = [5i64, i64::MAX];
     let memory = crate::engine::Memory {
@@ -272,12 +287,73 @@ fn an_append_that_fails_gives_its_place_back() {
     assert_eq!(read_all(&open(&store)), [1, 2, 3, 4, 5, 6, 0, 0]);
 }
 
+/// An appender of another process at the array, which publishes every 100 steps: its whole chunks are stored before.
+fn appender_of(inner: &SharedStore, latency: bool) -> Appender {
+    Appender::open(&open(&on(Arc::new(Overtaken::alone(inner.clone(), latency)))), 0, 100, 0).unwrap()
+}
+
+fn append_by(appender: &mut Appender, values: &mut [i32]) -> Result<()> {
+    let shape = [values.len() as u64];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { appender.append(shape[0], &view(values, &shape)) }
+}
+
+#[test]
+fn of_two_appenders_that_begin_at_once_one_stores_nothing() {
+    for (latency, spec) in [(false, spec(&[4], &[4])), (true, spec(&[4], &[4])), (false, spec_v2(&[4], &[4]))] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        write_all(&Array::create(&on(inner.clone()), "a", &spec, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+        let [mut first, mut second] = [appender_of(&inner, latency), appender_of(&inner, latency)];
+        append_by(&mut first, &mut [5, 6, 7, 8, 9]).unwrap();
+        let before = all(&inner);
+        assert!(before.iter().any(|(key, _)| key.ends_with('1')), "the first one has stored a chunk: {before:?}");
+        let e = append_by(&mut second, &mut [80, 81, 82, 83, 84]).unwrap_err();
+        assert!(e.kind() == ErrorKind::State && e.message().contains("another appender"), "{e}");
+        assert_eq!(all(&inner), before, "the second one has stored nothing");
+        drop(second);
+        // What is changed of the array otherwise does not stop the first one.
+        set("n")(&on(inner.clone()));
+        append_by(&mut first, &mut [10]).unwrap();
+        first.flush().unwrap();
+        assert_eq!(read_all(&open(&on(inner.clone()))), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(open(&on(inner)).attributes().names().unwrap(), ["n"]);
+    }
+}
+
+#[test]
+fn an_appender_that_is_opened_later_goes_on_and_the_one_before_it_stores_nothing_more() {
+    for latency in [false, true] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        write_all(&Array::create(&on(inner.clone()), "a", &spec(&[4], &[4]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
+        let mut first = appender_of(&inner, latency);
+        append_by(&mut first, &mut [5, 6, 7, 8, 9]).unwrap();
+        // As after a kill of the first one.
+        let mut second = appender_of(&inner, latency);
+        append_by(&mut second, &mut [80, 81, 82, 83]).unwrap();
+        let before = all(&inner);
+        assert_eq!(append_by(&mut first, &mut [10, 11, 12]).unwrap_err().kind(), ErrorKind::State);
+        assert_eq!(first.flush().unwrap_err().kind(), ErrorKind::State);
+        drop(first);
+        assert_eq!(all(&inner), before);
+        second.flush().unwrap();
+        append_by(&mut second, &mut [84]).unwrap();
+        second.flush().unwrap();
+        drop(second);
+        assert_eq!(read_all(&open(&on(inner.clone()))), [1, 2, 3, 4, 80, 81, 82, 83, 84]);
+        // And nothing hinders the next one.
+        let mut third = appender_of(&inner, latency);
+        append_by(&mut third, &mut [85]).unwrap();
+        third.flush().unwrap();
+        assert_eq!(open(&on(inner)).shape().to_vec(), [10]);
+    }
+}
+
 /// Of each variable whose chunks are stored when a step is published, the document is read once to see that no other writer is at work, and once
 /// for the consolidated metadata; one whose chunks were stored before is read no more often.
 #[test]
 fn publishing_a_step_reads_each_document_twice() {
     let inner: SharedStore = Arc::new(MemoryStore::new());
-    let counted = Arc::new(Overtaken { inner, latency: false, key: "", theirs: Mutex::new(None), opened: Mutex::default() });
+    let counted = Arc::new(Overtaken::alone(inner, false));
     let store = on(counted.clone());
     let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
     ds.define_time("time", 0, Some(8), "days since 2026-01-01", "standard", Create::New).unwrap();
@@ -286,7 +362,7 @@ fn publishing_a_step_reads_each_document_twice() {
         ds.define_variable(name, &variable, Create::New).unwrap();
     }
     let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
-    for step in 0..4 {
+    for step in 0..5 {
         let mut value = [step];
         for name in ["t", "p"] {
             // SAFETY: the memory lives as long as the call.
@@ -295,10 +371,12 @@ fn publishing_a_step_reads_each_document_twice() {
         counted.opened.lock().unwrap().clear();
         series.step(f64::from(step)).unwrap();
         let opened = counted.opened.lock().unwrap().clone();
-        for name in ["t/zarr.json", "p/zarr.json", "time/zarr.json"] {
-            assert_eq!(opened.iter().filter(|key| *key == name).count(), 2, "{name} in step {step}: {opened:?}");
+        // With the first step the arrays are claimed.
+        let names: &[&str] = if step == 0 { &[] } else { &["t/zarr.json", "p/zarr.json", "time/zarr.json"] };
+        for name in names {
+            assert_eq!(opened.iter().filter(|key| key == name).count(), 2, "{name} in step {step}: {opened:?}");
         }
     }
     drop(series);
-    assert_eq!(read_all(&Array::open(&store, "t").unwrap()), [0, 1, 2, 3]);
+    assert_eq!(read_all(&Array::open(&store, "t").unwrap()), [0, 1, 2, 3, 4]);
 }

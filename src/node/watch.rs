@@ -32,7 +32,7 @@ impl Array {
     }
 
     /// Uses that state and its attributes from now on; those of v2, which are not in it, are read where they are not known.
-    fn renew(&self, fresh: ArrayState, attributes: Option<Map>) -> Result<()> {
+    pub(super) fn renew(&self, fresh: ArrayState, attributes: Option<Map>) -> Result<()> {
         let own = (fresh.meta.format == Format::V3).then(|| v3::attributes(&fresh.meta.document).cloned().unwrap_or_default());
         self.attributes().renew(own.or(attributes))?;
         self.set_state(fresh);

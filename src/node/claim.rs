@@ -1,0 +1,100 @@
+//! Claims of array documents: which one of several appenders at an array goes on, in stores without locks.
+//!
+//! An appender stores chunks first and the length that has them later, so the length does not tell a second appender that its chunks would
+//! replace those of the first. Before its first chunk an appender therefore stores the array's document with a mark of its own, on the
+//! condition that nobody changed the document since. The mark is blanks behind the JSON text: every reader passes over them, and nothing that
+//! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
+//! the mark of the dead one away, and the dead one, if it only slept, finds that before it stores anything.
+
+use crate::error::{Result, bail};
+use std::hash::{BuildHasher, RandomState};
+
+/// The number of blanks of a mark, one for each bit of a random number.
+const BLANKS: usize = 128;
+
+/// The claim of one appender.
+pub(super) struct Claim {
+    /// The blanks behind the document while this appender has the claim.
+    mine: Vec<u8>,
+    /// The blanks that were there when the appender was opened.
+    found: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Locks, or nothing, keep others out.
+    Unneeded,
+    /// Nothing may be stored yet.
+    Due,
+    Held,
+}
+
+impl Claim {
+    /// Makes the claim of an appender that found the document `text`; with `needed` false the store has locks.
+    pub fn new(needed: bool, text: &[u8]) -> Claim {
+        if !needed {
+            return Claim { mine: Vec::new(), found: Vec::new(), state: State::Unneeded };
+        }
+        let random = || RandomState::new().hash_one(BLANKS);
+        let bits = (u128::from(random()) << 64) | u128::from(random());
+        let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
+        let mine = std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect();
+        Claim { mine, found: mark_of(text).to_vec(), state: State::Due }
+    }
+
+    /// Whether the document is to be stored with the mark before anything else is.
+    pub fn is_due(&self) -> bool {
+        self.state == State::Due
+    }
+
+    /// Compares with the document as it is now. One that another program stored anew has no mark, and is claimed again.
+    ///
+    /// Errors: `State` if another appender has claimed the array since this one was opened.
+    pub fn check(&mut self, text: &[u8]) -> Result<()> {
+        if self.state == State::Unneeded {
+            return Ok(());
+        }
+        let now = mark_of(text);
+        self.state = match self.state {
+            _ if now == self.mine => State::Held,
+            State::Due if now == self.found => State::Due,
+            _ if !is_mark(now) => State::Due,
+            _ => bail!(
+                State,
+                "another appender or series has begun to store steps of the array since this one was opened: close this one, which has \
+                 written over nothing that is published"
+            ),
+        };
+        Ok(())
+    }
+
+    /// Puts the mark behind the JSON of a document.
+    pub fn mark(&self, text: &mut Vec<u8>) {
+        if self.state != State::Unneeded {
+            carry(&self.mine, text);
+        }
+    }
+}
+
+/// Puts the mark that is behind the document `from`, if there is one, behind the document `text`.
+pub(super) fn keep_mark(from: &[u8], text: &mut Vec<u8>) {
+    let mark = mark_of(from);
+    if is_mark(mark) {
+        carry(mark, text);
+    }
+}
+
+fn carry(mark: &[u8], text: &mut Vec<u8>) {
+    text.truncate(text.len() - mark_of(text).len());
+    text.extend_from_slice(mark);
+}
+
+fn mark_of(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&b| b == b'}').map_or(text.len(), |brace| brace + 1);
+    &text[end..]
+}
+
+fn is_mark(blanks: &[u8]) -> bool {
+    blanks.len() == BLANKS + 2
+}
