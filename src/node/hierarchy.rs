@@ -90,20 +90,72 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
     Ok(())
 }
 
-/// Removes a node and all below it. What consolidated metadata say of it goes first, then the documents: from then on the node is
-/// not there, whatever happens, and nothing says that it is.
+/// Removes a node and all below it, so that whatever fails on the way nothing opens that is not whole. What consolidated metadata above say of
+/// it goes first. A folder then leaves its name at once. In a store without folders the nodes below a group lose their documents before any chunk goes, and the
+/// group keeps its own to the last, without what it said of them: the same call goes on with what is left, which an absent group would hide
+/// from it. An array loses its document first.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
-    let prefix = path::prefix(path);
-    erase_documents(store, path)?;
-    store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    let has_names = shared.files().is_some();
+    if has_names && !path.is_empty() {
+        upkeep::after_change(store, &[], Some(path))?;
+        note_documents(store, path);
+        return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
+    }
+    let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
+    if below.is_empty() {
+        erase_documents(store, path)?;
+        return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
+    }
+    upkeep::after_change(store, &[], Some(path))?;
+    let own = empty_group(store, path)?;
+    for key in &below {
+        shared.erase(key).map_err(|e| e.at_key(key))?;
+        store.note_document(key);
+    }
+    erase_below(store, &prefix, own)?;
+    erase_documents(store, path)
+}
+
+/// The keys of all documents of the nodes below a prefix.
+fn documents_below(store: &Store, prefix: &str) -> Result<Vec<String>> {
+    const NAMES: [&str; 5] = [v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
+    let mut found = Vec::new();
+    store.shared().list(prefix, &mut |key| {
+        let is_document = key.strip_prefix(prefix).and_then(|key| key.rsplit_once('/')).is_some_and(|(_, name)| NAMES.contains(&name));
+        if is_document {
+            found.push(key.to_string());
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Takes from a group what it says of the nodes below it, and gives the name of the document that it keeps.
+fn empty_group(store: &Store, path: &str) -> Result<&'static str> {
+    let shared = store.shared();
+    for name in [v2::CONSOLIDATED, v2::ATTRIBUTES] {
+        let key = path::join(path, name);
+        shared.erase(&key).map_err(|e| e.at_key(key))?;
+    }
+    let key = path::join(path, v3::DOCUMENT);
+    if shared.open(&key).map_err(|e| e.at_key(&key))?.is_none() {
+        return Ok(v2::GROUP);
+    }
+    document::publish(store, &key, &v3::write_group(Map::new()), Condition::None)?;
+    Ok(v3::DOCUMENT)
 }
 
 /// Removes a node and all below it, but for one key directly below: what that tells of the place is true whenever this ends.
 pub(super) fn erase_around(store: &Store, path: &str, kept: &str) -> Result<()> {
-    let (shared, prefix) = (store.shared(), path::prefix(path));
     erase_documents(store, path)?;
-    let listing = shared.list_dir(&prefix)?;
+    erase_below(store, &path::prefix(path), kept)
+}
+
+fn erase_below(store: &Store, prefix: &str, kept: &str) -> Result<()> {
+    let shared = store.shared();
+    let listing = shared.list_dir(prefix)?;
     for below in listing.prefixes.iter().map(|name| format!("{prefix}{name}/")) {
         shared.erase_prefix(&below).map_err(|e| e.at_key(below))?;
     }
@@ -122,6 +174,10 @@ fn erase_documents(store: &Store, path: &str) -> Result<()> {
         store.note_document(&key);
     }
     Ok(())
+}
+
+fn note_documents(store: &Store, path: &str) {
+    [v3::DOCUMENT, v2::ARRAY, v2::GROUP].iter().for_each(|name| store.note_document(&path::join(path, name)));
 }
 
 /// Finds the node where one is to be created, or `None`. A document that cannot be understood is an error: it is in the way, too.
@@ -223,9 +279,7 @@ fn replace<M>(store: &Store, path: &str, publish: impl Fn(&Store, &str) -> Resul
         upkeep::after_change(store, &[], Some(path))
     });
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
-    for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
-        store.note_document(&path::join(path, name));
-    }
+    note_documents(store, path);
     Ok(made.filter(|_| replaced))
 }
 

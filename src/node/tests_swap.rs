@@ -348,6 +348,52 @@ fn an_appender_that_is_opened_later_goes_on_and_the_one_before_it_stores_nothing
     }
 }
 
+#[test]
+fn a_group_whose_erasing_fails_shows_nothing_half_and_is_erased_by_the_same_call() {
+    for format in [Format::V3, Format::V2] {
+        let make = |store: &Store| {
+            Group::create(store, "", Some(format), Create::New).unwrap();
+            for name in ["g/x", "g/h/y"] {
+                let spec = if format == Format::V3 { spec(&[4], &[2]) } else { spec_v2(&[4], &[2]) };
+                write_all(&Array::create(store, name, &spec, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+            }
+            Group::open(store, "g").unwrap().consolidate().unwrap();
+            Group::open(store, "").unwrap().consolidate().unwrap();
+        };
+        for erasures in 0.. {
+            let inner: SharedStore = Arc::new(MemoryStore::new());
+            make(&on(inner.clone()));
+            let failing = Arc::new(Overtaken::alone(inner.clone(), false));
+            failing.erasures.store(erasures, Relaxed);
+            let done = on(failing.clone()).erase_node("g");
+            let after = on(inner.clone());
+            for name in ["g/x", "g/h/y"] {
+                match Array::open(&after, name) {
+                    Ok(array) => assert_eq!(read_all(&array), [1, 2, 3, 4], "{name} after {erasures}"),
+                    Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound),
+                }
+            }
+            let listed = Group::open(&after, "").unwrap().consolidated_differences().unwrap().unwrap();
+            assert!(!listed.iter().any(|line| line.contains("not there")), "after {erasures}: {listed:?}");
+            if let Ok(g) = Group::open(&after, "g") {
+                let listed = g.consolidated_differences().unwrap().unwrap_or_default();
+                assert!(!listed.iter().any(|line| line.contains("not there")), "after {erasures}: {listed:?}");
+            }
+            if done.is_ok() {
+                assert!(all(&inner).iter().all(|(key, _)| !key.starts_with("g/")));
+                assert!(erasures > 8, "{erasures} keys were erased");
+                break;
+            }
+            failing.erasures.store(usize::MAX, Relaxed);
+            match on(failing).erase_node("g") {
+                Ok(()) => {}
+                Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "after {erasures}"),
+            }
+            assert!(all(&inner).iter().all(|(key, _)| !key.starts_with("g/")), "after {erasures}");
+        }
+    }
+}
+
 /// Of each variable whose chunks are stored when a step is published, the document is read once to see that no other writer is at work, and once
 /// for the consolidated metadata; one whose chunks were stored before is read no more often.
 #[test]

@@ -274,8 +274,12 @@ impl Verification<'_> {
         for (file, is_gone) in temporary_files(folder)? {
             let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy();
             let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
-            let mut fault = Fault::new(FaultKind::Temporary, &path::join(top, &name), &format!("a temporary file of a writer {whose}"));
-            fault.repaired = self.options.repair && is_gone && self.store.is_writable() && std::fs::remove_file(&file).is_ok();
+            let (what, remove): (_, fn(&std::path::Path) -> std::io::Result<()>) = match file.is_dir() {
+                true => ("the rest of what was erased or replaced by a writer", |folder| std::fs::remove_dir_all(folder)),
+                false => ("a temporary file of a writer", |file| std::fs::remove_file(file)),
+            };
+            let mut fault = Fault::new(FaultKind::Temporary, &path::join(top, &name), &format!("{what} {whose}"));
+            fault.repaired = self.options.repair && is_gone && self.store.is_writable() && remove(&file).is_ok();
             self.tell(&fault)?;
         }
         Ok(())

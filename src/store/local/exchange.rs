@@ -1,6 +1,6 @@
 //! Folders that are replaced as a whole: the new one is made beside the old one, and the two change their names in one call.
 
-use super::listing::{empty_folder, remove_folder};
+use super::listing;
 use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
@@ -90,14 +90,7 @@ fn exchange(old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
 
 /// Removes a folder, or a link, with all below it; one that is not there is no error.
 fn remove_tree(path: &Path) -> Result<()> {
-    let c = c_path(path)?;
-    let failed = |e: Errno| e.error(&format!("remove {}", path.display()));
-    match os::open(CWD, &c, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-        Ok(fd) => empty_folder(fd.as_fd(), 0).and_then(|()| remove_folder(CWD, &c)),
-        Err(Errno(libc::ENOENT)) => Ok(()),
-        Err(Errno(libc::ENOTDIR | libc::ELOOP)) => os::unlink(CWD, &c).map_err(failed),
-        Err(e) => Err(failed(e)),
-    }
+    listing::remove_tree(CWD, &c_path(path)?).map_err(|e| e.with_note(&format!(" (in {})", path.display())))
 }
 
 /// Makes the names in the folder above durable.

@@ -102,6 +102,16 @@ pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<()> {
     Ok(())
 }
 
+/// Removes a folder, or a link or a file, with all below it; one that is not there is no error.
+pub(super) fn remove_tree(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+    match os::open(dir, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+        Ok(fd) => empty_folder(fd.as_fd(), 0).and_then(|()| remove_folder(dir, path)),
+        Err(Errno(libc::ENOENT)) => Ok(()),
+        Err(Errno(libc::ENOTDIR | libc::ELOOP)) => os::unlink(dir, path).map_err(|e| e.error("erase")),
+        Err(e) => Err(e.error("open the folder")),
+    }
+}
+
 /// Removes a folder that was emptied; it stays if somebody puts something into it at the same time.
 pub(super) fn remove_folder(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
     match os::rmdir(dir, path) {

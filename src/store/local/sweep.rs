@@ -1,8 +1,9 @@
-//! Removes temporary files whose writers were killed, from the folders in which a store has put values.
+//! Removes temporary files, and what is left of erased folders, of processes that were killed, from the folders in which a store has put values.
 //!
 //! Only files of processes that are gone for certain go ([`super::owner`]); nobody can give them a name any more. A store looks once into
 //! each folder that was there before it, when it is flushed or closed.
 
+use super::listing::remove_tree;
 use super::owner::{Owner, here};
 use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
 use crate::error::{Error, Result};
@@ -71,19 +72,22 @@ impl Sweeper {
         for folder in due {
             let Ok(fd) = os::open(root, KeyPath::of_folder(&folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0) else { continue };
             let Ok(names) = os::some_entries(fd.as_fd(), MOST_NAMES) else { continue };
-            let is_left = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Unknown);
-            for (name, _) in
+            let is_left = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Folder | EntryKind::Unknown);
+            for (name, kind) in
                 names.iter().filter(|(name, kind)| is_left(*kind) && owner_of(name.to_bytes()).is_some_and(|o| o.is_gone(here)))
             {
-                if os::unlink(fd.as_fd(), name).is_ok() {
-                    self.removed.fetch_add(1, Ordering::Relaxed);
-                }
+                let removed = match kind {
+                    EntryKind::File => os::unlink(fd.as_fd(), name).is_ok(),
+                    _ => remove_tree(fd.as_fd(), name).is_ok(),
+                };
+                self.removed.fetch_add(u64::from(removed), Ordering::Relaxed);
             }
         }
     }
 }
 
-/// The temporary files in a folder and those below it, in order, and whether the process of each is gone for certain. Links are not followed.
+/// The temporary files in a folder and those below it, and what is left of erased and replaced folders, in order, and whether the process of
+/// each is gone for certain. Links are not followed.
 pub(crate) fn temporary_files(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
     let failed = |path: &Path, e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("list {}", path.display()));
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
@@ -96,9 +100,10 @@ pub(crate) fn temporary_files(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
             let entry = entry.map_err(|e| failed(&folder, e))?;
             let kind = entry.file_type().map_err(|e| failed(&entry.path(), e))?;
             let name = entry.file_name();
-            if kind.is_dir() {
+            let is_temporary = is_hidden(name.as_bytes()) && name != LOCK_NAME;
+            if kind.is_dir() && !is_temporary {
                 todo.push(entry.path());
-            } else if kind.is_file() && is_hidden(name.as_bytes()) && name != LOCK_NAME {
+            } else if (kind.is_file() || kind.is_dir()) && is_temporary {
                 found.push((entry.path(), owner_of(name.as_bytes()).is_some_and(|owner| owner.is_gone(here))));
             }
         }

@@ -1,4 +1,4 @@
-//! Temporary files beside the keys that they become the values of.
+//! Temporary files beside the keys that they become the values of, and the names of what is on its way out.
 
 use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
@@ -25,7 +25,7 @@ impl TempNames {
 
     /// Gives a name that no other file has: process (so that others can tell when it is gone) and 64 random bits (for the files of one
     /// process, and for processes that cannot be told apart).
-    fn next(&self, folder: &str) -> KeyPath {
+    pub(super) fn next(&self, folder: &str) -> KeyPath {
         let mut path = KeyPath::join(folder, TEMP_PREFIX);
         let random = RandomState::new().hash_one(self.next.fetch_add(1, Ordering::Relaxed));
         // Writing to a KeyPath does not fail.

@@ -366,19 +366,23 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     let leave = |below: &str| gone.iter().chain(&kept).for_each(|name| std::fs::write(folder.file(below).join(name), b"part").unwrap());
     leave("d");
     leave("other");
-    std::fs::create_dir(folder.file("d").join(name(place, process, start + 2, "0-a8"))).unwrap();
-    let found = temporary_files(&folder.0).unwrap();
-    assert_eq!(found.len(), 2 * (gone.len() + kept.len() - 1), "in both folders, without notes.tmp");
+    // What is left of a folder that was erased.
+    let erased = name(place, process, start + 2, "0-a8");
+    std::fs::create_dir_all(folder.file("d").join(&erased).join("c")).unwrap();
+    std::fs::write(folder.file("d").join(&erased).join("c/0"), b"chunk").unwrap();
+    let mut found = temporary_files(&folder.0).unwrap();
+    assert_eq!(found.len(), 2 * (gone.len() + kept.len() - 1) + 1, "in both folders, without notes.tmp");
+    found.retain(|(file, is_gone)| !(file.ends_with(&erased) && *is_gone));
     let is_one_of = |names: &[String], file: &Path| names.iter().any(|name| file.ends_with(name));
     assert!(found.iter().all(|(file, is_gone)| is_one_of(&gone, file) == *is_gone && is_one_of(&kept, file) != *is_gone), "{found:?}");
     let store = folder.store(SyncMode::Batch);
     put(&store, "d/k", b"2").unwrap();
     put(&store, "new/k", b"2").unwrap();
     store.flush().unwrap();
-    assert_eq!(store.capabilities().swept, 2);
+    assert_eq!(store.capabilities().swept, 3);
     let names = folder.names("d");
     assert!(gone.iter().all(|name| !names.contains(name)) && kept.iter().all(|name| names.contains(name)), "{names:?}");
-    assert_eq!(names.len(), kept.len() + 2, "a folder is no file of a writer: {names:?}");
+    assert_eq!(names.len(), kept.len() + 1, "{names:?}");
     assert_eq!(folder.names("other").len(), gone.len() + kept.len() + 1, "nothing was put there");
     // A folder is looked into once by each store, when it is flushed or closed.
     leave("d");
@@ -386,7 +390,34 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
     let store = folder.store(SyncMode::Each);
     put(&store, "d/l", b"3").unwrap();
     drop(store);
-    assert_eq!(folder.names("d").len(), kept.len() + 3);
+    assert_eq!(folder.names("d").len(), kept.len() + 2);
+}
+
+#[test]
+fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
+    for prefix in ["g/", ""] {
+        for call in [Call::Unlink, Call::List] {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::Batch);
+            for key in ["g/x/zarr.json", "g/x/c/0", "g/y/zarr.json", "g/zarr.json"] {
+                put(&store, key, b"1").unwrap();
+            }
+            // The root is listed once to rename the folders in it.
+            let after = if call == Call::List && prefix.is_empty() { 2 } else { 0 };
+            let (done, _) = fault::with(&[fault::Fault { after, ..fault::fail(call, libc::EIO) }], || store.erase_prefix(prefix));
+            assert_eq!(done.unwrap_err().os_errno(), libc::EIO, "{call:?} {prefix:?}");
+            let mut listed = Vec::new();
+            let mut each = |key: &str| {
+                listed.push(key.to_string());
+                Ok(())
+            };
+            store.list("", &mut each).unwrap();
+            assert_eq!(listed, [""; 0], "{call:?} {prefix:?}");
+            assert_eq!(temporary_files(&folder.0).unwrap().len(), 1, "what is left is found");
+            store.erase_prefix("").unwrap();
+            assert_eq!(folder.names(""), [""; 0]);
+        }
+    }
 }
 
 #[test]
