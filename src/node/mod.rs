@@ -4,6 +4,7 @@
 //! readers see old or new. `hierarchy` makes ancestors and erases, `upkeep` keeps consolidated metadata right; [`spec`] says what to
 //! create; the data themselves are the engine's.
 
+mod above;
 mod appender;
 pub mod array;
 mod attr_values;

@@ -4,10 +4,10 @@ use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_re
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
-use crate::fork::ForkPreserved;
+use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
-use crate::store::local::{LockMode, SyncMode};
+use crate::store::local::{FileOptions, LockMode, SyncMode};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
@@ -16,7 +16,7 @@ use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -44,6 +44,10 @@ struct StoreInner {
     no_draft: AtomicBool,
     /// The node that the store was opened for, by its location.
     opened_for: Option<String>,
+    /// Its folder, where that is known, and how files are stored there.
+    folder: Option<(PathBuf, FileOptions)>,
+    /// The hierarchy that the folder lies in, once it was looked for.
+    above: Once<Option<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// The checkpoint that it is, which is not there for others yet.
@@ -57,6 +61,13 @@ struct StoreInner {
     told_of_conditions: AtomicBool,
     /// How many files of killed writers the log was told of.
     told_of_swept: AtomicU64,
+}
+
+/// The hierarchy of the groups that a store's folder lies in.
+pub(super) struct Above {
+    pub store: Store,
+    /// The path of the store's root in it.
+    pub path: String,
 }
 
 /// Where a checkpoint will be.
@@ -132,10 +143,16 @@ impl Store {
 
     /// Wraps a store like [`Store::from_shared`], with options.
     pub fn new(context: &Context, shared: SharedStore, mode: Mode, options: Options) -> Store {
-        Store::opened(context, shared, mode, options, None)
+        Store::opened(context, shared, (mode, options), None, None)
     }
 
-    fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
+    fn opened(
+        context: &Context,
+        shared: SharedStore,
+        (mode, options): (Mode, Options),
+        opened_for: Option<String>,
+        folder: Option<(PathBuf, FileOptions)>,
+    ) -> Store {
         let slot = slot(&shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
@@ -148,6 +165,8 @@ impl Store {
             slot,
             no_draft,
             opened_for,
+            folder,
+            above: Once::new(),
             unconsolidated,
             v2_changed,
             stats,
@@ -197,7 +216,13 @@ impl Store {
             }
         }
         let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
-        Ok(Store::opened(context, shared, mode, chosen, opened_for))
+        let folder = if let Root::Folder(path) = root { Some((path.clone(), files)) } else { None };
+        Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))
+    }
+
+    /// The hierarchy that the store's own folder lies in, which `find` looks for once, where the folder is known.
+    pub(super) fn above_or(&self, find: impl FnOnce(&Path, FileOptions) -> Option<Above>) -> Option<&Above> {
+        self.0.above.get(|| self.0.folder.as_ref().and_then(|(folder, files)| find(folder, *files))).as_ref()
     }
 
     /// What the store can do.
@@ -252,7 +277,8 @@ impl Store {
         if self.0.mode == Mode::Read {
             return Ok(());
         }
-        let flushed = self.0.shared.flush();
+        let above = self.0.above.known().and_then(Option::as_ref).map_or(Ok(()), |above| above.store.flush());
+        let flushed = self.0.shared.flush().and(above);
         let can = self.0.shared.capabilities();
         self.warn_of_refused_lock(can.lock_refused);
         self.warn_of_no_conditions(can.unconditional);

@@ -338,3 +338,47 @@ fn what_others_missed_when_they_consolidated_is_added_on_close() {
         assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
     }
 }
+
+/// A node that is opened by a location of its own, as a store, is known to the groups that its folder lies in, too.
+#[test]
+fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
+    let top = std::env::temp_dir().join(format!("ozarr-above-{}", std::process::id()));
+    for format in [Format::V3, Format::V2] {
+        let _ = std::fs::remove_dir_all(&top);
+        let at = |below: &str| Store::locate(&Context::default(), top.join(below).to_str().unwrap(), Mode::ReadWrite).unwrap();
+        let create = |below: &str, length: u64, how: Create| {
+            let (store, path) = at(below);
+            let mut spec = Spec::new(DataType::Int8, &[length]).unwrap();
+            spec.set_format(format).unwrap();
+            Array::create(&store, &path, &spec, how).unwrap()
+        };
+        let (runs, path) = at("runs");
+        assert_eq!(path, "");
+        Group::create(&runs, "", Some(format), Create::New).unwrap();
+        Group::create(&runs, "one", Some(format), Create::New).unwrap();
+        create("runs/one/t", 4, Create::New);
+        let open = |below: &str| Group::open(&at(below).0, "").unwrap();
+        open("runs/one").consolidate().unwrap();
+        open("runs").consolidate().unwrap();
+        let check = |what: &str| {
+            for below in ["runs", "runs/one"] {
+                let told = open(below).consolidated_differences().unwrap();
+                assert_eq!(told, Some(vec![]), "{format:?}, {what}: {below}");
+            }
+        };
+        check("at first");
+        let array = create("runs/one/t", 7, Create::Overwrite);
+        check("overwriting");
+        array.attributes().set_i64("n", 1).unwrap();
+        check("an attribute");
+        array.resize(&[9], false).unwrap();
+        check("resizing");
+        create("runs/one/u", 2, Create::New);
+        check("a new array");
+        let (store, path) = at("runs/one/t");
+        store.erase_node(&path).unwrap();
+        check("erasing");
+        assert_eq!(open("runs").open_array("one/u").unwrap().shape().to_vec(), [2]);
+    }
+    std::fs::remove_dir_all(&top).unwrap();
+}

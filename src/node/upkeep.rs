@@ -1,7 +1,8 @@
 //! Keeping consolidated metadata right: what is done after each change of a node's documents.
 
+use super::store::Above;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, document, lookup, path};
+use super::{NodeKind, Store, above, document, lookup, path};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
@@ -12,8 +13,18 @@ use std::collections::HashMap;
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    let done = refresh_above(store, paths, erased);
+    let done = refresh_above(store, paths, erased).and_then(|()| refresh_outside(store, paths, erased));
     refreshed(store, paths, done)
+}
+
+/// Does the same for the groups that the store's folder lies in: a node may be opened by a location of its own, as a store.
+fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
+    let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
+    let (paths, erased): (Vec<String>, _) = (paths.iter().map(|path| place(path)).collect(), erased.map(place));
+    let done = refresh_above(outside, &paths, erased.as_deref());
+    outside.note_change();
+    done
 }
 
 /// Does what [`after_change`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
@@ -21,6 +32,7 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
 pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
     let paths = [path.to_string()];
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
+    let done = done.and_then(|()| refresh_outside(store, &paths, None));
     refreshed(store, &paths, done)
 }
 
