@@ -24,7 +24,7 @@ mod temporary;
 mod tests;
 
 use self::durable::{Durability, FileId, file_id};
-use self::listing::{empty_folder, list_folder, remove_folder, visible};
+use self::listing::{list_folder, visible};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
@@ -39,7 +39,7 @@ use super::os::{self, CWD, EntryKind, Errno};
 use super::{
     Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
 };
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -209,29 +209,6 @@ impl LocalStore {
         match lock() {
             Err(_) if self.root_was_replaced() => lock(),
             done => done,
-        }
-    }
-
-    /// Removes an open folder with all below it; of the root what is in it. It leaves its name first, and so do the folders in the root, for one
-    /// that listings hide: nothing below opens any more by its own path, however much can be removed.
-    fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {
-        let told = |e: Error| {
-            e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
-        };
-        if folder.is_empty() {
-            // Listing moves a folder's place, from which it is emptied.
-            let Some(listed) = self.open_folder(folder, 0)? else { return Ok(()) };
-            for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, is_folder)| *is_folder) {
-                // What cannot be renamed is emptied where it is.
-                let _ = os::rename(root, KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
-            }
-            return empty_folder(fd, 0);
-        }
-        let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
-        match os::rename(root, path.as_c(), aside.as_c()) {
-            Ok(()) => empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told),
-            // A mount point, say.
-            Err(_) => empty_folder(fd, 0).and_then(|()| remove_folder(root, path.as_c())),
         }
     }
 
