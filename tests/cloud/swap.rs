@@ -7,7 +7,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
+use ozarr::node::{Appender, Array, Context, Create, Group, Level, Log, Mode, Settings, Spec, Store};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -113,6 +113,32 @@ fn eight_processes_lose_no_change() {
     assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
 }
 
+fn append(appender: &mut Appender, values: &mut [i32]) -> Result<()> {
+    // SAFETY: the memory lives as long as the call.
+    unsafe { appender.append(values.len() as u64, &view(values)) }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn of_two_appenders_that_begin_at_once_one_stores_nothing() {
+    let store = || open(&Context::with_threads(2), "appenders", "auto").unwrap();
+    Group::create(&store(), "", None, Create::Overwrite).unwrap();
+    create(&store(), "a", 0, 4, None);
+    let appender = || Appender::open(&Array::open(&store(), "a").unwrap(), 0, 100, 0).unwrap();
+    let [mut first, mut second] = [appender(), appender()];
+    append(&mut first, &mut [1, 2, 3, 4, 5]).unwrap();
+    assert_eq!(append(&mut second, &mut [80, 81, 82, 83, 84]).unwrap_err().kind(), ErrorKind::State);
+    drop(second);
+    first.flush().unwrap();
+    assert_eq!(read_all(&Array::open(&store(), "a").unwrap()), [1, 2, 3, 4, 5]);
+    // One that is opened later goes on, as after a kill, and the one before it stores nothing more.
+    let mut third = appender();
+    append(&mut third, &mut [6, 7, 8]).unwrap();
+    assert_eq!(append(&mut first, &mut [90, 91, 92, 93]).unwrap_err().kind(), ErrorKind::State);
+    third.flush().unwrap();
+    assert_eq!(read_all(&Array::open(&store(), "a").unwrap()), [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
 #[test]
 #[ignore = "needs servers: tools/cloud"]
 fn a_server_without_conditions_is_told_of_once_or_refused() {
@@ -149,6 +175,10 @@ fn a_server_without_conditions_is_told_of_once_or_refused() {
     let e = array.attributes().set("n", 9.into()).unwrap_err();
     assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("cloud.conditional_put"), "{e}");
     assert_eq!(write_one(&array, 1, 9).unwrap_err().kind(), ErrorKind::Unsupported);
+    let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
+    assert_eq!(append(&mut appender, &mut [7; 8]).unwrap_err().kind(), ErrorKind::Unsupported);
+    drop(appender);
+    assert_eq!(store.key_list("a/").unwrap(), ["a/c/0", "a/zarr.json"]);
     // A whole chunk needs no condition.
     // SAFETY: the memory lives as long as the call.
     unsafe { array.write(&Selection::all(&[4]), &view(&mut [1, 2, 3, 4])).unwrap() };
