@@ -3,11 +3,12 @@
 
 use super::catalog::Catalog;
 use super::stored::StoredDocument;
-use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, lookup, path};
+use super::{Array, Attributes, Create, NodeKind, Store, document, hierarchy, lookup, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
-use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
+use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
+use crate::store::Condition;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -147,16 +148,30 @@ impl Group {
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
+        Group::create_as(store, path, format, how, false)
+    }
+
+    /// Creates a group like [`Group::create`]; `consolidated`, with consolidated metadata (of no nodes) from its first moment.
+    pub(in crate::node) fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, consolidated: bool) -> Result<Group> {
         let path = hierarchy::new_path(store, path)?;
         let chosen = || match format {
             Some(format) => Ok(format),
             None => Ok(hierarchy::enclosing_format(store, &path)?.unwrap_or(Format::V3)),
         };
         let publish = |store: &Store, path: &str, format| {
-            let (name, document) = match format {
+            let (name, mut document) = match format {
                 Format::V2 => (v2::GROUP, v2::write_group()),
                 Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
             };
+            match format {
+                _ if !consolidated => {}
+                Format::V3 => drop(document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(Map::new()))),
+                Format::V2 => {
+                    let own: Map = [(v2::GROUP.to_string(), Value::Object(document.clone()))].into_iter().collect();
+                    let key = path::join(path, v2::CONSOLIDATED);
+                    document::publish(store, &key, &consolidated::write_v2(own), Condition::None)?;
+                }
+            }
             hierarchy::publish_new(store, path, name, &document)?;
             Ok((format, document))
         };

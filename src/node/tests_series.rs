@@ -234,6 +234,35 @@ fn a_dataset_is_consolidated_from_its_first_moment() {
     }
 }
 
+/// The write that fails is each one in turn, and so are all that follow, as after a kill.
+#[test]
+fn a_new_dataset_is_never_without_consolidated_metadata() {
+    let cases = [(Format::V2, Create::New), (Format::V3, Create::New), (Format::V2, Create::Overwrite), (Format::V3, Create::Overwrite)];
+    for ((format, how), call) in cases.into_iter().flat_map(|case| [(case, Call::Rename), (case, Call::RenameNew)]) {
+        let mut seen = 0;
+        for after in 0.. {
+            let (root, store) = new_store("never", "zarr");
+            if how == Create::Overwrite {
+                Group::create(&store, "", Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
+            }
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (done, _) = fault::with(&[hit], || Dataset::create(&store, "", Some(format), how).map(drop));
+            if let Ok(group) = Group::open(&anew(&store), "")
+                && !group.attributes().names().unwrap().contains(&"old".to_string())
+            {
+                seen += 1;
+                assert!(group.catalog().unwrap().is_some(), "{format:?} {how:?} {call:?} after {after}");
+            }
+            drop(store);
+            std::fs::remove_dir_all(&root).unwrap();
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(seen > 0);
+    }
+}
+
 #[test]
 fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
     for format in [Format::V2, Format::V3] {

@@ -76,8 +76,9 @@ impl State {
 impl Dataset {
     /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
-        let dataset = Dataset::open(Group::create(store, path, format, how)?)?;
-        // Readers that go by consolidated metadata may come before the first step.
+        // Readers that go by consolidated metadata may come before the first step, and a kill at any moment.
+        let consolidated = store.options().consolidate != Consolidate::Never && store.capabilities().listable;
+        let dataset = Dataset::open(Group::create_as(store, path, format, how, consolidated)?)?;
         dataset.consolidate_for_growth()?;
         Ok(dataset)
     }
