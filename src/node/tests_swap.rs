@@ -61,8 +61,8 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        let keys = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix));
-        keys.map(|key| self.erase(&key).map(drop)).collect()
+        let keys: Vec<String> = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix)).collect();
+        keys.iter().try_for_each(|key| self.erase(key).map(drop))
     }
 
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
