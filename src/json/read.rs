@@ -7,28 +7,27 @@ use super::value::{List, Map, MemberList, Number, Text, Value};
 use crate::error::{Error, Result, err};
 use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use smallvec::SmallVec;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::fmt::{self, Formatter};
 
 /// Reads one value, with nothing but blanks around it; with `tokens`, bare `NaN`, `Infinity` and `-Infinity` are numbers. An error
 /// says line and column (in bytes, from 1).
 pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(bytes, e.valid_up_to()))?;
-    let (first, exponents) = attempt(text, &[]);
-    if first.is_ok() && exponents == 0 || first.is_err() && !tokens {
+    let first = attempt(text, OnceCell::new());
+    if first.is_ok() || !tokens {
         return first;
     }
     let Spellings { text, numbers } = spellings::of(text, tokens);
-    if numbers.is_empty() { first } else { attempt(&text, &numbers).0 }
+    if numbers.is_empty() { first } else { attempt(&text, OnceCell::from(numbers)) }
 }
 
-/// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or serde_json's own where that list is too short.
-/// Also returns how many such numbers it met.
-fn attempt(text: &str, spellings: &[&str]) -> (Result<Value>, usize) {
+/// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or from `text` itself.
+fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value> {
     let source = JsonText { text, spellings, exponents: Cell::new(0) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    (value.map_err(|e| invalid(&e)), source.exponents.get())
+    value.map_err(|e| invalid(&e))
 }
 
 /// Returns the error for a text that is not JSON.
@@ -49,8 +48,8 @@ fn not_utf8(bytes: &[u8], offset: usize) -> Error {
 /// What the visitors of one text share.
 struct JsonText<'a> {
     text: &'a str,
-    /// The spelling of each number with an exponent, in the order of the text.
-    spellings: &'a [&'a str],
+    /// The spelling of each number with an exponent, in the order of the text; found when the first is met.
+    spellings: OnceCell<Vec<&'a str>>,
     /// Counts the numbers with an exponent that were read.
     exponents: Cell<usize>,
 }
@@ -61,7 +60,8 @@ impl JsonText<'_> {
         let mut spelling = text;
         if text.contains('e') {
             let i = self.exponents.replace(self.exponents.get() + 1);
-            spelling = self.spellings.get(i).unwrap_or(&text);
+            let all = self.spellings.get_or_init(|| spellings::of(self.text, false).numbers);
+            spelling = all.get(i).copied().unwrap_or(text);
         }
         Value::Number(Number::of_text(Text::new(spelling)))
     }
@@ -69,16 +69,16 @@ impl JsonText<'_> {
 
 /// Builds one value.
 #[derive(Clone, Copy)]
-struct ValueVisitor<'a>(&'a JsonText<'a>);
+struct ValueVisitor<'a, 't>(&'a JsonText<'t>);
 
-impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_, '_> {
     type Value = Value;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for ValueVisitor<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -134,16 +134,16 @@ enum Name {
 }
 
 /// Reads a [`Name`]. serde_json's mark is borrowed from serde_json itself, not from the text, so that no document can forge it.
-struct NameVisitor<'a>(&'a JsonText<'a>);
+struct NameVisitor<'a, 't>(&'a JsonText<'t>);
 
-impl<'de> DeserializeSeed<'de> for NameVisitor<'_> {
+impl<'de> DeserializeSeed<'de> for NameVisitor<'_, '_> {
     type Value = Name;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Name, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for NameVisitor<'_> {
+impl<'de> Visitor<'de> for NameVisitor<'_, '_> {
     type Value = Name;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
