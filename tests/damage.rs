@@ -3,8 +3,9 @@
 //! One table of codecs, one function for each kind of damage. All memory is counted, that of the codecs' C libraries, too.
 
 use ozarr::codec::chain::Chain;
-use ozarr::codec::{BoundChain, Dest, Leaf};
+use ozarr::codec::{BoundChain, Dest, FIRST_BYTES, Leaf};
 use ozarr::dtype::{DataType, ElementType};
+use ozarr::error::{Error, ErrorKind};
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order};
 use std::cell::Cell;
@@ -358,5 +359,36 @@ fn more_than_expected_is_found_without_its_memory() {
         for expected in [0, 1600, 64_000] {
             assert_eq!(case.decode(&case.frame, expected), None, "{json}: {expected}");
         }
+    }
+}
+
+#[test]
+fn the_first_bytes_are_looked_at_before_the_memory_for_all_is_taken() {
+    let names = ["blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd"];
+    let compresses = |json: &str| names.iter().any(|name| json.starts_with(&format!(r#"{{"id": "{name}""#)));
+    for &(_, json, _) in TABLE.iter().filter(|row| compresses(row.1)) {
+        let n = 6 << 20;
+        let (stage, mut frame) = (leaf(DataType::UInt8, json, n as u64).stages[0].clone(), Vec::new());
+        let data: Vec<u8> = (0..n).map(|i| if i < 100_000 { (i / 64) as u8 } else { 0 }).collect();
+        stage.encode(&data, &mut frame).unwrap();
+        let (mut out, looks) = (Vec::new(), Cell::new(0));
+        let good = |first: &[u8]| {
+            looks.set(looks.get() + 1);
+            assert!(*first == data[..FIRST_BYTES], "{json}");
+            Ok(())
+        };
+        stage.decode(&frame, Dest::Checked(&mut out, 1 << 30, &good)).unwrap();
+        assert!(out == data && looks.get() == 1, "{json}: {} looks", looks.get());
+        let refuse = |_: &[u8]| Err(Error::new(ErrorKind::Chunk, "too few elements"));
+        let (result, held) = most_held(|| stage.decode(&frame, Dest::Checked(&mut Vec::new(), 1 << 30, &refuse)));
+        assert_eq!(result.unwrap_err().message(), "too few elements", "{json}");
+        let constant = match json {
+            json if json.contains("lzma") => 67 << 20,
+            json if json.contains("bz2") => 5 << 20,
+            _ => 2 << 20,
+        };
+        assert!(held <= constant, "{json}: {held} bytes held");
+        let (result, _) = most_held(|| stage.decode(&frame, Dest::Checked(&mut Vec::new(), n - 1, &good)));
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Chunk, "{json}: more than allowed");
     }
 }

@@ -183,3 +183,31 @@ fn consolidated_metadata_of_strange_entries() {
     root.attributes().set_i64("n", 1).unwrap();
     root.consolidate().unwrap();
 }
+
+/// A few bytes of a chunk of text that are said to be very many are refused before there is memory for them.
+#[test]
+fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
+    use std::io::Write;
+    let document = v3("[3]", "[3]", "")
+        .replace("int8", "string")
+        .replace("\"fill_value\":7", "\"fill_value\":\"\"")
+        .replace(r#"[{"name":"bytes"}]"#, r#"[{"name":"vlen-utf8"},{"name":"gzip","configuration":{"level":1}}]"#);
+    let three = [&[3, 0, 0, 0][..], &[1, 0, 0, 0, b'a', 1, 0, 0, 0, b'b', 1, 0, 0, 0, b'c']].concat();
+    for (head, says) in [(&[][..], "found 0 elements, expected 3"), (&three, "of which the 3 elements are the first 19")] {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(head).unwrap();
+        (0..64).for_each(|_| gzip.write_all(&[0; 1 << 20]).unwrap());
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        shared.put("zarr.json", &[document.as_bytes()], Condition::None).unwrap();
+        shared.put("c/0", &[&gzip.finish().unwrap()], Condition::None).unwrap();
+        let store = Store::from_shared(&Context::default(), shared, Mode::ReadWrite);
+        let array = Array::open(&store, "").unwrap();
+        let selection = Selection::new(&[3], &[0], &[3], None).unwrap();
+        let before = USED.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        let e = array.read_variable(&selection).unwrap_err();
+        let peak = PEAK.load(Relaxed).saturating_sub(before);
+        assert!(e.kind() == ErrorKind::Chunk && e.message().contains(says), "{e}");
+        assert!(peak < 8 << 20, "{peak} bytes for {says:?}");
+    }
+}

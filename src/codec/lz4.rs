@@ -13,7 +13,7 @@ use super::streams::decode_known;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 /// Bytes of the size in front.
 const HEADER: usize = 4;
@@ -39,6 +39,21 @@ pub(super) fn decode_block(block: &[u8], out: &mut [u8]) -> Result<usize> {
     // the block against both of them.
     let made = unsafe { lz4_sys::LZ4_decompress_safe(block.as_ptr().cast(), out.as_mut_ptr().cast(), from, to) };
     usize::try_from(made).map_err(|_| err!(Chunk, "the lz4 block is damaged, or decodes to more than {} bytes", out.len()))
+}
+
+/// Decodes the first bytes of a block that has more of them than `first` has room for.
+fn decode_first(block: &[u8], first: &mut [u8]) -> Result<()> {
+    unsafe extern "C" {
+        fn LZ4_decompress_safe_partial(src: *const c_char, dst: *mut c_char, len: c_int, wanted: c_int, room: c_int) -> c_int;
+    }
+    let (Ok(from), Ok(wanted)) = (c_int::try_from(block.len()), c_int::try_from(first.len())) else {
+        bail!(Limit, "found an lz4 block of {} bytes, expected less than 2^31", block.len());
+    };
+    // SAFETY: both buffers are live, apart, and of the stated sizes; every length of the block is checked against both of them.
+    match unsafe { LZ4_decompress_safe_partial(block.as_ptr().cast(), first.as_mut_ptr().cast(), from, wanted, wanted) } {
+        made if made == wanted => Ok(()),
+        _ => Err(err!(Chunk, "the lz4 block is damaged, or has fewer bytes than its header says")),
+    }
 }
 
 impl Stage for Lz4 {
@@ -74,6 +89,7 @@ impl Stage for Lz4 {
         if size > MAX_INPUT {
             bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
         }
+        let dst = dst.check_first(size, |first| decode_first(block, first))?;
         decode_known(dst, size, |out| match decode_block(block, out)? {
             n if n == size => Ok(()),
             n => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),

@@ -54,4 +54,4 @@ pub mod zlib;
 pub mod zstd;
 
 pub use bound::{BoundChain, IndexLocation, Layout, Leaf, Sharded};
-pub use stage::{Dest, Size, Stage, StageRef, VariableCodec};
+pub use stage::{CheckFirst, Dest, FIRST_BYTES, FIRST_ROOM, Size, Stage, StageRef, VariableCodec};

@@ -262,7 +262,7 @@ impl Stage for RegisteredStage {
                 n if n == buf.len() => Ok(()),
                 n => Err(wrong_size(n, buf.len())),
             },
-            Dest::AtMost(buf, max) => {
+            Dest::AtMost(buf, max) | Dest::Checked(buf, max, _) => {
                 let mut room = first_guess(src.len(), max);
                 loop {
                     buf.clear();

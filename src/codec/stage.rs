@@ -2,6 +2,7 @@
 
 use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::Result;
+use crate::limits;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -32,6 +33,38 @@ pub enum Dest<'a> {
     Exact(&'a mut [u8]),
     /// The buffer is cleared and becomes the decoded bytes, at most this number of them (one more is an error of kind `Chunk`).
     AtMost(&'a mut Vec<u8>, usize),
+    /// As `AtMost`; before more than [`FIRST_ROOM`] bytes are decoded, the function is given the first [`FIRST_BYTES`] of them, and its
+    /// error ends the decoding. Codecs that cannot make many bytes of few need not call it.
+    Checked(&'a mut Vec<u8>, usize, CheckFirst<'a>),
+}
+
+/// Looks at the first decoded bytes of a chunk that turns out to be long.
+pub type CheckFirst<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
+
+/// What may be decoded before the first bytes are looked at.
+pub const FIRST_ROOM: usize = 1 << 20;
+/// How many of the first bytes are looked at.
+pub const FIRST_BYTES: usize = 1 << 16;
+
+impl<'a> Dest<'a> {
+    /// Separates the function that looks at the first bytes.
+    pub(super) fn split(self) -> (Dest<'a>, Option<CheckFirst<'a>>) {
+        match self {
+            Dest::Checked(buf, max, check) => (Dest::AtMost(buf, max), Some(check)),
+            plain => (plain, None),
+        }
+    }
+
+    /// Has the first bytes looked at where `n` are announced, which `decode` brings, as many as it is given room for.
+    pub(super) fn check_first(self, n: usize, decode: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Dest<'a>> {
+        let (plain, check) = self.split();
+        if let Some(check) = check.filter(|_| n > FIRST_ROOM) {
+            let mut first = Vec::new();
+            decode(limits::grow(&mut first, FIRST_BYTES)?)?;
+            check(&first)?;
+        }
+        Ok(plain)
+    }
 }
 
 /// One step between bytes and bytes: a compressor, a checksum, or a kernel over typed elements (delta, astype).
@@ -99,6 +132,12 @@ pub trait VariableCodec: Send + Sync {
     /// Encodes a buffer of items (each as its bytes), the elements of a chunk of that shape, into `dst`, which is cleared first.
     /// Elements that the data type does not allow are errors of kind `Range`.
     fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()>;
+
+    /// Looks at the first of more decoded bytes than [`FIRST_ROOM`]: an error where they cannot be those of `count` items.
+    fn check_first(&self, first: &[u8], count: usize) -> Result<()> {
+        let _ = (first, count);
+        Ok(())
+    }
 
     /// Decodes `bytes` into exactly as many items as the buffer `items` has room for. They point into the buffer that is returned,
     /// which the caller keeps for as long as it uses them.

@@ -1,6 +1,6 @@
 //! Filling a destination: of a size that is known before, of one that is not, and from a stream.
 
-use super::stage::Dest;
+use super::stage::{Dest, FIRST_BYTES, FIRST_ROOM};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
 
@@ -15,7 +15,7 @@ pub(super) fn wrong_size(found: usize, expected: usize) -> Error {
 pub(super) fn too_large(dest: &Dest<'_>) -> Error {
     match dest {
         Dest::Exact(d) => err!(Chunk, "decodes to more than {0} bytes, expected {0}", d.len()),
-        Dest::AtMost(_, max) => err!(Chunk, "decodes to more than {max} bytes, the most that was expected"),
+        Dest::AtMost(_, max) | Dest::Checked(_, max, _) => err!(Chunk, "decodes to more than {max} bytes, the most that was expected"),
     }
 }
 
@@ -24,8 +24,8 @@ pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: impl FnOnce(&mut [u8]
     match dest {
         Dest::Exact(d) if d.len() == n => fill(d),
         Dest::Exact(d) => Err(wrong_size(n, d.len())),
-        Dest::AtMost(_, max) if n > max => Err(err!(Chunk, "decoded to {n} bytes, expected at most {max}")),
-        Dest::AtMost(buf, _) => {
+        Dest::AtMost(_, max) | Dest::Checked(_, max, _) if n > max => Err(err!(Chunk, "decoded to {n} bytes, expected at most {max}")),
+        Dest::AtMost(buf, _) | Dest::Checked(buf, ..) => {
             let done = limits::grow(buf, n).and_then(fill);
             buf.truncate(if done.is_ok() { n } else { 0 });
             done
@@ -34,9 +34,9 @@ pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: impl FnOnce(&mut [u8]
 }
 
 /// Decodes where the size may be unknown: `attempt` writes to the front of what it gets and says how many bytes, or `None`
-/// where the room is too small. A destination that can grow starts at `hint` bytes and doubles up to its limit.
+/// where the room is too small, with the first bytes in it. A destination that can grow starts at `hint` bytes and doubles up to its limit.
 pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMut(&mut [u8]) -> Result<Option<usize>>) -> Result<()> {
-    let (buf, max) = match dest {
+    let (buf, max, mut check) = match dest {
         Dest::Exact(d) => {
             let expected = d.len();
             return match attempt(d)? {
@@ -45,9 +45,13 @@ pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMu
                 None => Err(too_large(&Dest::Exact(d))),
             };
         }
-        Dest::AtMost(buf, max) => (buf, max),
+        Dest::AtMost(buf, max) => (buf, max, None),
+        Dest::Checked(buf, max, check) => (buf, max, Some(check)),
     };
     let mut room = hint.max(1 << 12).min(max);
+    if check.is_some() {
+        room = room.min(FIRST_ROOM);
+    }
     loop {
         let done = limits::grow(buf, room).and_then(&mut attempt);
         match done {
@@ -55,7 +59,16 @@ pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMu
                 buf.truncate(n);
                 return Ok(());
             }
-            Ok(None) if room < max => room = room.saturating_mul(2).min(max),
+            Ok(None) if room < max => {
+                room = room.saturating_mul(2).min(max);
+                if room > FIRST_ROOM
+                    && let Some(check) = check.take()
+                {
+                    let first = buf.get(..FIRST_BYTES).unwrap_or(buf);
+                    check(first).inspect_err(|_| buf.clear())?;
+                    room = room.max(hint).min(max);
+                }
+            }
             Ok(None) => {
                 buf.clear();
                 bail!(Chunk, "decodes to more than {max} bytes, the most that was expected");

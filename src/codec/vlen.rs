@@ -3,7 +3,7 @@
 //! Specification: numcodecs `vlen` (v2); zarr-extensions `codecs/vlen-utf8`, `codecs/vlen-bytes`.
 
 use super::config::Config;
-use super::stage::VariableCodec;
+use super::stage::{FIRST_ROOM, VariableCodec};
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail, err};
@@ -97,14 +97,20 @@ impl VariableCodec for Vlen {
         Ok(())
     }
 
+    fn check_first(&self, first: &[u8], count: usize) -> Result<()> {
+        check_count(first, count)?;
+        let end = |at: usize| at.checked_add(4)?.checked_add(read_length(first, at)?);
+        // Ends with the first element that is not within these bytes.
+        match (0..count).try_fold(4, |at, _| end(at).filter(|end| *end <= first.len())) {
+            Some(end) => bail!(Chunk, "found more than {FIRST_ROOM} bytes, of which the {count} elements are the first {end}"),
+            None => Ok(()),
+        }
+    }
+
     fn decode(&self, mut bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
         let wanted = items.len() / size_of::<Item>();
+        check_count(&bytes, wanted)?;
         let mut at = 4;
-        match read_length(&bytes, 0) {
-            Some(found) if found == wanted => {}
-            Some(found) => bail!(Chunk, "found {found} elements, expected {wanted}"),
-            None => bail!(Truncated, "found {} bytes, expected a number of elements", bytes.len()),
-        }
         for i in 0..wanted {
             let len = read_length(&bytes, at).ok_or_else(|| err!(Truncated, "the bytes end before element {i} of {wanted}"))?;
             at += 4;
@@ -119,6 +125,14 @@ impl VariableCodec for Vlen {
         }
         // Bytes behind the last element are of no meaning (HD-22).
         Ok(bytes)
+    }
+}
+
+fn check_count(bytes: &[u8], expected: usize) -> Result<()> {
+    match read_length(bytes, 0) {
+        Some(found) if found == expected => Ok(()),
+        Some(found) => bail!(Chunk, "found {found} elements, expected {expected}"),
+        None => bail!(Truncated, "found {} bytes, expected a number of elements", bytes.len()),
     }
 }
 
@@ -170,6 +184,19 @@ mod tests {
         let _kept = codec.decode(stored, &mut items).unwrap();
         assert_eq!(values(&items), [vec![1, 0, 2, 0], vec![]]);
         assert!(codec.encode(&buffer(&[&[1, 2, 3]]), &[], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn the_first_bytes_of_a_long_chunk_tell_whether_they_are_of_these_elements() {
+        let text = codec("vlen-utf8", "{}", DataType::VarText);
+        let mut stored = Vec::new();
+        text.encode(&buffer(&[b"ab", &[b'c'; 100]]), &[], &mut stored).unwrap();
+        let told = |first: &[u8], count| text.check_first(first, count).map_err(|e| e.message().to_string());
+        assert_eq!(told(&[0; 64], 2).unwrap_err(), "found 0 elements, expected 2");
+        assert_eq!(told(&stored[..50], 2), Ok(()), "the second element goes on");
+        assert_eq!(told(&stored[..12], 2), Ok(()), "within a length");
+        stored.resize(1000, 0);
+        assert_eq!(told(&stored, 2).unwrap_err(), "found more than 1048576 bytes, of which the 2 elements are the first 114");
     }
 
     #[test]

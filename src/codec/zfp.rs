@@ -304,7 +304,7 @@ impl Zfp {
     fn decoded_size(&self, src: &[u8], dst: &Dest<'_>) -> Result<usize> {
         let expected = match dst {
             Dest::Exact(d) => d.len(),
-            Dest::AtMost(_, max) => *max,
+            Dest::AtMost(_, max) | Dest::Checked(_, max, _) => *max,
         };
         if !self.header {
             return Ok(count(self.sides).map_or(expected, |values| values.saturating_mul(self.data_type.size())));

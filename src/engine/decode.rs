@@ -373,7 +373,9 @@ impl Machine<'_> {
             bytes.extend_from_slice(encoded);
         } else {
             let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
-            decode_bounded(&leaf.stages, most, encoded, &mut bytes, &mut scratch.stages)?;
+            let count = leaf.layout.bytes / leaf.layout.element.size().max(1);
+            let check = |first: &[u8]| codec.check_first(first, count).map_err(|e| e.at_field(codec.name()));
+            decode_bounded(&leaf.stages, most, Some(&check), encoded, &mut bytes, &mut scratch.stages)?;
         }
         let items = grow(&mut scratch.gather, leaf.layout.bytes)?;
         let kept = codec.decode(bytes, items).map_err(|e| e.at_field(codec.name()))?;
@@ -446,7 +448,7 @@ impl Machine<'_> {
     fn decode_shard(&self, shard: &Sharded, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         let mut whole = Vec::new();
         let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
-        decode_bounded(&shard.stages, most, encoded, &mut whole, &mut scratch.stages)?;
+        decode_bounded(&shard.stages, most, None, encoded, &mut whole, &mut scratch.stages)?;
         let span = Some((0, whole.len() as u64));
         let start = Part { depth: part.depth, kind: PartKind::Index, number: 0, span, axes: part.axes.clone(), memory: part.memory };
         self.walk(&whole, vec![start], scratch)

@@ -2,7 +2,7 @@
 
 use super::scratch::StageBuffers;
 use super::stats::{self, Field};
-use crate::codec::{Dest, Size, StageRef};
+use crate::codec::{CheckFirst, Dest, Size, StageRef};
 use crate::error::{Result, bail};
 use crate::limits::{grow, reserve};
 
@@ -33,18 +33,24 @@ fn decode_to(stage: &StageRef, size: Size, src: &[u8], dst: &mut Vec<u8>) -> Res
     .map_err(|e| e.at_field(stage.name()))
 }
 
-/// Runs the stages backwards into `dst`, whose size is not known beforehand and at most `most`.
+/// Runs the stages backwards into `dst`, whose size is not known beforehand and at most `most`; `check` looks at its first bytes if it gets
+/// long.
 pub(super) fn decode_bounded(
     stages: &[StageRef],
     most: usize,
+    check: Option<CheckFirst<'_>>,
     encoded: &[u8],
     dst: &mut Vec<u8>,
     buffers: &mut StageBuffers,
 ) -> Result<()> {
     let mut first = true;
-    for stage in stages.iter().rev() {
+    for (i, stage) in stages.iter().enumerate().rev() {
         let src = if first { encoded } else { &buffers.a[..] };
-        stats::timed(Field::DecodeNs, || stage.decode(src, Dest::AtMost(&mut buffers.b, most))).map_err(|e| e.at_field(stage.name()))?;
+        let dest = match check.filter(|_| i == 0) {
+            Some(check) => Dest::Checked(&mut buffers.b, most, check),
+            None => Dest::AtMost(&mut buffers.b, most),
+        };
+        stats::timed(Field::DecodeNs, || stage.decode(src, dest)).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut buffers.a, &mut buffers.b);
         first = false;
     }

@@ -103,7 +103,7 @@ impl Stage for Conditional {
         // What is known of the sizes between the codecs that are applied.
         let mut size = match &dst {
             Dest::Exact(d) => Size::Exact(d.len()),
-            Dest::AtMost(_, max) => Size::AtMost(*max),
+            Dest::AtMost(_, max) | Dest::Checked(_, max, _) => Size::AtMost(*max),
         };
         let mut limits = Vec::with_capacity(behind.len());
         for stage in &stages {

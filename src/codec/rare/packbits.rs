@@ -287,8 +287,8 @@ impl Stage for PackBits {
         let n = match &dst {
             Dest::Exact(d) => d.len(),
             // Without a count, as many elements as there may be.
-            Dest::AtMost(_, max) if padding.is_none() && self.packed_size(*max) == packed.len() => *max,
-            Dest::AtMost(..) => {
+            Dest::AtMost(_, max) | Dest::Checked(_, max, _) if padding.is_none() && self.packed_size(*max) == packed.len() => *max,
+            Dest::AtMost(..) | Dest::Checked(..) => {
                 let bits = (packed.len() as u128 * 8).saturating_sub(padding.unwrap_or(0).into());
                 usize::try_from(bits / u128::from(self.bits)).unwrap_or(usize::MAX).saturating_mul(self.component)
             }
