@@ -61,6 +61,33 @@ static void texts(int32_t format) {
     ozarr_array_free(a);
 }
 
+/* Code points of a fixed length, as NumPy has them, are written to texts of any length, and read from them. */
+static void code_points(int32_t format) {
+    uint32_t points[6][3] = {{'a', 0xe9, 0x1d11e}, {0}, {'b'}, {0x65e5, 0x672c}, {'x', 0, 'y'}, {'z', 'z', 'z'}}, back[6][3];
+    static const char *const want[] = {"aé𝄞", "", "b", "日本", "x\0y", "zzz"};
+    ozarr_dtype *type = NULL;
+    OK(ozarr_dtype_parse("<U3", 2, &type));
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    memory.data = points, memory.size = sizeof points, memory.type = OZARR_BY_DTYPE, memory.dtype = type;
+    OK(ozarr_spec_new(OZARR_STRING, 2, SHAPE, &s));
+    OK(ozarr_spec_set_chunks(s, CHUNKS));
+    OK(ozarr_spec_set_zarr_format(s, format));
+    OK(ozarr_array_create_ex("points.zarr", s, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(s);
+    OK(ozarr_array_write_ex(a, NULL, &memory));
+    read_again(NULL);
+    for (int64_t i = 0; i < 6; i++)
+        CHECK(i == 4 || is(i, want[i]));
+    memory.data = back;
+    OK(ozarr_array_read_ex(a, NULL, &memory));
+    CHECK(memcmp(back, points, sizeof back) == 0);
+    points[3][1] = 0xd800;
+    memory.data = points;
+    ERR_SAYS(OZARR_ERR_RANGE, "0xd800", "no character", ozarr_array_write_ex(a, NULL, &memory));
+    ozarr_dtype_free(type);
+    ozarr_array_free(a);
+}
+
 static void other_kinds(void) {
     static const char *const values[] = {"[1, null]", "\"x\"", "{\"k\":2.50}", "0", "true", "null"};
     const int64_t offsets[] = {0, 2, 2, 3, 4, 5, 6};
@@ -122,6 +149,8 @@ static void wrong_calls(void) {
 int main(void) {
     texts(2);
     texts(3);
+    code_points(2);
+    code_points(3);
     other_kinds();
     wrong_calls();
     ozarr_varlen_free(v);

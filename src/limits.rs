@@ -107,6 +107,12 @@ pub fn check_memory() -> Result<()> {
     if reserve::take_ended() { Err(no_memory()) } else { Ok(()) }
 }
 
+/// Has the next [`check_memory`] of this thread fail: for what cannot say itself that no memory was left.
+#[cold]
+pub fn memory_ended() {
+    reserve::note_ended();
+}
+
 #[cold]
 fn no_memory() -> Error {
     Error::new(ErrorKind::NoMemory, "the system has no more memory for this process")

@@ -84,6 +84,12 @@ pub fn take_ended() -> bool {
     USED.load(Relaxed) && ENDED.replace(false)
 }
 
+/// Notes for this thread that memory ended, without a slot that was served.
+pub fn note_ended() {
+    USED.store(true, Relaxed);
+    ENDED.set(true);
+}
+
 /// Returns whether half of the small slots are in use: then nothing new is to be begun.
 pub fn is_low() -> bool {
     SMALL_BYTES.load(Relaxed) > LOW
@@ -96,8 +102,7 @@ fn take(layout: Layout) -> *mut u8 {
     if layout.align() > ALIGN {
         return null_mut();
     }
-    USED.store(true, Relaxed);
-    ENDED.set(true);
+    note_ended();
     let need = layout.size().max(layout.align());
     for (number, class) in CLASSES.iter().enumerate().filter(|(_, class)| class.size >= need) {
         let words = &TAKEN[first_word(number)..first_word(number + 1)];

@@ -4,19 +4,24 @@
 //! bytes must be characters (no surrogates); a value that is longer than its place does not fit.
 
 use super::run::Run;
-use super::variable::Item;
+use super::variable::{Arena, Item};
 use super::{DataType, ElementType};
+use crate::limits;
 use std::ptr::{copy_nonoverlapping, write_bytes};
+use std::sync::Arc;
 
 /// A conversion between two types of text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Text {
     from: ElementType,
     to: ElementType,
+    /// Keeps the UTF-8 of code points that became items of variable length.
+    kept: Option<Arc<Arena>>,
 }
 
 impl Text {
-    /// The conversion, if both are text. Bytes become items that point into the source, so that is for sources that stay.
+    /// The conversion, if both are text. Bytes become items that point into the source, so that is for sources that stay; code points
+    /// become items that point into memory which goes with the conversion.
     pub fn new(from: ElementType, to: ElementType) -> Option<Text> {
         use DataType::*;
         let fixed = |t: DataType| matches!(t, Bytes(_) | Chars(_));
@@ -24,10 +29,11 @@ impl Text {
             (Text(_), Text(_)) => true,
             (a, b) if fixed(a) => fixed(b) || matches!(b, Text(_) | VarText | VarBytes),
             (Text(_) | VarText | VarBytes, b) if fixed(b) => true,
-            (VarText, Text(_)) => true,
+            (VarText, Text(_)) | (Text(_), VarText) => true,
             _ => false,
         };
-        converts.then_some(self::Text { from, to })
+        let keeps = matches!((from.data_type, to.data_type), (Text(_), VarText));
+        converts.then(|| self::Text { from, to, kept: keeps.then(Arc::default) })
     }
 
     /// Converts a run of elements.
@@ -50,6 +56,11 @@ impl Text {
                 let points = Points { at: src, len: n as usize, swap: self.from.swapped() };
                 return match self.to.data_type {
                     DataType::Text(m) => points.copy(dst, m as usize, self.to.swapped()),
+                    DataType::VarText => {
+                        let item = self.keep(&points)?;
+                        dst.cast::<Item>().write_unaligned(item);
+                        Some(())
+                    }
                     _ => points.encode(dst, self.to.size(), self.padding()),
                 };
             }
@@ -73,6 +84,30 @@ impl Text {
         }
     }
 
+    /// Copies code points as UTF-8 to memory that goes with the conversion.
+    ///
+    /// # Safety
+    /// The points are readable.
+    unsafe fn keep(&self, points: &Points) -> Option<Item> {
+        // SAFETY: the caller's promise.
+        let count = unsafe { points.count() };
+        let mut text = smallvec::SmallVec::<[u8; 256]>::new();
+        if text.try_reserve(count.saturating_mul(4)).is_err() {
+            limits::memory_ended();
+            return Some(Item::EMPTY);
+        }
+        for i in 0..count {
+            // SAFETY: i < count.
+            let c = char::from_u32(unsafe { points.get(i) })?;
+            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        let kept = self.kept.as_ref()?.copy(&text);
+        if kept.is_none() {
+            limits::memory_ended();
+        }
+        Some(kept.unwrap_or(Item::EMPTY))
+    }
+
     /// Why the element at `src` does not fit.
     ///
     /// # Safety
@@ -80,6 +115,7 @@ impl Text {
     pub unsafe fn explain(&self, src: *const u8) -> String {
         let room = match self.to.data_type {
             DataType::Text(n) => format!("{n} characters"),
+            DataType::VarText => "a text".to_string(),
             other => format!("{} bytes", other.size()),
         };
         if let DataType::Text(n) = self.from.data_type {
@@ -295,6 +331,26 @@ mod tests {
             dst[1].bytes()
         };
         assert_eq!(value, b"ab");
-        assert!(Transfer::new(Text(3).into(), VarText.into()).is_err() && Transfer::new(VarBytes.into(), Text(3).into()).is_err());
+        assert!(Transfer::new(Text(3).into(), VarBytes.into()).is_err() && Transfer::new(VarBytes.into(), Text(3).into()).is_err());
+    }
+
+    #[test]
+    fn code_points_become_texts_of_any_length_that_stay_as_long_as_the_conversion() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            // More than one buffer of copies.
+            let n = 9000;
+            let value = |i: usize| ["", "a", "größe", "𝄞", "abcdefgh"][i % 5];
+            let src: Vec<u8> = (0..n).flat_map(|i| points(value(i), 8, order)).collect();
+            let mut dst = vec![Item::EMPTY; n];
+            let transfer = Transfer::new(ElementType::new(Text(8), order), VarText.into()).unwrap();
+            // SAFETY: that many elements are on either side.
+            unsafe {
+                transfer.run(Run { src: src.as_ptr(), src_stride: 32, dst: dst.as_mut_ptr().cast(), dst_stride: 16, n }).unwrap();
+            }
+            drop(src);
+            // SAFETY: the conversion keeps the bytes.
+            assert!(dst.iter().enumerate().all(|(i, item)| unsafe { item.bytes() } == value(i).as_bytes()));
+        }
+        assert_eq!(convert(Text(1), VarText, &[0x00, 0xd8, 0, 0]), Err(1), "a surrogate is no character");
     }
 }

@@ -68,6 +68,9 @@ pub fn set(buffer: &mut [u8], i: usize, item: Item) -> bool {
     true
 }
 
+/// The smallest buffer for copies.
+const BLOCK: usize = 64 << 10;
+
 /// Buffers that items point into. Grows only; threads may add at the same time.
 #[derive(Debug, Default)]
 pub struct Arena(Mutex<Vec<Vec<u8>>>);
@@ -78,5 +81,21 @@ impl Arena {
         if !bytes.is_empty() {
             self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(bytes);
         }
+    }
+
+    /// Appends `bytes` to what is kept, and returns where they are; `None` where there is no memory.
+    pub fn copy(&self, bytes: &[u8]) -> Option<Item> {
+        let mut all = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // What has room does not move.
+        if all.last().is_none_or(|last| last.capacity() - last.len() < bytes.len()) {
+            let mut block = Vec::new();
+            block.try_reserve_exact(bytes.len().max(BLOCK)).ok()?;
+            all.try_reserve(1).ok()?;
+            all.push(block);
+        }
+        let last = all.last_mut()?;
+        let at = last.len();
+        last.extend_from_slice(bytes);
+        Some(Item::new(last.get(at..)?))
     }
 }

@@ -3,6 +3,7 @@
 use crate::dtype::fill::Fill;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
+use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 
@@ -20,10 +21,17 @@ pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Resu
     if from == to {
         return Ok(Fill::from_bytes(element));
     }
-    let fill = convert_one(from, element, to)?;
+    let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
+    let fill = convert_one(&transfer, element)?;
+    if to.is_variable() {
+        // SAFETY: one item, into `element` or into what the conversion keeps.
+        let text = unsafe { variable::items(&fill).next().unwrap_or(Item::EMPTY).bytes() };
+        return Ok(Fill::variable(text));
+    }
     // The elements of a region lose their fractions; a fill value is stated once, so that losing it would be an oversight.
     if from.kind() == Kind::Float && matches!(to.kind(), Kind::Int | Kind::UInt) {
-        let value = f64::from_ne_bytes(convert_one(from, element, DataType::Float64)?.try_into().unwrap_or_default());
+        let wide = Transfer::new(ElementType::native(from), ElementType::native(DataType::Float64))?;
+        let value = f64::from_ne_bytes(convert_one(&wide, element)?.try_into().unwrap_or_default());
         if value.fract() != 0.0 {
             bail!(Range, "the value {value} has a fraction, which {} has no place for", to.name());
         }
@@ -31,14 +39,31 @@ pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Resu
     Ok(Fill::from_bytes(&fill))
 }
 
-/// One element of `from` (of its size) as one of `to`.
-fn convert_one(from: DataType, element: &[u8], to: DataType) -> Result<Vec<u8>> {
-    let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
+/// One element of the transfer's source (of its size) as one of its destination.
+fn convert_one(transfer: &Transfer, element: &[u8]) -> Result<Vec<u8>> {
+    let (from, to) = (transfer.from().data_type, transfer.to().data_type);
     let mut out = vec![0u8; to.size()];
-    // SAFETY: the source holds one element of `from` (checked by the caller), the destination has room for one of `to`.
+    // SAFETY: the source holds one element (checked by the caller), the destination has room for one.
     let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
     match done {
         Ok(()) => Ok(out),
         Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_fixed_length_becomes_a_fill_value_of_any_length() {
+        let points: Vec<u8> = ['ö', 'x', '\0'].iter().flat_map(|&c| u32::from(c).to_ne_bytes()).collect();
+        for (from, element, expected) in
+            [(DataType::Bytes(4), &b"abc\0"[..], "abc"), (DataType::Text(3), &points, "öx"), (DataType::Bytes(2), b"\0\0", "")]
+        {
+            let fill = convert_fill(from, element, DataType::VarText).unwrap();
+            assert_eq!(&fill.element(DataType::VarText)[..], expected.as_bytes(), "{}", from.name());
+        }
+        assert!(convert_fill(DataType::Bytes(1), &[0xff], DataType::VarText).is_err());
     }
 }
