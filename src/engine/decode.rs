@@ -13,7 +13,7 @@ use super::item::{Axes, Item};
 use super::leaf::{first_byte, low_byte, reach};
 use super::part::{Part, PartKind, sort_for_popping};
 use super::place::{self, PlaceAxis};
-use super::raw_spans::{advance_counter, cheapest_split, sparse_spans};
+use super::raw_spans::{advance_counter, cheapest_split, cut_long, sparse_spans};
 use super::scratch::{ChainScratch, StageBuffers};
 use super::shard_index::{decode_index, index_bytes};
 use super::shard_open::OpenShard;
@@ -136,6 +136,11 @@ impl Machine<'_> {
             return Ok(());
         }
         let order = &self.target.order;
+        if self.target.picks.is_none()
+            && let Some(pieces) = cut_long(leaf, &part, order, self.cost.longest)
+        {
+            return pieces.into_iter().try_for_each(|piece| self.expand_raw(leaf, piece, out));
+        }
         let (outer, len) = cheapest_split(leaf, &part.axes, order, self.cost);
         if outer == 0 && len == bytes {
             part.kind = PartKind::Raw { first: first_byte(leaf, &part.axes) as i64 };

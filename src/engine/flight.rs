@@ -16,8 +16,8 @@ use super::stats::{self, Field, Scope};
 use super::target::Target;
 use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::check_exact;
-use crate::store::{ByteRange, Fetched, Version};
+use crate::limits::{check_exact, chunk_bytes};
+use crate::store::{ByteRange, Fetched, ReadDone, Version};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -91,27 +91,32 @@ impl ReadFlight {
         }
         self.outstanding.fetch_add(1, Ordering::AcqRel);
         let bytes = match range {
-            // What is compressed is perhaps half as long.
-            ByteRange::Whole => machine.exact_bytes(&group.first).unwrap_or_else(|| machine.most_bytes(&group.first) / 2) as u64,
+            // What is compressed is hardly longer than its elements.
+            ByteRange::Whole => chunk_bytes(chain.shape(), self.job.array.data_type.size())? as u64,
             ByteRange::Span { len, .. } | ByteRange::Suffix { len } => len,
         };
-        request.flight_started(bytes);
-        let (flight, request) = (self.clone(), request.clone());
-        self.job.array.store.start_read(
-            &self.key,
-            &[range],
-            self.version.get().copied(),
-            Box::new(move |result| {
-                request.flight_landed();
-                let again = request.clone();
-                again.resume(Box::new(move |request| {
-                    let used = request.clone();
-                    flight.arrived(request, group, result);
-                    used.bytes_used(bytes);
-                }));
-            }),
-        );
+        let flight = self.clone();
+        request.start_flight(bytes, Box::new(move |request| flight.start(request, group, range, bytes)));
         Ok(())
+    }
+
+    /// Starts one read; what it brings is taken by whoever helps the request.
+    fn start(self: Arc<Self>, request: &Arc<Request>, group: Group, range: ByteRange, bytes: u64) {
+        let (store, stopped) = (self.job.array.store.clone(), request.is_stopped());
+        let (key, version) = (self.key.clone(), self.version.get().copied());
+        let request = request.clone();
+        let done: ReadDone = Box::new(move |result| {
+            request.flight_landed();
+            let again = request.clone();
+            again.resume(Box::new(move |request| {
+                let _used = request.flight_bytes(bytes);
+                self.arrived(request, group, result);
+            }));
+        });
+        if stopped {
+            return done(Err(err!(Cancelled, "the request ended")));
+        }
+        store.start_read(&key, &[range], version, done);
     }
 
     /// Returns what is kept of the shard that is read, of the version that all reads see.

@@ -4,6 +4,7 @@ use super::chunk_picks::ChunkPicks;
 use super::cost::Cost;
 use super::item::Axis;
 use super::leaf::{low_byte, reach};
+use super::part::Part;
 use crate::codec::Leaf;
 
 /// Returns the spans of the leaf's buffer that hold the picks of a box, without gaps that cost more than a call, or `None` where reading
@@ -58,6 +59,23 @@ pub(super) fn cheapest_split(leaf: &Leaf, axes: &[Axis], order: &[usize], price:
         }
     }
     (best.1, best.2)
+}
+
+/// Cuts a part whose bytes reach over more than `most` along the dimension of the largest stride that has several elements: pieces of no more
+/// bytes, or of one element of that dimension.
+pub(super) fn cut_long(leaf: &Leaf, part: &Part, order: &[usize], most: u64) -> Option<Vec<Part>> {
+    let all = order.iter().map(|&d| reach(leaf, &part.axes, d)).sum::<u64>() + leaf.layout.element.size() as u64;
+    let &d = order.iter().find(|&&d| part.axes[d].count > 1).filter(|_| all > most)?;
+    let axis = part.axes[d];
+    let step = (leaf.layout.strides[d] as u64).saturating_mul(axis.step.unsigned_abs()).max(1);
+    let count = (most / step).clamp(1, axis.count - 1);
+    let piece = |first: u64| {
+        let mut axes = part.axes.clone();
+        axes[d].start = axis.start.wrapping_add_signed(axis.step.wrapping_mul(first as i64));
+        axes[d].count = count.min(axis.count - first);
+        Part { axes, memory: part.memory + axis.memory * first as i64, ..*part }
+    };
+    Some((0..axis.count.div_ceil(count)).map(|i| piece(i * count)).collect())
 }
 
 /// Counts `at` up within `counts`, the last digit first; false after the last number.

@@ -74,6 +74,8 @@ pub struct Request {
     in_flight: AtomicUsize,
     /// Bytes that are waited for, or have come and are not used yet.
     bytes: AtomicU64,
+    /// How many reads wait for room.
+    held: AtomicUsize,
     ready: AtomicUsize,
     state: Mutex<Backlog>,
     wake: LazyCondvar,
@@ -84,6 +86,20 @@ struct Backlog {
     ready: VecDeque<Task>,
     error: Option<Error>,
     failures: u64,
+    /// Reads that are started when there is room for their bytes.
+    held: VecDeque<(u64, Task)>,
+}
+
+/// Bytes of a request that are in flight, or have come and are not used yet, until this is dropped.
+pub(super) struct FlightBytes<'a> {
+    request: &'a Arc<Request>,
+    bytes: u64,
+}
+
+impl Drop for FlightBytes<'_> {
+    fn drop(&mut self) {
+        self.request.bytes_used(self.bytes);
+    }
 }
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
@@ -133,6 +149,7 @@ impl Request {
             failed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             bytes: AtomicU64::new(0),
+            held: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
             state: Mutex::default(),
             wake: LazyCondvar::default(),
@@ -359,6 +376,45 @@ impl Request {
         }
     }
 
+    /// Starts a read of about `bytes` by `start`: now, or when the bytes of others are used. One is started whatever it needs.
+    pub(super) fn start_flight(self: &Arc<Self>, bytes: u64, start: Task) {
+        {
+            // Under the lock, which `bytes_used` takes after it has counted: no room is overlooked.
+            let mut state = lock(&self.state);
+            if !state.held.is_empty() || !self.has_room(bytes) {
+                state.held.push_back((bytes, start));
+                self.held.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            self.flight_started(bytes);
+        }
+        start(self);
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        let used = self.bytes.load(Ordering::Acquire);
+        used == 0 || used.saturating_add(bytes) <= self.tuning.bytes
+    }
+
+    /// Starts the next of the reads that wait, if there is room for its bytes; false if not.
+    fn start_held(self: &Arc<Self>) -> bool {
+        let mut state = lock(&self.state);
+        if !state.held.front().is_some_and(|(bytes, _)| self.has_room(*bytes)) {
+            return false;
+        }
+        let Some((bytes, start)) = state.held.pop_front() else { return false };
+        self.held.fetch_sub(1, Ordering::Relaxed);
+        self.flight_started(bytes);
+        drop(state);
+        start(self);
+        true
+    }
+
+    /// Counts bytes that have come until the result is dropped.
+    pub(super) fn flight_bytes(self: &Arc<Self>, bytes: u64) -> FlightBytes<'_> {
+        FlightBytes { request: self, bytes }
+    }
+
     /// Counts a read or put that was started, of about `bytes`.
     pub(super) fn flight_started(&self, bytes: u64) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -371,8 +427,9 @@ impl Request {
     }
 
     /// Its bytes are used.
-    pub(super) fn bytes_used(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    pub(super) fn bytes_used(self: &Arc<Self>, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        while self.start_held() {}
     }
 
     /// Completes one item.
@@ -397,7 +454,8 @@ impl Request {
     }
 
     fn claimable(&self, total: u64) -> bool {
-        self.in_flight.load(Ordering::Relaxed) < self.tuning.requests
+        self.held.load(Ordering::Relaxed) == 0
+            && self.in_flight.load(Ordering::Relaxed) < self.tuning.requests
             && self.bytes.load(Ordering::Relaxed) < self.tuning.bytes
             && self.next.load(Ordering::Relaxed) < total
     }

@@ -100,6 +100,8 @@ mod tests;
 #[cfg(test)]
 mod tests_checkpoint;
 #[cfg(test)]
+mod tests_flight;
+#[cfg(test)]
 mod tests_growth;
 #[cfg(test)]
 mod tests_hier;

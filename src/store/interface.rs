@@ -139,7 +139,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// What is used where nothing else is set.
-    pub const USUAL: Tuning = Tuning { requests: 64, bytes: 256 << 20, gap: 1 << 20 };
+    pub const USUAL: Tuning = Tuning { requests: 64, bytes: 64 << 20, gap: 1 << 20 };
 }
 
 impl Default for Tuning {

@@ -215,7 +215,7 @@ impl Default for RemoteOptions {
             idle_timeout: Duration::from_secs(30),
             retries: 10,
             requests: 64,
-            bytes: 256 << 20,
+            bytes: 64 << 20,
             gap: None,
             part: 16 << 20,
             conditional: Conditional::Auto,

@@ -1,0 +1,150 @@
+//! Reads of stores with latency: no more bytes in flight than the store's tuning allows, whatever the layout.
+
+use super::tests::{spec, view, write_all};
+use super::*;
+use crate::engine::Selection;
+use crate::error::Result;
+use crate::store::memory::MemoryStore;
+use crate::store::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Storage, Tuning, Version, read_now};
+use std::sync::{Arc, Mutex, mpsc};
+
+/// Bytes in flight now, the most that ever were, and the longest read.
+#[derive(Default)]
+struct Counts {
+    now: u64,
+    most: u64,
+    longest: u64,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A store whose started reads are answered one by one by a thread of its own, and counted.
+struct Counted {
+    inner: SharedStore,
+    tuning: Tuning,
+    counts: Arc<Mutex<Counts>>,
+    jobs: Mutex<mpsc::Sender<Job>>,
+}
+
+impl Counted {
+    fn new(inner: SharedStore, bytes: u64) -> Counted {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        std::thread::spawn(move || {
+            for job in queue {
+                // Whoever wants to start more has the time for it.
+                std::thread::sleep(std::time::Duration::from_micros(300));
+                job();
+            }
+        });
+        let tuning = Tuning { requests: 64, bytes, gap: 4096 };
+        Counted { inner, tuning, counts: Arc::default(), jobs: Mutex::new(jobs) }
+    }
+
+    fn length(&self, key: &str, range: &ByteRange) -> u64 {
+        match range {
+            ByteRange::Span { len, .. } | ByteRange::Suffix { len } => *len,
+            ByteRange::Whole => self.inner.open(key).unwrap().map_or(0, |object| object.len().unwrap()),
+        }
+    }
+}
+
+impl Storage for Counted {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { latency: true, tuning: self.tuning, ..self.inner.capabilities() }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.inner.open(key)
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.inner.put(key, parts, condition)
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.inner.erase(key)
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.inner.erase_prefix(prefix)
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.inner.list(prefix, each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.inner.list_dir(prefix)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        let (bytes, longest) = ranges.iter().map(|range| self.length(key, range)).fold((0, 0), |(sum, most), n| (sum + n, n.max(most)));
+        let mut counts = self.counts.lock().unwrap();
+        counts.now += bytes;
+        counts.most = counts.most.max(counts.now);
+        counts.longest = counts.longest.max(longest);
+        let (inner, counts) = (self.inner.clone(), self.counts.clone());
+        let (key, ranges) = (key.to_string(), ranges.to_vec());
+        let job: Job = Box::new(move || {
+            let result = read_now(&*inner, &key, &ranges, if_match);
+            counts.lock().unwrap().now -= bytes;
+            done(result);
+        });
+        self.jobs.lock().unwrap().send(job).unwrap();
+    }
+
+    fn describe(&self) -> String {
+        "counted:".to_string()
+    }
+}
+
+#[test]
+fn no_more_bytes_are_in_flight_than_the_tuning_says_whatever_the_layout() {
+    const N: usize = 1 << 20;
+    let limit = 1 << 20;
+    /// Name, chunks, inner chunks, compressor, the longest read.
+    type Row = (&'static str, u64, Option<u64>, &'static str, u64);
+    let rows: &[Row] = &[
+        ("one raw chunk", N as u64, None, "none", 256 << 10),
+        ("raw chunks", 1 << 14, None, "none", 64 << 10),
+        ("raw shards", 1 << 17, Some(1 << 13), "none", 300 << 10),
+        ("compressed shards", 1 << 17, Some(1 << 13), "zstd", 300 << 10),
+        ("compressed chunks", 1 << 15, None, "zstd", 140 << 10),
+        ("inner chunks that are longer than a piece", 1 << 19, Some(1 << 18), "none", 256 << 10),
+    ];
+    let mut values: Vec<i32> = (0..N as i32).map(|i| i.wrapping_mul(-1_640_531_535)).collect();
+    for (name, chunk, inner, compressor, longest) in rows {
+        let memory: SharedStore = Arc::new(MemoryStore::new());
+        let mut spec = spec(&[N as u64], &[*chunk]);
+        spec.set_compressor(compressor, None).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&[*inner]).unwrap();
+        }
+        let store = Store::from_shared(&Context::with_threads(1), memory.clone(), Mode::ReadWrite);
+        write_all(&Array::create(&store, "a", &spec, Create::New).unwrap(), &mut values);
+        for (start, step) in [(0, 1), (N as i64 - 1, -1), (3, 5)] {
+            let counted = Arc::new(Counted::new(memory.clone(), limit));
+            let counts = counted.counts.clone();
+            let array = Array::open(&Store::from_shared(&Context::with_threads(3), counted, Mode::Read), "a").unwrap();
+            let expected: Vec<i32> = match step {
+                -1 => values.iter().rev().copied().collect(),
+                _ => values.iter().skip(start as usize).step_by(step as usize).copied().collect(),
+            };
+            let mut found = vec![-7; expected.len()];
+            let shape = [expected.len() as u64];
+            let selection = Selection::new(&[N as u64], &[start], &[shape[0] as i64], Some(&[step])).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.read(&selection, &view(&mut found, &shape)).unwrap() };
+            assert!(found == expected, "{name}, step {step}");
+            let counts = counts.lock().unwrap();
+            // What cannot be compressed is a little longer than its elements.
+            assert!(counts.most <= limit + limit / 64, "{name}, step {step}: {} bytes in flight", counts.most);
+            assert!(counts.longest <= *longest, "{name}, step {step}: a read of {} bytes", counts.longest);
+            assert!(counts.now == 0 && counts.most > limit / 4, "{name}, step {step}: {} bytes in flight", counts.most);
+        }
+    }
+}
