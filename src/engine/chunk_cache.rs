@@ -228,6 +228,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_changed_this_very_moment_is_not_kept() {
+        let folder = std::env::temp_dir().join(format!("ozarr-unsettled-{}", std::process::id()));
+        let store = crate::store::local::LocalStore::open(&folder, true, crate::store::local::SyncMode::None).unwrap();
+        store.put("k", &[b"1"], Condition::None).unwrap();
+        let mut mark = (&store as &dyn Storage).stamp("k").unwrap().unwrap();
+        let cache = ChunkCache::new(1 << 20).for_array();
+        // Changed at a time that the clock has not passed: another change may leave no trace.
+        mark.set_changed(u64::MAX - 1);
+        cache.keep("k", None, &mark, vec![1]);
+        assert!(cache.find("k", None, &mark).is_none());
+        mark.set_changed(1);
+        cache.keep("k", None, &mark, vec![1]);
+        assert!(cache.find("k", None, &mark).is_some(), "what was changed long ago is kept");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn what_was_used_stays_and_the_limit_holds() {
         let (mark, _) = marks();
         let limit = 10 * (OVERHEAD + 1000);

@@ -303,6 +303,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
 
 #[cfg(test)]
 mod tests {
+    use super::super::buffer_guard;
     use super::super::pool::Pool;
     use super::super::request::Outcome;
     use super::*;
@@ -425,6 +426,17 @@ mod tests {
             (0..3).for_each(|_| stuck.queued.request.finish(Ok(())));
             assert!(!lock(&bench.log).contains(&1));
         }
+    }
+
+    #[test]
+    fn nothing_enters_the_memory_of_a_request_that_was_cancelled() {
+        let bench = Bench::new(1, "cancelled");
+        let stuck = bench.submit(1000, (0, 0), true, 1, RequestOptions::default()).unwrap();
+        let revocable = stuck.detached.revocable.clone();
+        assert!(buffer_guard::enter(&revocable).unwrap().is_some());
+        stuck.cancel().unwrap();
+        assert_eq!(buffer_guard::enter(&revocable).err().map(|e| e.kind()), Some(ErrorKind::Cancelled));
+        assert_eq!(stuck.outcome().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
     }
 
     #[test]

@@ -34,6 +34,12 @@ const TICK: u64 = 20_000_000;
 const COARSE_TICK: u64 = 2_100_000_000;
 
 impl Stamp {
+    /// Says that the file was changed at another time.
+    #[cfg(test)]
+    pub(crate) fn set_changed(&mut self, nanos: u64) {
+        self.changed = nanos;
+    }
+
     /// Returns whether every later change gives another stamp. It does not where the file was changed less than one step of its clock ago:
     /// a second change within that step has the same time.
     pub fn is_settled(&self) -> bool {
