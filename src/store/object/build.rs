@@ -2,6 +2,7 @@
 
 use super::profile::{self, Profile};
 use super::watch::Connector;
+use super::within::Own;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::remote::{Conditional, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -36,7 +37,7 @@ pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&s
     // Another part of the program may have chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let env = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
-    let maker = Maker { remote, options, requests, env: &env, secrets: secrets(remote, options, &env) };
+    let maker = Maker { remote, options, requests, env: &env, secrets: secrets(remote, options, &env), own: Own::default() };
     match remote.service {
         Service::S3 => maker.s3(region),
         Service::Gcs => maker.gcs(),
@@ -51,6 +52,7 @@ struct Maker<'a> {
     requests: &'a Arc<AtomicU64>,
     env: Env<'a>,
     secrets: Vec<String>,
+    own: Own,
 }
 
 /// Credentials of the options, the location and the environment. Short texts could not be told from words.
@@ -155,7 +157,7 @@ impl Maker<'_> {
         })
     }
 
-    fn gcs(self) -> Result<Client> {
+    fn gcs(mut self) -> Result<Client> {
         let endpoint = self.first(&["endpoint"], &[]);
         let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.remote.base);
         builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
@@ -266,7 +268,7 @@ impl Maker<'_> {
     }
 
     fn connector(&self) -> Connector {
-        Connector { requests: self.requests.clone() }
+        Connector { requests: self.requests.clone(), own: self.own.clone() }
     }
 
     /// The first that is set of the options and the variables of those names.
@@ -282,7 +284,7 @@ impl Maker<'_> {
         all.map(|(name, value)| (name.as_str(), value.expose()))
     }
 
-    fn client_options(&self, endpoint: Option<&str>, variable: &str) -> Result<ClientOptions> {
+    fn client_options(&mut self, endpoint: Option<&str>, variable: &str) -> Result<ClientOptions> {
         let is_near = endpoint.is_some_and(is_loopback);
         let allowed = self.options.allow_http.unwrap_or_else(|| is_near || (self.env)(variable).is_some_and(|value| value == "true"));
         if endpoint.is_some_and(|url| url.starts_with("http://")) && !allowed && self.remote.service != Service::Http {
@@ -299,8 +301,11 @@ impl Maker<'_> {
         options = options.with_user_agent(agent);
         let bundle: &[&str] = if self.remote.service == Service::S3 { &["AWS_CA_BUNDLE"] } else { &[] };
         if let Some(file) = self.first(&["ca_file"], bundle) {
-            options = certificates(&file)?.into_iter().fold(options, ClientOptions::with_root_certificate);
+            let (pem, all) = certificates(&file)?;
+            self.own.certificates = pem;
+            options = all.into_iter().fold(options, ClientOptions::with_root_certificate);
         }
+        (self.own.connect_timeout, self.own.idle_timeout) = (self.options.connect_timeout, self.options.idle_timeout);
         if let Some(proxy) = self.options.named("proxy") {
             options = options.with_proxy_url(proxy);
         }
@@ -321,15 +326,15 @@ impl Maker<'_> {
     }
 }
 
-/// The certificates of a PEM file.
-fn certificates(file: &str) -> Result<Vec<Certificate>> {
+/// The text of a PEM file and its certificates.
+fn certificates(file: &str) -> Result<(Vec<u8>, Vec<Certificate>)> {
     const MOST: u64 = 16 << 20;
     let what = format!("the file of certificates {file:?}");
     let cannot = |e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("read {what}"));
     let mut pem = Vec::new();
     std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
     match Certificate::from_pem_bundle(&pem) {
-        Ok(all) if !all.is_empty() => Ok(all),
+        Ok(all) if !all.is_empty() => Ok((pem, all)),
         _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
     }
 }

@@ -15,6 +15,7 @@ mod tries;
 mod upload;
 mod version;
 mod watch;
+mod within;
 
 use self::get::Want;
 use self::live::Live;

@@ -1,6 +1,7 @@
 //! The layer between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
 //! tell, and mends answers that can be mended.
 
+use super::within::{self, Own};
 use object_store::HeaderValue;
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
@@ -100,18 +101,24 @@ fn note(f: impl FnOnce(&mut Sight)) {
 pub(super) struct Connector {
     /// Counts the requests that go out.
     pub requests: Arc<AtomicU64>,
+    /// Of requests with a token of a session.
+    pub own: Own,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Watched { inner, requests: self.requests.clone() }))
+        let within = within::client(options, &self.own)
+            .map_err(|e| object_store::Error::Generic { store: "HTTP", source: Box::new(e.without_url()) })?;
+        Ok(HttpClient::new(Watched { inner, within, requests: self.requests.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Watched {
     inner: HttpClient,
+    /// Follows redirections within a host only.
+    within: HttpClient,
     requests: Arc<AtomicU64>,
 }
 
@@ -128,7 +135,11 @@ impl HttpService for Watched {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let asked = Asked::of(&request);
             note(|seen| seen.host = asked.host.clone());
-            match self.inner.execute(request).await {
+            let answer = match within::has_token(&request) {
+                true => within::execute(&self.within, &self.inner, request).await,
+                false => self.inner.execute(request).await,
+            };
+            match answer {
                 Ok(response) => watch(response, &asked).await,
                 Err(e) => {
                     note_transport(&e);

@@ -1,0 +1,151 @@
+//! Requests with a token of a session: no other host than the one that it is for is told the token. The client of the crate takes only
+//! `Authorization` away where a redirection leads to another host.
+
+use object_store::client::{ClientConfigKey, ClientOptions, HttpClient, HttpError, HttpRequest, HttpRequestBody, HttpResponse};
+use reqwest::Url;
+use std::time::Duration;
+
+/// The header of S3 for the token.
+const TOKEN: &str = "x-amz-security-token";
+/// How many redirections are followed.
+const MOST: usize = 10;
+
+/// What the crate's options do not tell again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    pub connect_timeout: Duration,
+    pub idle_timeout: Duration,
+    /// Certificates in the form PEM.
+    pub certificates: Vec<u8>,
+}
+
+/// Makes a client that follows redirections within a host only.
+pub(super) fn client(options: &ClientOptions, own: &Own) -> reqwest::Result<HttpClient> {
+    use ClientConfigKey as Key;
+    let text = |key: Key| options.get_config_value(&key);
+    let flag = |key: Key| text(key).is_some_and(|value| value == "true");
+    let mut builder = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::custom(|attempt| {
+            let stays = attempt.previous().last().is_some_and(|last| is_same_host(last, attempt.url()));
+            if stays && attempt.previous().len() <= MOST { attempt.follow() } else { attempt.stop() }
+        }))
+        .connect_timeout(own.connect_timeout)
+        .read_timeout(own.idle_timeout)
+        .tls_danger_accept_invalid_certs(flag(Key::AllowInvalidCertificates))
+        .https_only(!flag(Key::AllowHttp));
+    if let Some(agent) = text(Key::UserAgent) {
+        builder = builder.user_agent(agent);
+    }
+    if let Some(url) = text(Key::ProxyUrl) {
+        let excluded = text(Key::ProxyExcludes).and_then(|list| reqwest::NoProxy::from_string(&list));
+        builder = builder.proxy(reqwest::Proxy::all(url)?.no_proxy(excluded));
+    }
+    let mut certificates = reqwest::Certificate::from_pem_bundle(&own.certificates)?;
+    if let Some(pem) = text(Key::ProxyCaCertificate) {
+        certificates.push(reqwest::Certificate::from_pem(pem.as_bytes())?);
+    }
+    builder = match flag(Key::NoSystemCertificates) {
+        true => builder.tls_certs_only(certificates),
+        false => builder.tls_certs_merge(certificates),
+    };
+    if flag(Key::Http1Only) {
+        builder = builder.http1_only();
+    }
+    if flag(Key::Http2Only) {
+        builder = builder.http2_prior_knowledge();
+    }
+    builder.build().map(HttpClient::new)
+}
+
+fn is_same_host(a: &Url, b: &Url) -> bool {
+    (a.scheme(), a.host_str(), a.port_or_known_default()) == (b.scheme(), b.host_str(), b.port_or_known_default())
+}
+
+/// Whether a request has a token.
+pub(super) fn has_token(request: &HttpRequest) -> bool {
+    request.headers().contains_key(TOKEN)
+}
+
+/// Makes a request with a token by `within`, and follows a redirection of a read to another host by `others`, without credentials.
+pub(super) async fn execute(within: &HttpClient, others: &HttpClient, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    let (url, method) = (request.uri().to_string(), request.method().clone());
+    let mut headers = request.headers().clone();
+    let response = within.execute(request).await?;
+    let place = response.headers().get("location").and_then(|value| value.to_str().ok());
+    let place = place.filter(|_| response.status().is_redirection() && matches!(method.as_str(), "GET" | "HEAD"));
+    let Some(Ok(uri)) = place.and_then(|place| Url::parse(&url).ok()?.join(place).ok()).map(|next| String::from(next).parse()) else {
+        return Ok(response);
+    };
+    let signed: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("x-amz-")).cloned().collect();
+    signed.iter().map(|name| name.as_str()).chain(["authorization", "host"]).for_each(|name| drop(headers.remove(name)));
+    let mut next = HttpRequest::new(HttpRequestBody::empty());
+    (*next.method_mut(), *next.uri_mut(), *next.headers_mut()) = (method, uri, headers);
+    others.execute(next).await
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::object::RemoteStore;
+    use crate::store::remote::{Remote, RemoteOptions};
+    use crate::store::{Storage, get};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
+
+    type Heads = Arc<Mutex<Vec<String>>>;
+
+    /// A server that gives each request what `answer` makes of its target, and notes the heads of the requests; and its port.
+    fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, Heads) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, heads) = (listener.local_addr().unwrap().port(), Heads::default());
+        let noted = heads.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    if stream.read(&mut byte).unwrap_or(0) == 0 {
+                        break;
+                    }
+                    head.extend(byte);
+                }
+                let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+                let answer = answer(head.split(' ').nth(1).unwrap_or_default());
+                noted.lock().unwrap().push(head);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        (port, heads)
+    }
+
+    #[test]
+    fn no_other_host_is_told_the_token_of_a_session() {
+        const YES: &str = "HTTP/1.1 206 Partial\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-2/3\r\n\
+            Content-Length: 3\r\nConnection: close\r\n\r\nyes";
+        let (there, told) = serve(|_| YES.to_string());
+        let (port, asked) = serve(move |target| {
+            let place = match target {
+                "/bucket/away" => format!("http://127.0.0.1:{there}/object"),
+                "/bucket/near" => "/bucket/here".to_string(),
+                _ => return YES.to_string(),
+            };
+            format!("HTTP/1.1 307 There\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        });
+        let remote = Remote::parse("s3", "//bucket").unwrap().unwrap();
+        let mut options = RemoteOptions::default();
+        let endpoint = format!("http://127.0.0.1:{port}");
+        for (name, value) in
+            [("endpoint", endpoint.as_str()), ("access_key_id", "an-id"), ("secret_access_key", "a-secret"), ("session_token", "a-token")]
+        {
+            options.set_named(name, value);
+        }
+        let store = RemoteStore::open(&remote, &options).unwrap();
+        for key in ["away", "near"] {
+            assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes", "{key}");
+        }
+        let has = |heads: &Heads, header: &str| heads.lock().unwrap().iter().filter(|head| head.contains(header)).count();
+        assert_eq!((has(&asked, "a-token"), has(&asked, "authorization:")), (3, 3), "the host that it is for, when it is asked again, too");
+        assert_eq!((has(&told, "http/1.1"), has(&told, "a-token"), has(&told, "x-amz-"), has(&told, "authorization:")), (1, 0, 0, 0));
+        assert_eq!(has(&told, "range: bytes=0-"), 1, "what is asked for stays");
+    }
+}
