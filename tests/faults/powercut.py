@@ -8,7 +8,8 @@ without contents, contents without names, each single one lost or kept, and rand
 synced folder has its names, a synced file its bytes; of two changes of one name the later one holds. In the modes `batch` and `each` of
 "file.sync" what was stored before is then there, old or new, and after the workload's last flush the new one is; `none` promises nothing: that
 what is lost is seen there shows that the others are looked at. --most: crash states for each workload and mode, evenly chosen. --peer: also the same
-writes by the zarr-python of that interpreter, in how many states ozarr finds neither old nor new; they count as nothing. The last line is `N passed, N failed`.
+writes by zarr-python, zarrs and TensorStore, in how many states ozarr finds neither old nor new, and in how many after the last call not the new
+one; they count as nothing. The last line is `N passed, N failed`.
 """
 import argparse, os, random, re, shutil, subprocess, sys
 from pathlib import Path
@@ -17,20 +18,26 @@ CALLS = "openat,close,dup,dup3,write,writev,pwrite64,pwritev,pwritev2,ftruncate,
 # Of the workloads: each of their ways to the disk once.
 WORKLOADS = ("create", "create v2", "write none", "write zstd", "write shards", "update", "update shards", "zip write", "attributes", "consolidate", "checkpoint", "series")
 ROOT = 0
-# The same by zarr-python, between two calls of getppid.
+# The same by other libraries, between two calls of getppid.
 PEER = """
-import os, numpy as np, zarr
+import os, numpy as np
 i = np.arange(64 * 512).reshape(64, 512)
+values = 1000.0 + (i % 977) * 0.5
 {open}
 os.getppid()
 {write}
 os.getppid()
 """
-ARRAY = {"open": "a = zarr.open_array('array.zarr', path='a', mode='r+')", "write": "a[...] = 1000.0 + (i % 977) * 0.5"}
-PEERS = {
-    "write none": ARRAY, "write zstd": ARRAY, "write shards": ARRAY,
-    "attributes": {"open": "g = zarr.open_group('attrs.zarr', mode='r+')", "write": "g.attrs.update(alpha=1, beta=1, gamma=1, delta=1, text='new')"},
-}
+ZARR = {"open": "import zarr; a = zarr.open_array('array.zarr', path='a', mode='r+')", "write": "a[...] = values"}
+ZARRS = {"open": "import zarr; zarr.config.set({'codec_pipeline.path': 'zarrs.ZarrsCodecPipeline'}); a = zarr.open_array('array.zarr', path='a', mode='r+')",
+         "write": "a[...] = values"}
+TENSORSTORE = {"open": "import tensorstore; a = tensorstore.open({'driver': 'zarr3', 'kvstore': 'file://' + os.getcwd() + '/array.zarr/a/'}).result()",
+               "write": "a.write(values).result()"}
+ATTRIBUTES = {"open": "import zarr; g = zarr.open_group('attrs.zarr', mode='r+')",
+              "write": "g.attrs.update(alpha=1, beta=1, gamma=1, delta=1, text='new')"}
+ARRAYS = ("write none", "write zstd", "write shards")
+PEERS = [(name, w, code) for name, code in (("zarr-python", ZARR), ("zarrs", ZARRS), ("TensorStore", TENSORSTORE)) for w in ARRAYS]
+PEERS.append(("zarr-python", "attributes", ATTRIBUTES))
 
 
 class File:
@@ -306,11 +313,13 @@ class Cuts:
                 return tried, f"after {calls[i][0]} ({i + 1} of {len(calls)}), {sum(chosen)} of {len(chosen)} unsynced changes kept ({len(disk.pending)} names): {found}"
         return tried, "" if tried > 1 else "the trace shows nothing"
 
-    def peer(self, workload, python):
-        """The number of states of a write by zarr-python, and in how many what is stored is neither old nor new."""
-        disk, calls = self.traced(workload, python, "-c", PEER.format(**PEERS[workload]))
-        found = [self.look(self.build / "cut", workload, False) for _ in self.states(workload, disk, calls)]
-        return len(found), sum(x != "ok" for x in found)
+    def peer(self, workload, python, code):
+        """The number of states of a write by another library, in how many what is stored is neither old nor new; the number of states after its
+        last call, and in how many what is stored is not the new one."""
+        disk, calls = self.traced(workload, python, "-c", PEER.format(**code))
+        found = [(last, self.look(self.build / "cut", workload, False), last and self.look(self.build / "cut", workload, True))
+                 for _, last, _ in self.states(workload, disk, calls)]
+        return len(found), sum(x != "ok" for _, x, _ in found), sum(last for last, _, _ in found), sum(last and x != "ok" for last, _, x in found)
 
 
 def main():
@@ -333,9 +342,9 @@ def main():
             cuts.failed += bool(wrong)
             cuts.passed += not wrong
             print(f"FAIL {workload}, {mode}: {wrong}" if wrong else f"ok   {workload}, {mode}: {tried} states", flush=True)
-    for workload in PEERS if a.peer else ():
-        tried, damaged = cuts.peer(workload, a.peer)
-        print(f"     {workload}, zarr-python: {tried} states, {damaged} of them neither old nor new", flush=True)
+    for name, workload, code in PEERS if a.peer else ():
+        tried, damaged, ended, lost = cuts.peer(workload, os.path.abspath(a.peer), code)
+        print(f"     {workload}, {name}: {tried} states, {damaged} of them neither old nor new; {ended} after the last call, {lost} of them not new", flush=True)
     tried, wrong = cuts.run("write none", "none")
     cuts.failed += not wrong
     cuts.passed += bool(wrong)
