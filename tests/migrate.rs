@@ -167,6 +167,17 @@ fn after_a_kill_at_any_change_all_is_readable_and_a_second_run_completes_it() {
                 run(&from, &killed).unwrap_or_else(|e| panic!("{when}: {e}"));
                 assert_eq!(keys(&handle(&killed)), want, "{when}");
             }
+            let flushes = i64::MAX - whole.flushes.load(Ordering::Relaxed);
+            assert!(flushes >= 2, "{flushes}");
+            for good in 0..flushes {
+                let when = format!("after {good} of {flushes} flushes, in place: {in_place}");
+                let failed = mortal(&start(), i64::MAX);
+                failed.flushes.store(good, Ordering::Relaxed);
+                let e = run(&from, &failed).expect_err("a flush fails");
+                assert!(e.message().contains("not durable"), "{when}: {e}");
+                run(&from, &failed).unwrap_or_else(|e| panic!("{when}: {e}"));
+                assert_eq!(keys(&handle(&failed)), want, "{when}");
+            }
             assert_eq!(keys(&handle(&from)), before, "the source");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::lock::lock;
 use crate::fork::{ForkReset, Lazy};
+use crate::limits::check_memory;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -195,6 +196,8 @@ fn work(shared: &PoolState) {
     loop {
         if let Some(request) = queue.requests.pop_front() {
             drop(queue);
+            // That memory ended in the work before is no failure of this one.
+            let _ = check_memory();
             request.help_along();
             queue = lock(&shared.queue);
         } else if queue.closed || queue.resting {

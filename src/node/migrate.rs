@@ -138,7 +138,17 @@ impl Job<'_> {
             let marker = path::join(&self.to_path, MARKER);
             self.to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
         }
+        // What fails now is done again by the same call, which needs the marker for that.
+        let done = self.finish(&nodes);
+        if done.is_err() && marked {
+            let _ = self.write_marker();
+        }
         drop(lock);
+        done
+    }
+
+    /// Brings consolidated metadata above up to date, and makes all durable.
+    fn finish(&self, nodes: &[String]) -> Result<()> {
         if !self.to_path.is_empty() {
             let made: Vec<String> = nodes.iter().map(|n| self.target(n)).collect();
             upkeep::after_change(self.to, &made, None)?;

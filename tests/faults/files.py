@@ -88,6 +88,12 @@ def series(path, all_new):
             return f"t of the shape {found.shape} is another"
 
 
+def migrated(path, format):
+    found = zarr.open_array(path, path="a", mode="r")
+    if not np.array_equal(found[...], value(0)) or format not in (None, found.metadata.zarr_format):
+        return f"{path} is another, or of another format"
+
+
 def look(folder, name, all_new):
     """What zarr-python finds wrong, or None."""
     if any(codec in name for codec in FOREIGN):
@@ -106,6 +112,10 @@ def look(folder, name, all_new):
         return copy(folder / "copied.zarr", all_new)
     if name == "checkpoint":
         return checkpoints(folder / "checkpoints.zarr", all_new)
+    if name == "migrate":
+        return migrated(folder / "array.zarr", 2) or (all_new and migrated(folder / "migrated.zarr", 3)) or None
+    if name == "migrate in place":
+        return migrated(folder / "array.zarr", 3 if all_new else None)
     if name == "series":
         return series(folder / "series.zarr", all_new)
     return None

@@ -9,7 +9,9 @@
 #include <ozarr_advanced.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct workload {
     const char *name;
@@ -362,6 +364,43 @@ static void check_copy(int all_new) {
 }
 
 
+/* An array that holds what was stored beforehand. */
+static void check_old(const char *location, int format) {
+    ozarr_array *a = NULL;
+    int32_t found = 0;
+    memset(back, 0xff, sizeof back);
+    SURE(ozarr_array_open(location, "r", &a));
+    SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
+    SURE(ozarr_node_zarr_format(ozarr_array_node(a), &found));
+    ozarr_array_free(a);
+    for (int i = 0; i < CELLS; i++)
+        if (back[i] != value(i, 0)) wrong("%s: element %d is %g", location, i, back[i]);
+    if (format && found != format) wrong("%s has the format %d", location, found);
+}
+
+static void prepare_migrate(void) {
+    if (system("rm -rf array.zarr migrated.zarr")) wrong("prepare: rm");
+    prepare_array();
+}
+
+/* Another migration to a hierarchy that is whole, and one of what has no old documents any more, are errors. */
+static void run_migrate(void) {
+    if (access("migrated.zarr/zarr.json", F_OK) == 0) return;
+    STEP(ozarr_migrate("array.zarr", "migrated.zarr", 0, NULL, NULL));
+}
+
+static void run_migrate_in_place(void) {
+    if (access("array.zarr/.zgroup", F_OK) && access("array.zarr/a/.zarray", F_OK)) return;
+    STEP(ozarr_migrate("array.zarr", NULL, OZARR_MIGRATE_IN_PLACE, NULL, NULL));
+}
+
+static void check_migrated(int all_new) {
+    check_old("array.zarr/a", 2);
+    if (all_new) check_old("migrated.zarr/a", 3);
+}
+
+static void check_in_place(int all_new) { check_old("array.zarr/a", all_new ? 3 : 0); }
+
 /* A variable that a failed call created is there: a definition is more than one document. */
 static ozarr_status made(ozarr_status status) { return first_failure != OZARR_OK && status == OZARR_ERR_EXISTS ? OZARR_OK : status; }
 
@@ -480,6 +519,8 @@ static const workload workloads[] = {
     {"list", prepare_tree, run_list, check_read, "", 0, 0, "", 39},
     {"consolidate", prepare_tree, run_consolidate, check_tree, "", 0, 0, "", 40},
     {"copy", prepare_tree, run_copy, check_copy, "", 0, 0, "", 41},
+    {"migrate", prepare_migrate, run_migrate, check_migrated, "gzip", 2, 0, "array.zarr/a", 45},
+    {"migrate in place", prepare_migrate, run_migrate_in_place, check_in_place, "zlib", 2, 0, "array.zarr/a", 46},
     {"series", prepare_none, run_series, check_series, "", 0, 0, "", 42},
     {"checkpoint", prepare_checkpoint, run_checkpoint, check_checkpoint, "", 0, 0, "", 43},
     {"strings", prepare_none, run_strings, check_read, "", 0, 0, "", 44},

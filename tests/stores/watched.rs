@@ -16,6 +16,8 @@ pub struct Watched {
     pub left: AtomicI64,
     pub opened: Mutex<BTreeMap<String, usize>>,
     pub put: Mutex<BTreeMap<String, usize>>,
+    /// The flushes that still succeed; the one after them fails, once.
+    pub flushes: AtomicI64,
     /// The key of which another value is stored than is put.
     pub wrong: Mutex<String>,
 }
@@ -25,6 +27,7 @@ impl Watched {
         Arc::new(Watched {
             store: MemoryStore::new(),
             left: left.into(),
+            flushes: i64::MAX.into(),
             opened: Mutex::default(),
             put: Mutex::default(),
             wrong: Mutex::default(),
@@ -74,6 +77,9 @@ impl ozarr::store::Storage for Watched {
         self.store.list_dir(prefix)
     }
     fn flush(&self) -> Result<()> {
+        if self.flushes.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return Err(Error::new(ErrorKind::Io, "not durable"));
+        }
         self.store.flush()
     }
     fn describe(&self) -> String {
