@@ -192,7 +192,7 @@ impl Moments {
 
     /// The rows of a table.
     pub fn text(&self) -> String {
-        let number = |x: Option<f64>| x.map_or("-".into(), |x| x.to_string());
+        let number = |x: Option<f64>| x.map_or("-".into(), plain);
         let exact = |x: Option<Exact>| x.map_or("-".into(), Exact::text);
         let rows = [
             ("elements", self.elements.to_string()),
@@ -210,7 +210,7 @@ impl Moments {
     /// A line.
     pub fn short(&self) -> String {
         let mut text = match (self.least, self.greatest, self.mean()) {
-            (Some(least), Some(greatest), Some(mean)) => format!("{} .. {}, mean {mean}", least.text(), greatest.text()),
+            (Some(least), Some(greatest), Some(mean)) => format!("{} .. {}, mean {}", least.text(), greatest.text(), plain(mean)),
             _ => "no values".into(),
         };
         for (n, what) in [(self.missing, "missing"), (self.nan, "NaN"), (self.infinite, "infinite")] {
@@ -220,6 +220,12 @@ impl Moments {
         }
         text
     }
+}
+
+/// A double in its shortest digits: with a power of ten where it is very large or small, a whole one without a point.
+fn plain(x: f64) -> String {
+    let short = format!("{x:?}");
+    if short.contains('e') { short } else { x.to_string() }
 }
 
 /// Calls `each` with pieces of the values that count; gives how many are missing, NaN and infinite.
@@ -398,6 +404,15 @@ mod tests {
         assert_eq!((found.missing, found.nan, found.range()), (1, 0, Some((-9.0, 3.0))));
         let none = Moments::of(DataType::Int16, &[], &[]);
         assert!(none.range().is_none() && none.short() == "no values" && none.text().contains("min             -\n"));
+    }
+
+    #[test]
+    fn large_and_small_figures_are_short() {
+        for (values, mean) in [([1.5e308, 1.5e-308], "7.5e307"), ([2e-300, 4e-300], "3e-300"), ([1.0, 3.0], "2"), ([0.0, 0.5], "0.25")] {
+            let found = Moments::of(DataType::Float64, &doubles(&values), &[]);
+            assert!(found.text().contains(&format!("mean            {mean}\n")), "{}", found.text());
+            assert!(found.short().ends_with(&format!(", mean {mean}")), "{}", found.short());
+        }
     }
 
     #[test]
