@@ -19,8 +19,8 @@ struct Overtaken {
     key: &'static str,
     /// What the other process has in the store by then.
     theirs: Mutex<Option<Values>>,
-    /// The keys that were opened, in order.
-    opened: Mutex<Vec<String>>,
+    /// The keys that were opened, `put KEY` and `flush`, in order.
+    calls: Mutex<Vec<String>>,
     /// How many keys can be erased before that begins to fail.
     erasures: AtomicUsize,
 }
@@ -28,8 +28,8 @@ struct Overtaken {
 impl Overtaken {
     /// A store that nobody else changes.
     fn alone(inner: SharedStore, latency: bool) -> Overtaken {
-        let (theirs, opened, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
-        Overtaken { inner, latency, key: "", theirs, opened, erasures }
+        let (theirs, calls, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
+        Overtaken { inner, latency, key: "", theirs, calls, erasures }
     }
 }
 
@@ -39,7 +39,7 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.opened.lock().unwrap().push(key.to_string());
+        self.calls.lock().unwrap().push(key.to_string());
         self.inner.open(key)
     }
 
@@ -50,6 +50,7 @@ impl crate::store::Storage for Overtaken {
                 self.inner.put(&key, &[&value], Condition::None).unwrap();
             }
         }
+        self.calls.lock().unwrap().push(format!("put {key}"));
         self.inner.put(key, parts, condition)
     }
 
@@ -74,6 +75,7 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn flush(&self) -> Result<()> {
+        self.calls.lock().unwrap().push("flush".to_string());
         self.inner.flush()
     }
 
@@ -414,9 +416,9 @@ fn publishing_a_step_reads_each_document_twice() {
             // SAFETY: the memory lives as long as the call.
             unsafe { series.put(name, |_, shape| Ok(view(&mut value[..], shape))) }.unwrap();
         }
-        counted.opened.lock().unwrap().clear();
+        counted.calls.lock().unwrap().clear();
         series.step(f64::from(step)).unwrap();
-        let opened = counted.opened.lock().unwrap().clone();
+        let opened = counted.calls.lock().unwrap().clone();
         // With the first step the arrays are claimed.
         let names: &[&str] = if step == 0 { &[] } else { &["t/zarr.json", "p/zarr.json", "time/zarr.json"] };
         for name in names {
@@ -425,4 +427,24 @@ fn publishing_a_step_reads_each_document_twice() {
     }
     drop(series);
     assert_eq!(read_all(&Array::open(&store, "t").unwrap()), [0, 1, 2, 3, 4]);
+}
+
+/// A reader, and a restart after a power cut, must not find a length whose elements are not there.
+#[test]
+fn an_appender_makes_chunks_durable_before_it_publishes_the_length() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    numbers(spec(&[6], &[2]))(&on(inner.clone()));
+    let watched = Arc::new(Overtaken::alone(inner, false));
+    let mut appender = Appender::open(&open(&on(watched.clone())), 0, 0, 0).unwrap();
+    for step in 0..3 {
+        watched.calls.lock().unwrap().clear();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { appender.put(3, &view(&mut [70, 71, 72], &[3])).unwrap() };
+        appender.flush().unwrap();
+        let calls = watched.calls.lock().unwrap().clone();
+        let last = |what: &str| calls.iter().rposition(|call| call.starts_with(what)).unwrap_or(0);
+        // With the first step the array is claimed before.
+        let between = calls.get(last("put a/c/")..last("put a/zarr.json")).unwrap_or_default();
+        assert!(between.contains(&"flush".to_string()), "step {step}: {calls:?}");
+    }
 }
