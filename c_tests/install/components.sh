@@ -38,6 +38,6 @@ PKG_CONFIG_PATH=$(dirname "$(find "$work/both" -name ozarr.pc)")
 export PKG_CONFIG_PATH
 LD_RUN_PATH=$(pkg-config --variable=libdir ozarr)
 export LD_RUN_PATH
-${CC:-cc} "$here/main.c" $(pkg-config --cflags --libs ozarr) -o "$work/program"
-(cd "$work" && ./program > log && test -d run.zarr) || tell "a program with the components runtime and dev: $(cat "$work/log")"
+${CC:-cc} "$here/main.c" $(pkg-config --cflags --libs ozarr) -o "$work/a.out"
+(cd "$work" && ./a.out > log && test -d run.zarr) || tell "a program with the components runtime and dev: $(cat "$work/log")"
 echo "components: ok"
