@@ -248,6 +248,8 @@ def write(run, out):
     plots = plot_chunks(results, out.parent) + plot_threads(results, out.parent)
     head = f"""## How it is measured
 
+Programs of many ranks, beside parallel HDF5, netCDF-4 and PnetCDF: [scaling](scaling.md).
+
 Machine: {machine()}. Files are in {'memory (tmpfs)' if run['memory'] == '/dev/shm' else run['memory']}, but for the rows that say otherwise.
 Measured: {', '.join(run['versions'])}.
 
