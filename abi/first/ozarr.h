@@ -2925,7 +2925,7 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
  *   A host that has never answered, because its name is not known or no server listens there, is tried
  *   3 times at most; a certificate or a proxy that refuses, once.
- * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): the most requests and bytes in flight at
+ * - `"cloud.requests"` (64) and `"cloud.bytes"` (67108864): the most requests and bytes in flight at
  *   once; `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as
  *   one; `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
  * - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
