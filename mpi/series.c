@@ -211,6 +211,7 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
                         const ozarr_memory *memory) {
     static const ozarr_region none = OZARR_REGION_INIT;
     int64_t numbers[6][PLAN_MAX_RANK];
+    bool periodic[PLAN_MAX_RANK];
     variable *v = NULL;
     ozarr_status status = om_valid(series, "ozarr_mpi_series");
     if (status == OZARR_OK && (name == NULL || region == NULL || memory == NULL))
@@ -228,6 +229,8 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     r.start = with_dimension(v, region->start, series->position, numbers[0]);
     r.shape = with_dimension(v, region->shape, 1, numbers[1]);
     r.step = with_dimension(v, region->step, 1, numbers[2]);
+    for (int32_t d = 0, e = 0; d < v->rank && region->periodic != NULL; d++) periodic[d] = d != v->dim && region->periodic[e++];
+    if (region->periodic != NULL) r.periodic = periodic;
     if (v->rank == 1) r.start = numbers[0], r.shape = numbers[1], numbers[0][0] = series->position, numbers[1][0] = m->rank == 0;
     if (status != OZARR_OK) step.strides = step.sizes = step.starts = NULL;
     step.strides = with_dimension(v, step.strides, 0, numbers[3]);

@@ -310,6 +310,10 @@ static void deep_steps(void) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start, region.shape = count, memory.data = far, memory.size = sizeof far, memory.type = OZARR_FLOAT64;
     ERR(OZARR_ERR_RANK, "the box has 3 dimensions, expected the 2 of t", ozarr_mpi_series_put_ex(m, s, "t", 3, &region, &memory));
+    const bool periodic[] = {false, true};
+    region.periodic = periodic;
+    ERR(OZARR_ERR_UNSUPPORTED, "region.periodic[2] is true", ozarr_mpi_series_put_ex(m, s, "t", 2, &region, &memory));
+    ERR(OZARR_ERR_UNSUPPORTED, "region.periodic[2] is true", ozarr_mpi_series_put_ex(m, s, "p", 2, &region, &memory));
     start[0] = 5;
     ERR(OZARR_ERR_BOUNDS, "elements 5 to 11 of dimension 1", ozarr_mpi_series_put(m, s, "t", start, count, OZARR_FLOAT64, far, sizeof far));
     start[0] = 0, count[0] = rank == 0 ? 1 : 0;
