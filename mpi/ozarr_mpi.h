@@ -15,7 +15,8 @@
  *
  * Collective.  Every rank of the communicator calls the functions in the same order with the same arguments, but for regions and memory,
  *              which are its own. The first exchange of a call compares the arguments: a rank that calls something else is
- *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_get` and `_request_test` are local, `ozarr_mpi_set` is to be called alike.
+ *              OZARR_ERR_ARGUMENT on all. `ozarr_mpi_set`, `_rank`, `_series_position` and `_request_test` are local, `ozarr_mpi_set` is to
+ *              be called alike.
  * Statuses.    All ranks get the same status and the same ozarr_last_error_info: the message names the rank that failed, behind the key in
  *              the store. A rank that fails keeps taking part, so that no other waits for it for ever.
  * Handles.     Arrays and groups are those of ozarr.h: every function that reads, and independent reads and writes of regions, work on
@@ -225,7 +226,9 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  * Opens the steps of the dataset at `location` along `dimension`, behind the last step that all its variables have; what some have beyond it,
  * after a kill, is cut off. Make the dataset in `ozarr_mpi_once`. `keep`, `publish_every` and OZARR_ERR_AGAIN, while another series of the
  * dimension is open, are as for `ozarr_series_open`. `memory`: the most bytes that steps may wait in on a rank, 0: no limit; where they would
- * be more, steps that were taken are published earlier.
+ * be more, steps that were taken are published earlier. The series is freed by `ozarr_mpi_series_close`, before `m` is.
+ *
+ * Errors: those of `ozarr_series_open`; OZARR_ERR_NULL; OZARR_ERR_ARGUMENT for a negative `publish_every`.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_mpi_series **out);
@@ -234,11 +237,19 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *locat
  * Gives a variable each rank's box of the step that comes next; `start` and `shape` have the variable's dimensions without that of the
  * series. Of a variable that has no other dimension the value of rank 0 counts. The elements are copied or stored when this returns. After an
  * error the variable does not have its values of this step.
+ *
+ * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension; OZARR_ERR_STATE if it has its values of this step;
+ * those of `ozarr_mpi_array_write_all`.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/** Gives a variable each rank's box from any memory; `region` and `memory` have the variable's dimensions without that of the series, `rank`. */
+/**
+ * Gives a variable each rank's box from any memory; `region` and `memory` have the variable's dimensions without that of the series, of which
+ * there are `rank`.
+ *
+ * Errors: OZARR_ERR_RANK for another number of dimensions; those of `ozarr_mpi_series_put` and `ozarr_mpi_array_write_all_ex`.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, int32_t rank,
     const ozarr_region *region, const ozarr_memory *memory);
 
@@ -246,6 +257,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  * Ends the step: `value` is that of the coordinate, unless it was put or there is none. Variables that were left out have the fill value.
  * Publishes when it is time. After an error `ozarr_mpi_series_position` says whether the step was taken: then publishing failed (a full
  * disk), and the next step, flush or close publishes it.
+ *
+ * Errors: OZARR_ERR_RANGE for a fraction in a coordinate of integers; those of `ozarr_mpi_array_write_all`, documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 
