@@ -28,6 +28,8 @@ struct ozarr_mpi_series {
     int64_t publish_every;       /* 0: the depth of the deepest field */
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
     double *values;              /* of the coordinate, for the steps that are not published */
+    double last[2];              /* the coordinate's values of the last `known` steps, on rank 0 */
+    int known;
     variable *variables;
     size_t count;
 };
@@ -53,6 +55,14 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
+/* Reads the coordinate's values of the last two steps, with which further ones are compared. */
+static ozarr_status read_last(ozarr_mpi_series *s) {
+    const int64_t count = s->position < 2 ? s->position : 2, start = s->position - count;
+    if (count == 0) return OZARR_OK;
+    s->known = (int)count;
+    return ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
+}
+
 /* Rank 0 opens the dataset and makes its variables equally long. */
 static ozarr_status open_dataset(ozarr_mpi_series *s, int64_t keep) {
     ozarr_status status = ozarr_dataset_open(s->location, "r+", &s->dataset);
@@ -61,7 +71,7 @@ static ozarr_status open_dataset(ozarr_mpi_series *s, int64_t keep) {
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
     if (status != OZARR_OK) return status;
     status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
-    return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
+    return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status == OZARR_OK ? read_last(s) : status;
 }
 
 /* A series with its arguments; NULL, and the status, without memory. */
@@ -257,14 +267,22 @@ ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const 
     return put(m, series, name, -1, &region, &memory);
 }
 
-/* Whether a value can be one of a coordinate of that type. */
+/* Whether the coordinate can go on with a value: of its type, and in the direction of the steps before. Rank 0 has the coordinate. */
 static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
     ozarr_type type = 0;
-    if (s->coordinate == NULL) return OZARR_OK;
+    if (s->coordinate == NULL || find(s, s->dimension) != NULL) return OZARR_OK;
+    if (value != value)
+        return om_error(OZARR_ERR_ARGUMENT, "the value of the coordinate %.200s for step %" PRId64 " is NaN", s->dimension, s->position);
     const ozarr_status status = ozarr_array_type(s->coordinate, &type);
-    if (status == OZARR_OK && type < OZARR_FLOAT16 && !(value > -9e18 && value < 9e18 && value == (double)(int64_t)value))
+    if (status != OZARR_OK) return status;
+    if (type < OZARR_FLOAT16 && !(value > -9e18 && value < 9e18 && value == (double)(int64_t)value))
         return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", s->dimension, value);
-    return status;
+    const double before = s->known > 0 ? s->last[s->known - 1] : value - 1;
+    const bool falls = s->known > 1 && before < s->last[0];
+    if (s->known > 0 && (value == before || (s->known > 1 && (value < before) != falls)))
+        return om_error(OZARR_ERR_ARGUMENT, "found %.17g as the value of the coordinate %.200s for step %" PRId64 ", expected %s than %.17g, that "
+                        "of the step before", value, s->dimension, s->position, falls ? "less" : "more", before);
+    return OZARR_OK;
 }
 
 /* Rank 0's part of publishing: the coordinate's values, then the documents of all variables, also of those that were left out. */
@@ -320,6 +338,12 @@ static ozarr_status take_step(ozarr_mpi_series *s, double value) {
     return OZARR_OK;
 }
 
+/* Remembers the coordinate's value of a step that was taken. */
+static void remember_value(ozarr_mpi_series *s, double value) {
+    if (s->known == 2) s->last[0] = s->last[1], s->known = 1;
+    s->last[s->known++] = value;
+}
+
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char call[OM_MESSAGE];
     ozarr_status status = om_valid(series, "ozarr_mpi_series");
@@ -329,6 +353,7 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
+    remember_value(series, value);
     series->position++;
     for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
     if (series->position % interval(series) == 0) return publish(m, series);

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <ozarr_advanced.h>
 #include <ozarr_extend.h>
 #include <sys/stat.h>
@@ -301,6 +302,8 @@ static void deep_steps(void) {
     for (int64_t k = 0; k < 7; k++) {
         put_deep(s, k);
         ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, 0.5));
+        ERR(OZARR_ERR_ARGUMENT, "NaN", ozarr_mpi_series_step(m, s, (double)NAN));
+        if (k > 0) ERR(OZARR_ERR_ARGUMENT, "expected more than", ozarr_mpi_series_step(m, s, 6 * (double)(k - 1)));
         OK(ozarr_mpi_series_step(m, s, 6 * (double)k));
         OK(ozarr_mpi_series_position(s, &position, &published));
         CHECK(position == k + 1 && published == (k + 1) / 4 * 4);
@@ -327,6 +330,7 @@ static void deep_steps(void) {
     OK(ozarr_mpi_series_open(m, "deep.zarr", "time", 5, 0, 1, &s));
     OK(ozarr_mpi_series_position(s, &position, &published));
     CHECK(position == 5 && published == 5);
+    ERR(OZARR_ERR_ARGUMENT, "expected more than 24", ozarr_mpi_series_step(m, s, 12)); /* a restart at the wrong step */
     for (int64_t k = 5; k < 20; k++) {
         put_deep(s, k);
         OK(ozarr_mpi_series_step(m, s, 6 * (double)k));
