@@ -34,7 +34,7 @@ struct ozarr_mpi {
     int rank, size;
     bool busy;
     int32_t *spread; /* all ranks, those of different nodes after each other */
-    int64_t aggregators, round_bytes, message_bytes;
+    int64_t aggregators, round_bytes, message_bytes, range_bytes;
     bool last_wins, check_writes;
     om_handle *handles;
     size_t handle_count;

@@ -113,7 +113,7 @@ contains
     call done(ozarr_mpi_close(handle), stat, errmsg)
   end subroutine ranks_close
 
-  ! "aggregators", "round_bytes", "message_bytes", "overlap": see ozarr_mpi.h.
+  ! "aggregators", "round_bytes", "message_bytes", "range_bytes", "overlap", "check_writes": see ozarr_mpi.h.
   subroutine ranks_set(self, key, value, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
     character(*), intent(in) :: key, value

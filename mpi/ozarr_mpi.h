@@ -66,6 +66,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out);
  *   are chunks. They are spread over the nodes.
  * - `"round_bytes"`: about how many bytes of elements an aggregator moves at once; at least one chunk; 33554432.
  * - `"message_bytes"`: the most bytes of one message of MPI, 1 to 1073741824, the default; longer ones are divided.
+ * - `"range_bytes"`: of chunks in files that are neither compressed nor sharded, pieces that are ranges of at least so many bytes are read by
+ *   the ranks that ask for them, and not sent; 65536.
  * - `"overlap"`: `"refuse"`, the default, makes regions of a write with common elements an error; `"last"` stores those of the last rank.
  * - `"check_writes"`: `"1"` finds chunks that two ranks changed by independent writes, in arrays that are opened afterwards: the next collective
  *   read, write, refresh or close is OZARR_ERR_CONFLICT on all ranks, with the key and both ranks. For debugging; `"0"` is the default.

@@ -110,7 +110,8 @@ public:
     returned<int> size() const {
         return detail::value<int>([&](int *n) { return ozarr_mpi_rank(h_, nullptr, n); });
     }
-    /// Changes a setting, alike on all ranks: "aggregators", "round_bytes", "message_bytes", "overlap", "check_writes"; see ozarr_mpi_set.
+    /// Changes a setting, alike on all ranks: "aggregators", "round_bytes", "message_bytes", "range_bytes", "overlap", "check_writes"; see
+    /// ozarr_mpi_set.
     returned<void> set(const std::string &key, const std::string &value) { return detail::checked(ozarr_mpi_set(h_, key.c_str(), value.c_str())); }
     /// Calls `f`, which gives `returned<void>`, on rank 0 only; its failure becomes that of all ranks.
     template <class F>

@@ -215,7 +215,21 @@ static int64_t number_of(const plan *p, const range *r, int64_t i) {
     return number;
 }
 
-/* Sorts the chunks of one of my boxes into those that are mine alone and those that go out. */
+/* Whether a piece is ranges of the bytes of its chunk, in C order, that are long enough for its rank to read them. */
+static bool is_ranges(const plan *p, int64_t chunk, int64_t box) {
+    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK], bytes = (int64_t)p->item_size;
+    if (p->range_bytes == 0) return false;
+    plan_piece_box(p, chunk, box, start, shape);
+    for (int d = p->grid.rank - 1; d >= 0; d--) {
+        const int64_t k = chunk_at(&p->grid, d, start[d]);
+        const int64_t extent = p->grid.edges[d] != NULL ? p->grid.edges[d][k + 1] - p->grid.edges[d][k] : p->grid.chunk[d];
+        bytes *= shape[d];
+        if (shape[d] != extent) break;
+    }
+    return bytes >= p->range_bytes;
+}
+
+/* Sorts the chunks of one of my boxes into those that I move alone and those that go out. */
 static enum plan_status split_box(plan *p, int64_t box, piece_list *lone, piece_list *out) {
     range mine, other;
     range_of(p, box, &mine);
@@ -228,6 +242,8 @@ static enum plan_status split_box(plan *p, int64_t box, piece_list *lone, piece_
         range_of(p, b, &other);
         left -= mark(p, &mine, &other, shared);
     }
+    for (int64_t i = 0; i < chunks && left < chunks; i++)
+        if (shared[i] && is_ranges(p, number_of(p, &mine, i), box)) shared[i] = 0, left++;
     if (left == chunks) {
         p->lone_boxes[p->lone_box_count++] = box;
     } else {
@@ -286,7 +302,7 @@ static int by_chunk_and_box(const void *a, const void *b) {
     return (x->box > y->box) - (x->box < y->box);
 }
 
-/* Keeps the chunks that several ranks touch; whether they overlap is found on the way. */
+/* Keeps the pieces that travel, of chunks that several ranks touch; whether they overlap is found on the way. */
 static enum plan_status keep_shared(plan *p, piece_list *list, bool refuse_overlap, plan_clash *clash) {
     int64_t kept = 0;
     for (int64_t i = 0, j; i < list->count; i = j) {
@@ -298,8 +314,8 @@ static enum plan_status keep_shared(plan *p, piece_list *list, bool refuse_overl
             const int found = overlap_find(p, list->items + i, j - i, clash);
             if (found != 0) return found < 0 ? PLAN_NO_MEMORY : PLAN_OVERLAP;
         }
-        memmove(list->items + kept, list->items + i, (size_t)(j - i) * sizeof *list->items);
-        kept += j - i;
+        for (int64_t k = i; k < j; k++)
+            if (!is_ranges(p, list->items[k].chunk, list->items[k].box)) list->items[kept++] = list->items[k];
     }
     list->count = kept;
     return PLAN_OK;
@@ -369,7 +385,7 @@ static enum plan_status copy_arguments(plan *p, const plan_boxes *boxes, const p
     memcpy(p->aggregators, options->aggregators, (size_t)options->aggregator_count * sizeof *p->aggregators);
     p->boxes = (plan_boxes){boxes->count, p->box_rank, p->box_corner};
     p->aggregator_count = options->aggregator_count;
-    p->me = options->me, p->item_size = options->item_size;
+    p->me = options->me, p->item_size = options->item_size, p->range_bytes = options->range_bytes;
     return PLAN_OK;
 }
 

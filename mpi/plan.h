@@ -3,7 +3,7 @@
  * Every rank computes its own part from the boxes of all ranks. A chunk (a stored object: a shard, where there are shards) that one rank
  * alone touches is that rank's. Any other belongs to an aggregator: the chunks of the smallest block of chunks that holds all boxes are
  * counted in row-major order, and each aggregator has an interval of the counts. The chunks of an interval are moved in rounds of as many
- * chunks as fit into a number of bytes. Both sides of a message list its pieces in the same order, so that none describes itself. */
+ * chunks as fit into a number of bytes. A read may leave out pieces that are long ranges of stored bytes: their ranks read them. Both sides of a message list its pieces in the same order, so that none describes itself. */
 #ifndef OZARR_MPI_PLAN_H
 #define OZARR_MPI_PLAN_H
 
@@ -39,6 +39,7 @@ typedef struct plan_options {
     size_t item_size;           /* bytes of an element in a message */
     int64_t round_bytes;        /* about how many bytes of elements an aggregator moves in a round */
     bool refuse_overlap;        /* a write: two boxes with a common element are PLAN_OVERLAP */
+    int64_t range_bytes;        /* a read of chunks that are stored as they are: pieces of ranges of at least so many bytes do not travel; or 0 */
 } plan_options;
 
 /* The part of a box in a chunk. */
@@ -66,7 +67,9 @@ typedef struct plan {
     int64_t chunk_count;                                 /* of the block */
     int64_t per_round;                                   /* chunks of an interval in a round */
     size_t item_size;
-    /* Boxes of mine all of whose chunks nobody else touches; then chunks of my other boxes that nobody else touches. */
+    int64_t range_bytes;
+    /* Boxes of mine all of whose pieces are moved by me alone; then such pieces of my other boxes: nobody else touches the chunk, or the
+     * piece is long ranges of its bytes. */
     int64_t *lone_boxes, lone_box_count;
     plan_piece *lone;
     int64_t lone_count;

@@ -50,7 +50,7 @@ ozarr_status om_plan_key(const ozarr_mpi *m, const ozarr_array *array, bool writ
     *id = -1;
     const ozarr_status status = metadata_of(array, &text, &length);
     if (status == OZARR_OK) {
-        const int64_t settings[] = {m->aggregators, m->round_bytes, write && !m->last_wins};
+        const int64_t settings[] = {m->aggregators, m->round_bytes, m->range_bytes, write, write && !m->last_wins};
         *key = mix(mix(14695981039346656037u, text, length), settings, sizeof settings);
         for (int i = 0; i < OM_PLANS; i++) {
             const om_cached *c = m->plans[i];
@@ -89,6 +89,25 @@ static ozarr_status grid_of(const ozarr_array *array, plan_grid *grid) {
     for (int32_t d = 0; d < grid->rank && listed && status == OZARR_OK; d++) status = edges_of(array, d, grid);
     free(text);
     return status;
+}
+
+/* How many bytes a range of a chunk must have for its rank to read it: the setting, where chunks are files with their elements as they are, in
+ * C order; else 0. A range of each length is asked about: the elements of the first chunk behind a first index in dimensions 0 to d. */
+static int64_t range_bytes(const ozarr_mpi *m, const ozarr_array *array, int32_t rank) {
+    int64_t start[PLAN_MAX_RANK] = {0}, shape[PLAN_MAX_RANK], length[PLAN_MAX_RANK], extent = 0;
+    const om_handle *handle = om_find(m, array);
+    if (handle == NULL || strstr(handle->root, "://") != NULL || ozarr_array_shape(array, length) != OZARR_OK) return 0;
+    ozarr_region region = OZARR_REGION_INIT;
+    region.start = start, region.shape = shape;
+    for (int32_t d = 0; d < rank; d++) shape[d] = length[d] > 0;
+    for (int32_t d = rank - 1; d >= 0; d--) {
+        ozarr_explanation reading = OZARR_EXPLANATION_INIT;
+        if (ozarr_array_chunk_extent(array, d, 0, &start[d], &extent) != OZARR_OK) return 0;
+        shape[d] = extent < length[d] ? extent : length[d];
+        if (ozarr_array_explain(array, &region, NULL, false, &reading) != OZARR_OK) return 0;
+        if (reading.reads != 1 || reading.read_bytes != reading.bytes || reading.inner_chunks != 0) return 0;
+    }
+    return m->range_bytes;
 }
 
 /* The boxes of all ranks, to be freed. */
@@ -169,7 +188,7 @@ static ozarr_status tell_overlap(const gathered *all, int32_t rank, const plan_c
 }
 
 /* Makes this rank's plan. */
-static ozarr_status make(const ozarr_mpi *m, const ozarr_array *array, size_t item, bool write, const gathered *all, plan **out) {
+static ozarr_status make(const ozarr_mpi *m, const ozarr_array *array, size_t item, bool write, int64_t ranges, const gathered *all, plan **out) {
     plan_grid grid;
     plan_clash clash = {{0, 0}};
     ozarr_status status = grid_of(array, &grid);
@@ -185,6 +204,7 @@ static ozarr_status make(const ozarr_mpi *m, const ozarr_array *array, size_t it
         .item_size = item,
         .round_bytes = m->round_bytes,
         .refuse_overlap = write && !m->last_wins,
+        .range_bytes = ranges,
     };
     switch (plan_new(&grid, &boxes, &options, out, &clash)) {
     case PLAN_OK: return OZARR_OK;
@@ -238,7 +258,8 @@ ozarr_status om_plan(ozarr_mpi *m, const ozarr_array *array, size_t item, bool w
     int32_t rank = 0;
     om_cached *c = calloc(1, sizeof *c);
     ozarr_status status = c != NULL ? ozarr_array_rank(array, &rank) : om_error(OZARR_ERR_NO_MEMORY, "a plan");
-    status = om_agree(m, status, NULL);
+    int64_t ranges = status == OZARR_OK && !write ? range_bytes(m, array, rank) : 0;
+    status = om_agree(m, status, &ranges);
     if (status != OZARR_OK) {
         free(c);
         return status;
@@ -246,7 +267,7 @@ ozarr_status om_plan(ozarr_mpi *m, const ozarr_array *array, size_t item, bool w
     status = gather(m, rank, count, regions, &all);
     if (status == OZARR_OK) {
         int64_t alone = 0;
-        status = make(m, array, item, write, &all, &c->p);
+        status = make(m, array, item, write, ranges, &all, &c->p);
         if (status == OZARR_OK) alone = c->p->out_count == 0 && c->p->in_count == 0;
         status = om_agree(m, status, &alone);
         c->alone = alone != 0;

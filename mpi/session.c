@@ -158,7 +158,7 @@ ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out) {
     if (status != OZARR_OK) return status;
     ozarr_mpi *m = calloc(1, sizeof *m);
     if (m == NULL) return om_error(OZARR_ERR_NO_MEMORY, "an ozarr_mpi");
-    *m = (ozarr_mpi){.comm = MPI_COMM_NULL, .round_bytes = 32 << 20, .message_bytes = 1 << 30};
+    *m = (ozarr_mpi){.comm = MPI_COMM_NULL, .round_bytes = 32 << 20, .message_bytes = 1 << 30, .range_bytes = 64 << 10};
     status = om_check("MPI_Comm_dup", MPI_Comm_dup(comm, &m->comm));
     if (status == OZARR_OK) status = om_check("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN));
     if (status == OZARR_OK) status = om_check("MPI_Comm_rank", MPI_Comm_rank(m->comm, &m->rank));
@@ -202,6 +202,7 @@ ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value) {
     }
     if (strcmp(key, "round_bytes") == 0) return whole_number(key, value, INT64_MAX, &m->round_bytes);
     if (strcmp(key, "message_bytes") == 0) return whole_number(key, value, 1 << 30, &m->message_bytes);
+    if (strcmp(key, "range_bytes") == 0) return whole_number(key, value, INT64_MAX, &m->range_bytes);
     if (strcmp(key, "overlap") == 0) {
         if (strcmp(value, "refuse") != 0 && strcmp(value, "last") != 0)
             return om_error(OZARR_ERR_ARGUMENT, "\"overlap\" is \"%.100s\", expected \"refuse\" or \"last\"", value);
@@ -210,7 +211,7 @@ ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const char *value) {
     }
     if (strcmp(key, "check_writes") == 0) return truth(key, value, &m->check_writes);
     return om_error(OZARR_ERR_ARGUMENT, "there is no setting \"%.100s\", expected \"aggregators\", \"round_bytes\", \"message_bytes\", "
-                    "\"overlap\" or \"check_writes\"", key);
+                    "\"range_bytes\", \"overlap\" or \"check_writes\"", key);
 }
 
 ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *size) {

@@ -310,6 +310,8 @@ static void random_settings(ozarr_mpi *m, numbers *n) {
     OK(ozarr_mpi_set(m, "round_bytes", text));
     snprintf(text, sizeof text, "%" PRId64, pick(n, 0, 1) ? 1 << 30 : pick(n, 1, 500));
     OK(ozarr_mpi_set(m, "message_bytes", text));
+    snprintf(text, sizeof text, "%" PRId64, pick(n, 0, 1) ? 64 << 10 : pick(n, 1, 500));
+    OK(ozarr_mpi_set(m, "range_bytes", text));
 }
 
 static void one_case(ozarr_mpi *m, const char *folder, uint64_t seed) {

@@ -49,6 +49,7 @@ static void settings(void) {
     CHECK(ozarr_mpi_set(m, "aggregators", "0") == OZARR_ERR_ARGUMENT && strstr(ozarr_last_error(), "expected 1 to") != NULL);
     CHECK(ozarr_mpi_set(m, "overlap", "first") == OZARR_ERR_ARGUMENT);
     CHECK(ozarr_mpi_set(m, "message_bytes", "8x") == OZARR_ERR_ARGUMENT);
+    CHECK(ozarr_mpi_set(m, "range_bytes", "0") == OZARR_ERR_ARGUMENT);
     CHECK(ozarr_mpi_set(m, NULL, "1") == OZARR_ERR_NULL);
     int r = -1, n = -1;
     OK(ozarr_mpi_rank(m, &r, &n));

@@ -3,6 +3,8 @@
  *   messages FOLDER [print]    checks the counts; prints them, as docs/scaling.md has them */
 #include "check.h"
 
+#include <ozarr_advanced.h>
+
 enum { ROWS = 16, N = 384, CHUNK = 8 };
 
 /* What MPI was asked since the last look, on this rank. */
@@ -88,6 +90,37 @@ static void shared_bytes(int64_t *least, int64_t *most) {
     }
 }
 
+/* Reads of uncompressed chunks: what is long ranges of stored bytes is neither sent nor read twice, all else is sent. */
+static void ranges_are_read(const char *range_bytes, bool sent) {
+    const int64_t shape[] = {N, ROWS}, chunks[] = {CHUNK, ROWS};
+    const int64_t start[] = {first_column(false, rank), 0}, count[] = {first_column(false, rank + 1) - start[0], ROWS};
+    ozarr_layout layout = OZARR_LAYOUT_INIT;
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    ozarr_stats stats = OZARR_STATS_INIT;
+    layout.chunks = chunks, layout.compressor = "none";
+    OK(ozarr_spec_new_ex(OZARR_FLOAT64, 2, shape, &layout, &spec));
+    OK(ozarr_mpi_set(m, "range_bytes", range_bytes));
+    OK(ozarr_mpi_array_create_ex(m, "ranges.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(spec);
+    const int64_t elements = count[0] * ROWS;
+    double *u = calloc((size_t)elements + 1, sizeof *u);
+    for (int64_t i = 0; i < elements; i++) u[i] = (double)(start[0] * ROWS + i + 1);
+    OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_FLOAT64, u, (size_t)elements * sizeof *u));
+    look("write, chunks are cut, uncompressed");
+    memset(u, 0, (size_t)elements * sizeof *u);
+    OK(ozarr_mpi_array_read_all(m, a, start, count, OZARR_FLOAT64, u, (size_t)elements * sizeof *u));
+    const struct counts read = look("read, chunks are cut, uncompressed");
+    CHECK((read.messages > 0) == (sent && ranks > 1));
+    for (int64_t i = 0; i < elements; i++) CHECK(u[i] == (double)(start[0] * ROWS + i + 1));
+    OK(ozarr_array_stats(a, &stats));
+    PMPI_Allreduce(MPI_IN_PLACE, &stats.bytes_read, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(stats.bytes_read == (int64_t)(N * ROWS * sizeof *u));
+    OK(ozarr_mpi_array_close(m, a));
+    look("close");
+    free(u);
+}
+
 /* Writes twice and reads twice: the first makes the plan, the second uses it. */
 static void moves(bool whole) {
     const int64_t shape[] = {ROWS, N}, chunks[] = {CHUNK, CHUNK};
@@ -127,6 +160,8 @@ int main(int argc, char **argv) {
     look("ozarr_mpi_new");
     moves(true);
     moves(false);
+    ranges_are_read("128", false);
+    ranges_are_read("1000000", true);
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

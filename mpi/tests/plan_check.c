@@ -85,10 +85,11 @@ static void check_fit(void) {
     for (int r = 0; r < ranks; r++) aggregators[r] = (r + 3) % ranks;
     for (int d = 0; d < g.rank; d++) all *= g.shape[d];
     const int32_t some = (int32_t)pick(1, ranks);
-    const int64_t bytes = pick(1, 4000);
+    const int64_t bytes = pick(1, 4000), ranges = pick(0, 1) * pick(1, 400);
     for (int r = 0; r < ranks; r++) {
         plan_clash clash;
-        const plan_options o = {.me = r, .aggregator_count = some, .aggregators = aggregators, .item_size = 4, .round_bytes = bytes, .refuse_overlap = true};
+        const plan_options o = {.me = r, .aggregator_count = some, .aggregators = aggregators, .item_size = 4, .round_bytes = bytes, .refuse_overlap = true,
+                                .range_bytes = ranges};
         CHECK(plan_new(&g, &boxes, &o, &plans[r], &clash) == PLAN_OK);
         for (int64_t i = 0; i < plans[r]->lone_count; i++) moved += elements_of(plans[r], &plans[r]->lone[i]);
         for (int64_t i = 0; i < plans[r]->in_count; i++) moved += elements_of(plans[r], &plans[r]->in[i]);
