@@ -325,7 +325,7 @@ def errors(build):
 
 
 def calls(build):
-    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, deletion, threads and watching, call by call as netCDF-4 has it, or (watching, as
+    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads and watching, call by call as netCDF-4 has it, or (watching, as
     HDF5 locks its files) the classic format."""
     code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
@@ -372,6 +372,13 @@ def parallel(build):
                 xr.open_dataset(build / name, engine="zarr", decode_times=False).load()
 
 
+def alone(build, prefix):
+    """netcdf/ is a project of its own over an installed ozarr, with MPI and without."""
+    source = str(Path(__file__).resolve().parents[2] / "netcdf")
+    code, out, err = run(["cmake", "-S", source, "-B", "alone", f"-DCMAKE_PREFIX_PATH={prefix}"], build)
+    check("netcdf/ is configured over an installed ozarr", code == 0, (out + err)[-500:])
+
+
 def main():
     global PRELOAD
     arguments = argparse.ArgumentParser()
@@ -398,6 +405,7 @@ def main():
     formats(build)
     damaged(build)
     configured(build, given.prefix.resolve())
+    alone(build, given.prefix.resolve())
     errors(build)
     calls(build)
     fortran(build)
