@@ -10,6 +10,8 @@
 typedef struct entry {
     char *path;
     const ozarr_node *node;
+    /* The node's document, where it is known. */
+    const char *document;
 } entry;
 
 typedef struct entries {
@@ -32,11 +34,11 @@ static int collect(const oz_file *file, entries *all) {
     if (!all->items) return NC_ENOMEM;
     for (int i = 0; i < file->group_count; i++) {
         const oz_group *group = file->groups[i];
-        all->items[all->count] = (entry){oz_group_path(group), ozarr_group_node(group->handle)};
+        all->items[all->count] = (entry){oz_group_path(group), ozarr_group_node(group->handle), NULL};
         if (!all->items[all->count++].path) return NC_ENOMEM;
         for (int k = 0; k < group->vars.count; k++) {
             const oz_var *var = group->vars.items[k];
-            all->items[all->count] = (entry){oz_var_path(var), ozarr_array_node(var->array)};
+            all->items[all->count] = (entry){oz_var_path(var), ozarr_array_node(var->array), var->document};
             if (!all->items[all->count++].path) return NC_ENOMEM;
         }
     }
@@ -76,7 +78,8 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
         text_quote(&t, len ? name + len + 1 : name, strlen(len ? name + len + 1 : name));
         text_put(&t, ": ");
         between = ",\n";
-        status = add_document(&t, all->items[i].node, &buffer);
+        if (all->items[i].document) text_put(&t, all->items[i].document);
+        else status = add_document(&t, all->items[i].node, &buffer);
     }
     text_put(&t, "\n}}}\n");
     if (len) text_put(&key, path), text_put(&key, "/");

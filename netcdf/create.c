@@ -281,7 +281,8 @@ static int publish_new(oz_var *var, const ozarr_spec *spec) {
     }
     free(path);
     free(key.bytes);
-    free(document);
+    if (error) free(document);
+    else var->document = document;
     return error;
 }
 
@@ -296,7 +297,13 @@ static int shorten(oz_var *var) {
 
 bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
 
+void oz_var_forget_document(oz_var *var) {
+    free(var->document);
+    var->document = NULL;
+}
+
 void oz_var_close(oz_var *var) {
+    oz_var_forget_document(var);
     ozarr_array_free(var->endless);
     ozarr_array_free(var->array);
     var->endless = var->array = NULL;

@@ -236,19 +236,41 @@ int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     return own ? own : status;
 }
 
-/* Converts and rounds before it writes; NC_ERANGE comes after all is written. */
+/* Converts and rounds values for the store; NC_ERANGE comes after all are converted. */
+static int prepare_values(const oz_var *var, const box *b, const void *values, nc_type type, void *buffer) {
+    int range = NC_NOERR;
+    if (type == var->type) memcpy(buffer, values, b->count * var->info->size);
+    else range = range_status(var, type, oz_convert(values, type, buffer, var->type, b->count));
+    if (var->quantize) oz_quantize(var->quantize, var->digits, var->type, buffer, b->count, var->fill);
+    return range;
+}
+
+/* Whether a region is all of a variable that may wait in memory. */
+static bool may_wait(const oz_var *var, const box *b) {
+    for (int d = 0; d < var->rank; d++)
+        if (b->start[d] || b->shape[d] != (int64_t)var->dims[d]->len) return false;
+    return b->count && b->count <= SIZE_MAX / 16 && oz_var_may_wait(var, b->count * var->info->size);
+}
+
+/* Keeps all elements of a variable until they are stored with those of others. */
+static int keep(oz_var *var, const box *b, const void *values, nc_type type) {
+    size_t size = b->count * var->info->size;
+    void *buffer = malloc(size);
+    if (!buffer) return NC_ENOMEM;
+    int range = prepare_values(var, b, values, type, buffer), status = oz_var_keep(var, buffer, size);
+    return status ? status : range;
+}
+
+/* Writes elements; NC_ERANGE comes after all are written. */
 static int put(const oz_var *var, const ozarr_array *array, box *b, const void *values, nc_type type) {
     if (var->form == OZ_STRINGS) return write_strings(array, b, values);
     if (var->form == OZ_LISTS) return write_lists(var, array, b, values);
     if ((type == var->type && !var->quantize) || !b->count) return move_values(var, array, b, (void *)values, true);
     int range = NC_NOERR;
-    size_t size = var->info->size;
-    void *buffer = malloc(b->count * size);
+    void *buffer = malloc(b->count * var->info->size);
     if (!buffer && !b->together) return NC_ENOMEM;
     if (!buffer) memset(b->shape, 0, sizeof b->shape);
-    else if (type == var->type) memcpy(buffer, values, b->count * size);
-    else range = range_status(var, type, oz_convert(values, type, buffer, var->type, b->count));
-    if (var->quantize && buffer) oz_quantize(var->quantize, var->digits, var->type, buffer, b->count, var->fill);
+    else range = prepare_values(var, b, values, type, buffer);
     int status = move_values(var, array, b, buffer, true);
     if (!buffer) return NC_ENOMEM;
     free(buffer);
@@ -263,6 +285,7 @@ int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     int own = begin(ncid, varid, &type, true, &var);
     if (!own) own = make_box(var, start, count, stride, &b);
     if (!own) own = check_box(var, &b, true);
+    if (!own && may_wait(var, &b)) return keep(var, &b, values, type);
     int status = prepare(var, &b, ends, own, true, &array);
     if (!status && array) status = put(var, array, &b, values, type);
     if (status && status != NC_ERANGE) return own ? own : status;

@@ -44,6 +44,7 @@ static int name_dims(oz_var *var) {
     const char *names[NC_MAX_VAR_DIMS];
     if (!var->array || var->scalar_of_one) return NC_NOERR;
     for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
+    oz_var_forget_document(var);
     return oz_error(ozarr_array_set_dimension_names(var->array, names));
 }
 

@@ -60,8 +60,23 @@ void oz_var_close(oz_var *var);
 void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
 /* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
+/* Says that the stored document of a variable is another one by now. */
+void oz_var_forget_document(oz_var *var);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array);
+
+/* Whether all elements of a variable, of so many bytes, may wait in memory. */
+bool oz_var_may_wait(const oz_var *var, size_t bytes);
+/* Keeps all elements of a variable, and frees `values` later. */
+int oz_var_keep(oz_var *var, void *values, size_t bytes);
+/* Stores the elements that wait, of a variable or of all. */
+int oz_var_store_waiting(oz_var *var);
+int oz_file_store_waiting(oz_file *file);
+
+/* Calls a function for each variable, in several threads where there are many; gives the first error. */
+int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var));
+/* How many threads a call may use. */
+int oz_threads(void);
 
 /* The chunk shape of a variable: that of its array, or the one that it will get. */
 int oz_var_chunks(const oz_var *var, size_t *chunks);

@@ -149,6 +149,8 @@ static void var_free(oz_var *var) {
     free(var->dims);
     free(var->chunks);
     free(var->shape);
+    free(var->document);
+    free(var->waiting);
     free(var->name);
     free(var);
 }

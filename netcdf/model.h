@@ -101,6 +101,11 @@ typedef struct oz_var {
     /* The array, as its document says it, and the handle that data go through: `endless` where a dimension may grow. */
     ozarr_array *array, *endless;
     int64_t *shape;
+    /* The document that this process has stored, as long as the store has it so; NULL where that is not known. */
+    char *document;
+    /* All elements, where they are not yet stored. */
+    void *waiting;
+    size_t waiting_bytes;
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
@@ -139,6 +144,8 @@ typedef struct oz_file {
     bool writable, classic, defining, created, no_fill, stored;
     /* Some metadata are not yet stored. */
     bool dirty;
+    /* The bytes of elements that wait for `oz_file_store_waiting`. */
+    size_t waiting_bytes;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

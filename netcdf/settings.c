@@ -47,6 +47,11 @@ static ozarr_context *context(void) {
     return made;
 }
 
+int oz_threads(void) {
+    char threads[32];
+    return ozarr_context_get(context(), "threads", threads, sizeof threads, NULL) ? 1 : atoi(threads);
+}
+
 void oz_share_processors(void) {
     char threads[32];
     ozarr_status status = ozarr_context_get(NULL, "threads", threads, sizeof threads, NULL);

@@ -73,6 +73,7 @@ static int store_group_atts(oz_group *group) {
 static int store_var_atts(oz_var *var) {
     text attributes = {0};
     int32_t format = 3;
+    oz_var_forget_document(var);
     ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
     oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
     if (!status) status = attributes.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_set(ozarr_array_node(var->array), attributes.bytes);
@@ -81,15 +82,31 @@ static int store_var_atts(oz_var *var) {
     return oz_error(status);
 }
 
+/* Creates the arrays of a group that are not yet in the store, in several threads where nothing can be in their way. */
+static int create_arrays(const oz_group *group) {
+    int count = 0, status = NC_NOERR;
+    oz_var **vars = malloc((size_t)(group->vars.count + 1) * sizeof *vars);
+    if (!vars) return NC_ENOMEM;
+    for (int i = 0; i < group->vars.count; i++) {
+        oz_var *var = group->vars.items[i];
+        if (!var->array || var->recreate) vars[count++] = var;
+    }
+    if (oz_file_alone(group->file)) status = oz_for_each(vars, count, oz_var_create);
+    else
+        for (int i = 0; i < count && !status; i++) status = oz_var_create(vars[i]);
+    free(vars);
+    return status;
+}
+
 /* Stores what a group and its variables are. Ranks that do not store make handles of the same arrays, where they need not be read. */
 static int store_group(oz_group *group) {
     int status = NC_NOERR;
     bool stores = oz_stores(group->file), makes = stores || oz_file_alone(group->file);
     if (!group->handle && stores) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
+    if (!status && makes) status = create_arrays(group);
     for (int i = 0; i < group->vars.count && !status; i++) {
         oz_var *var = group->vars.items[i];
-        if ((!var->array || var->recreate) && makes) status = oz_var_create(var);
-        else if (var->dirty && var->array && stores) status = store_var_atts(var);
+        if (var->dirty && var->array && stores) status = store_var_atts(var);
         if (!status && !stores) var->dirty = false;
     }
     if (!stores) group->dirty = false;
@@ -142,13 +159,14 @@ static int publish(oz_var *var) {
         longer = longer || shape[d] != var->shape[d];
     }
     if (!longer) return NC_NOERR;
+    oz_var_forget_document(var);
     int status = oz_stores(var->group->file) ? oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP)) : NC_NOERR;
     if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
 }
 
 int oz_hierarchy_sync(oz_file *file) {
-    int status = oz_agree(file->ranks, oz_hierarchy_store(file)), first = NC_NOERR;
+    int status = oz_agree(file->ranks, oz_hierarchy_store(file)), first = oz_file_store_waiting(file);
     for (int pass = 0; pass < 2 && !status; pass++) {
         if (pass == 1) status = oz_agree_on_lengths(file);
         for (int i = 0; i < file->group_count; i++)
@@ -238,6 +256,7 @@ static int lengthen(oz_var *var, const int64_t *ends) {
     if (file->ranks && file->writable && (longer || oz_var_may_grow(var))) return open_longer(var);
     if (!longer) return NC_NOERR;
     if (!file->writable) return open_longer(var);
+    oz_var_forget_document(var);
     int status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
     if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
@@ -246,6 +265,7 @@ static int lengthen(oz_var *var, const int64_t *ends) {
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     int status = var->array && !var->recreate ? NC_NOERR : oz_hierarchy_store(var->group->file);
     if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
+    if (!status) status = oz_var_store_waiting(var);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;
     if (var->collective) return stop_waiting(var, *array);

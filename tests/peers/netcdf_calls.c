@@ -1,4 +1,4 @@
-/* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, deletion and threads, call by call: prints it, to be
+/* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion and threads, call by call: prints it, to be
  * compared between formats.
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
@@ -357,6 +357,56 @@ static void watching(void) {
     SHOW(nc_close(reader));
 }
 
+/* The sum of all elements of variable `v`, weighted by their places. */
+static void show_sum(int id, int v) {
+    double values[100], sum = 0;
+    int status = nc_get_var_double(id, v, values);
+    for (int i = 0; i < 100; i++) sum += values[i] * (i + 1);
+    printf("variable %d: %d, %.9g\n", v, status, sum);
+}
+
+/* Many small variables, each written whole, which may wait in memory: what is done to some of them before all are stored. */
+static void many(void) {
+    enum { MANY = 200, SMALL = 100 };
+    int dim, late, other, vars[MANY];
+    double values[SMALL];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", SMALL, &dim));
+    for (int v = 0; v < MANY; v++) {
+        char name[16];
+        snprintf(name, sizeof name, "v%d", v);
+        if (nc_def_var(file, name, v % 3 ? NC_FLOAT : NC_BYTE, 1, &dim, &vars[v])) exit(1);
+    }
+    SHOW(nc_def_var_quantize(file, vars[10], NC_QUANTIZE_GRANULARBR, 2));
+    SHOW(nc_enddef(file));
+    for (int v = 0; v < MANY; v++) {
+        for (int i = 0; i < SMALL; i++) values[i] = (v + i) % 120 + (v % 3 ? 1.0 / 3 : 0);
+        if (nc_put_var_double(file, vars[v], values)) exit(1);
+    }
+    for (int i = 0; i < SMALL; i++) values[i] = 100 + i;
+    SHOW(nc_put_var_double(file, vars[0], values)); /* NC_ERANGE; all else is written, and over what waits */
+    SHOW(nc_put_vara_double(file, vars[1], &(size_t){20}, &(size_t){30}, values));
+    SHOW(nc_put_vars_double(file, vars[2], &(size_t){0}, &(size_t){50}, &(ptrdiff_t){2}, values));
+    SHOW(nc_put_var_double(file, vars[2], values));
+    SHOW(nc_put_vars_double(file, vars[4], &(size_t){1}, &(size_t){50}, &(ptrdiff_t){2}, values));
+    SHOW(nc_redef(file));
+    SHOW(nc_rename_var(file, vars[5], "renamed"));
+    SHOW(nc_put_att_int(file, vars[6], "n", NC_INT, 1, &(int){6}));
+    SHOW(nc_rename_dim(file, dim, "y"));
+    SHOW(nc_def_var(file, "late", NC_DOUBLE, 1, &dim, &late));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_double(file, vars[7], values));
+    SHOW(nc_put_var_double(file, late, values));
+    for (int v = 0; v < 12; v++) show_sum(file, vars[v]);
+    SHOW(nc_sync(file));
+    SHOW(nc_put_var_double(file, vars[8], values));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_varid(file, "renamed", &other));
+    for (int v = 0; v <= MANY; v++) show_sum(file, v);
+    SHOW(nc_close(file));
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int failed_calls;
 
@@ -429,7 +479,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"threads", threads}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"threads", threads}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
