@@ -14,6 +14,7 @@ typedef struct variable {
     int32_t rank, dim; /* which dimension is the series' */
     int64_t depth;     /* of its chunks along that */
     bool waits;        /* its boxes may wait */
+    bool last;         /* the coordinate: its values are stored behind all others */
     bool given;        /* in this step */
     om_waiting waiting;
 } variable;
@@ -126,7 +127,8 @@ static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
         if (status == OZARR_OK && named && strcmp(name, s->dimension) == 0) {
             status = ozarr_array_chunk_shape(v->array, chunk);
             v->dim = d, v->depth = chunk[d];
-            v->waits = v->depth > 1 && om_can_wait(v->array) && strcmp(v->name, s->dimension) != 0;
+            v->last = v->rank == 1 && strcmp(v->name, s->dimension) == 0 && om_can_wait(v->array);
+            v->waits = v->last || (v->depth > 1 && om_can_wait(v->array));
             return status;
         }
     }
@@ -247,7 +249,7 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
     step.starts = with_dimension(v, step.starts, 0, numbers[5]);
     if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
-    status = v->waits && series->publish_every != 1 ? keep_box(m, series, v, &r, &step, status)
+    status = v->last || (v->waits && series->publish_every != 1) ? keep_box(m, series, v, &r, &step, status)
                                                     : om_move_all(m, v->array, true, 1, &r, &step, status);
     v->given = status == OZARR_OK;
     return status;
@@ -298,16 +300,39 @@ static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
     return status == OZARR_OK ? ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position) : status;
 }
 
+/* Stores what waits of the coordinate (`last`), or of all other variables. Collective. */
+static ozarr_status store_variables(ozarr_mpi *m, const ozarr_mpi_series *s, bool last) {
+    ozarr_status status = OZARR_OK;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++)
+        if (s->variables[i].last == last) status = store(m, &s->variables[i], s->position);
+    return status;
+}
+
+/* Flushes what this rank stored of the variables; the status is the same on all ranks. Collective, within a call. */
+static ozarr_status flush_variables(ozarr_mpi *m, const ozarr_mpi_series *s) {
+    ozarr_status status = OZARR_OK;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) status = ozarr_node_flush(ozarr_array_node(s->variables[i].array));
+    return om_agree(m, status, NULL);
+}
+
+/* Stores what waits: the values of a coordinate that was put when all else is on the disk. Collective. */
+static ozarr_status store_steps(ozarr_mpi *m, const ozarr_mpi_series *s) {
+    const variable *coordinate = find(s, s->dimension);
+    ozarr_status status = store_variables(m, s, false);
+    if (status != OZARR_OK || coordinate == NULL || !coordinate->last) return status;
+    status = om_enter(m, OZARR_OK, NULL, "flushing the variables of a series");
+    if (status == OZARR_OK) status = om_leave(m, flush_variables(m, s));
+    return status == OZARR_OK ? store_variables(m, s, true) : status;
+}
+
 /* Stores what waits, and then lets readers see the steps that were taken. Collective. */
 static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s) {
-    ozarr_status status = OZARR_OK;
-    if (s->position == s->published) return status;
-    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) status = store(m, &s->variables[i], s->position);
+    if (s->position == s->published) return OZARR_OK;
+    ozarr_status status = store_steps(m, s);
     if (status != OZARR_OK) return status;
     status = om_enter(m, status, NULL, "publishing the steps of a series");
     if (status != OZARR_OK) return status;
-    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) status = ozarr_node_flush(ozarr_array_node(s->variables[i].array));
-    status = om_agree(m, status, NULL);
+    status = flush_variables(m, s);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = publish_coordinate(s);
         status = om_agree(m, status, NULL);
@@ -359,7 +384,7 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     if (series->position % interval(series) == 0) return publish(m, series);
     for (size_t i = 0; i < series->count && status == OZARR_OK; i++) {
         variable *v = &series->variables[i];
-        if (!v->waits || series->position % v->depth != 0) continue;
+        if (!v->waits || v->last || series->position % v->depth != 0) continue;
         status = store(m, v, series->position);
         if (status == OZARR_OK) om_waiting_drop(&v->waiting, v->dim, 0, series->position);
     }

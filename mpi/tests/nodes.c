@@ -208,7 +208,9 @@ static void steps(void) {
             OK(ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
             ERR(OZARR_ERR_STATE, "already", ozarr_mpi_series_put(m, s, "t", &start, &count, OZARR_FLOAT32, t, sizeof t));
             OK(ozarr_mpi_series_put(m, s, "p", &start, &count, OZARR_FLOAT64, p, sizeof p));
-            ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, k + 0.5));
+            const int64_t hours = k;
+            if (run == 0) ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, k + 0.5));
+            else OK(ozarr_mpi_series_put(m, s, "time", NULL, NULL, OZARR_INT64, &hours, sizeof hours));
             OK(ozarr_mpi_series_step(m, s, k));
         }
         ERR(OZARR_ERR_NOT_FOUND, "rank 0: ", ozarr_mpi_series_put(m, s, "q", &start, &count, OZARR_FLOAT32, t, sizeof t));
@@ -227,13 +229,12 @@ static void steps(void) {
     ozarr_group_free(g);
 }
 
-/* Rank 0 makes a dataset of which the chunks of "t" have four steps, and those of "p" one. */
+/* Rank 0 makes a dataset at the location `user`, of which the chunks of "t" have four steps, and those of "p" one. */
 static ozarr_status define_deep(void *user) {
     ozarr_dataset *ds = NULL;
     const char *const dims[] = {"time", "y", "x"};
     const int64_t deep[] = {4, 3, 5}, flat[] = {1, 6, 5};
-    (void)user;
-    ozarr_status status = ozarr_dataset_create("deep.zarr", 0, OZARR_CREATE_NEW, &ds);
+    ozarr_status status = ozarr_dataset_create(user, 0, OZARR_CREATE_NEW, &ds);
     if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "y", 6);
     if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", 5);
     if (status == OZARR_OK) status = ozarr_dataset_define_time(ds, "time", 0, 0, "hours since 2026-01-01", NULL, NULL);
@@ -295,7 +296,8 @@ static void deep_steps(void) {
     ozarr_mpi_series *s = NULL, *other = NULL;
     int64_t position = -1, published = -1, start[2] = {0, 0}, count[2] = {6, 5};
     double far[30] = {1e9};
-    OK(ozarr_mpi_once(m, define_deep, NULL));
+    char location[] = "deep.zarr";
+    OK(ozarr_mpi_once(m, define_deep, location));
     OK(ozarr_mpi_series_open(m, "deep.zarr", "time", -1, 0, 0, &s));
     ERR(OZARR_ERR_AGAIN, "rank 0: ", ozarr_mpi_series_open(m, "deep.zarr", "time", -1, 0, 0, &other));
     CHECK(other == NULL);
@@ -341,6 +343,39 @@ static void deep_steps(void) {
     OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(20), OZARR_OK) : OZARR_OK));
 }
 
+/* A coordinate that is put is stored behind all other variables: not with its step, and not while "t" cannot be stored. */
+static void coordinate_last(int64_t publish_every) {
+    char location[] = "put-0.zarr", times_key[] = "put-0.zarr/time/c/0", blocked[] = "put-0.zarr/t/c";
+    ozarr_mpi_series *s = NULL;
+    ozarr_group *g = NULL;
+    int64_t published = -1, times[4];
+    location[4] = times_key[4] = blocked[4] = (char)('0' + publish_every);
+    OK(ozarr_mpi_once(m, define_deep, location));
+    OK(ozarr_mpi_series_open(m, location, "time", -1, publish_every, 0, &s));
+    for (int64_t k = 0; k < 4; k++) {
+        const int64_t hours = 6 * k;
+        OK(ozarr_mpi_series_put(m, s, "time", NULL, NULL, OZARR_INT64, &hours, sizeof hours));
+        put_deep(s, k);
+        CHECK(fopen(times_key, "r") == NULL);
+        if (k < 3) OK(ozarr_mpi_series_step(m, s, 0));
+    }
+    FILE *file = rank == 0 ? fopen(blocked, "w") : NULL;
+    CHECK(rank != 0 || (file != NULL && fclose(file) == 0));
+    CHECK(ozarr_mpi_series_step(m, s, 0) != OZARR_OK);
+    CHECK(fopen(times_key, "r") == NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank != 0 || remove(blocked) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(ozarr_mpi_series_flush(m, s));
+    OK(ozarr_mpi_series_position(s, NULL, &published));
+    CHECK(published == 4);
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_group_open(location, "r", &g));
+    OK(ozarr_group_get(g, "time", OZARR_INT64, times, sizeof times));
+    for (int64_t k = 0; k < 4; k++) CHECK(times[k] == 6 * k);
+    ozarr_group_free(g);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -351,6 +386,8 @@ int main(int argc, char **argv) {
     checkpoints();
     steps();
     deep_steps();
+    coordinate_last(0);
+    coordinate_last(4);
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
