@@ -35,8 +35,7 @@ void om_drop(ozarr_mpi *m, const void *handle) {
         }
 }
 
-/* The node's path in its store, to be freed. */
-static ozarr_status path_of(const ozarr_node *node, char **path) {
+ozarr_status om_path_of(const ozarr_node *node, char **path) {
     size_t length = 0;
     *path = NULL;
     ozarr_status status = ozarr_node_path(node, NULL, 0, &length);
@@ -63,8 +62,7 @@ static ozarr_status root_length(const char *location, const char *path, size_t *
     return OZARR_OK;
 }
 
-/* What the other ranks need: the store's location, NUL, and the exported node. */
-static ozarr_status pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size) {
+ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size) {
     size_t exported = 0;
     *bytes = NULL;
     ozarr_status status = ozarr_node_export(node, NULL, 0, &exported);
@@ -80,12 +78,12 @@ static ozarr_status pack(const ozarr_node *node, const char *root, size_t root_s
 }
 
 static ozarr_status pack_opened(const ozarr_node *node, const char *location, const char *below, char **bytes, size_t *size) {
-    if (below != NULL) return pack(node, below, strlen(below), bytes, size);
+    if (below != NULL) return om_pack(node, below, strlen(below), bytes, size);
     char *path = NULL;
     size_t root = 0;
-    ozarr_status status = path_of(node, &path);
+    ozarr_status status = om_path_of(node, &path);
     if (status == OZARR_OK) status = root_length(location, path, &root);
-    if (status == OZARR_OK) status = pack(node, location, root, bytes, size);
+    if (status == OZARR_OK) status = om_pack(node, location, root, bytes, size);
     free(path);
     return status;
 }
@@ -139,7 +137,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) {
     char *bytes = NULL;
     size_t size = 0;
-    if (m->rank == 0 && status == OZARR_OK) status = pack(node, "", 0, &bytes, &size);
+    if (m->rank == 0 && status == OZARR_OK) status = om_pack(node, "", 0, &bytes, &size);
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) status = om_agree(m, m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + 1, size - 1), NULL);
     free(bytes);

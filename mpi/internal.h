@@ -105,6 +105,12 @@ ozarr_status om_remember(ozarr_mpi *m, const void *handle, const char *root, con
 void om_drop(ozarr_mpi *m, const void *handle);
 const om_handle *om_find(const ozarr_mpi *m, const void *handle);
 
+/* The node's path in its store, to be freed. */
+ozarr_status om_path_of(const ozarr_node *node, char **path);
+
+/* What other ranks need to open a node: the store's location, NUL, and the exported node; to be freed. */
+ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size);
+
 /* Ends opening: rank 0 has opened (or failed with `status`) a node of the store at `location`, all others get it. `below`: the location of
  * the store itself; NULL: it is what is left of `location` without the node's path. Of `array` and `group` one is NULL. */
 ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
