@@ -3,8 +3,8 @@
  *   runs FOLDER [ROUNDS]          all pairs
  *   runs FOLDER 0 NAME            one workload once, for counts of instructions and of system calls (the preparation is the workload `none`)
  *
- * series/appenders: STEPS steps of FIELDS fields and their time. checkpoint/plain: ARRAYS arrays of 2 MiB into a group. dataset/group: opening a run of
- * VARIABLES variables of 100,000 steps as a dataset, and its group with all arrays. Nothing is synced. */
+ * series/appenders: STEPS steps of FIELDS fields and their time. checkpoint/plain: ARRAYS arrays of 2 MiB into a group. dataset/group and changes/group:
+ * opening a run of VARIABLES variables of 100,000 steps as a dataset (to read, to change), and its group with all arrays. Nothing is synced. */
 #define _POSIX_C_SOURCE 200809L
 #include <ozarr_advanced.h>
 #include <stdio.h>
@@ -122,6 +122,12 @@ static void dataset(void) {
     check(ozarr_dataset_close(ds));
 }
 
+static void changes(void) {
+    ozarr_dataset *ds = NULL;
+    check(ozarr_dataset_open(place("wide.zarr"), "r+", &ds));
+    ozarr_dataset_free(ds);
+}
+
 static void group(void) {
     ozarr_group *g = NULL;
     ozarr_array *all[VARIABLES];
@@ -137,7 +143,7 @@ typedef void work(void);
 static const struct {
     const char *name;
     work *run;
-} WORKS[] = {{"series", series}, {"appenders", appenders}, {"checkpoint", checkpoint}, {"plain", plain}, {"dataset", dataset}, {"group", group}, {"none", none}};
+} WORKS[] = {{"series", series}, {"appenders", appenders}, {"checkpoint", checkpoint}, {"plain", plain}, {"dataset", dataset}, {"group", group}, {"changes", changes}, {"group", group}, {"none", none}};
 
 static double seconds(work *run) {
     struct timespec t[2];
@@ -159,9 +165,12 @@ int main(int argc, char **argv) {
     check(ozarr_context_set(NULL, "threads", "1"));
     check(ozarr_dataset_close(define("wide.zarr", VARIABLES, 100000)));
     for (size_t i = 0; i < sizeof WORKS / sizeof *WORKS; i++)
-        if (argc > 3 && strcmp(argv[3], WORKS[i].name) == 0) WORKS[i].run();
+        if (argc > 3 && strcmp(argv[3], WORKS[i].name) == 0) {
+            WORKS[i].run();
+            break;
+        }
     if (rounds < 1 || rounds > MOST) return 0;
-    for (size_t pair = 0; pair < 3; pair++) {
+    for (size_t pair = 0; pair < 4; pair++) {
         double taken[2][MOST];
         for (int i = 0; i < 2 * rounds; i++) taken[i % 2][i / 2] = seconds(WORKS[2 * pair + (size_t)(i % 2)].run);
         for (int k = 0; k < 2; k++) qsort(taken[k], (size_t)rounds, sizeof taken[k][0], rising);

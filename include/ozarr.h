@@ -1931,7 +1931,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t za
  * `OZARR_ERR_METADATA` with its name. Variables may differ in length along a dimension, as they do in a
  * run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
  * `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
- * metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
+ * metadata that a kill left behind are brought up to date when a dimension is first asked for, when the
+ * dataset is changed, and at its close; the open reads nothing else. Mode `"r"` or `"r+"`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
  * written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
@@ -1958,7 +1959,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_group(const ozarr_dataset *dataset
  * Defines a dimension. A dimension of that name and length may exist already; another length is
  * `OZARR_ERR_EXISTS`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`.
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset, const char *name,
     int64_t length);
@@ -1975,7 +1977,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset
 /**
  * Gets the number of dimensions.
  *
- * Errors: none of its own.
+ * Errors: those of documents and stores.
  *
  * @param[out] count
  */
@@ -1984,7 +1986,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *da
 /**
  * Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
  *
- * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`.
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`; those of documents and stores.
  *
  * @param[out] extent may be NULL
  */
@@ -1997,7 +1999,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset,
  * after a kill. What is appended through this dataset's variables counts at once.
  * `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
  *
- * Errors: none of its own.
+ * Errors: those of documents and stores.
  *
  * @param[out] length
  * @param[out] longest may be NULL

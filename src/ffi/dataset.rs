@@ -68,7 +68,8 @@ pub unsafe extern "C" fn ozarr_dataset_create(
 /// `OZARR_ERR_METADATA` with its name. Variables may differ in length along a dimension, as they do in a
 /// run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
 /// `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
-/// metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
+/// metadata that a kill left behind are brought up to date when a dimension is first asked for, when the
+/// dataset is changed, and at its close; the open reads nothing else. Mode `"r"` or `"r+"`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
 /// written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
@@ -115,7 +116,8 @@ pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset,
 /// Defines a dimension. A dimension of that name and length may exist already; another length is
 /// `OZARR_ERR_EXISTS`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`.
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of
+/// documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
@@ -142,7 +144,7 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
 
 /// Gets the number of dimensions.
 ///
-/// Errors: none of its own.
+/// Errors: those of documents and stores.
 ///
 /// @param[out] count
 #[unsafe(no_mangle)]
@@ -151,13 +153,13 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dat
     entry!("ozarr_dataset_dimension_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.dimensions().len() as i64, count, "count") }
+        unsafe { put(dataset.dimensions()?.len() as i64, count, "count") }
     })
 }
 
 /// Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`.
+/// Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`; those of documents and stores.
 ///
 /// @param[out] extent may be NULL
 #[unsafe(no_mangle)]
@@ -171,7 +173,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
     extent: *mut i64,
 ) -> ozarr_status {
     entry!("ozarr_dataset_dimension", {
-        let all = ozarr_dataset::get(dataset, "dataset")?.dimensions();
+        let all = ozarr_dataset::get(dataset, "dataset")?.dimensions()?;
         let found = &all[position(index, all.len(), "index", "dimensions")?];
         // SAFETY: room as is said, by the function's contract.
         unsafe {
@@ -186,7 +188,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
 /// after a kill. What is appended through this dataset's variables counts at once.
 /// `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
 ///
-/// Errors: none of its own.
+/// Errors: those of documents and stores.
 ///
 /// @param[out] length
 /// @param[out] longest may be NULL

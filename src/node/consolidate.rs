@@ -148,7 +148,7 @@ pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map> {
 
 /// All nodes of one version below a group, from their own documents.
 fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> {
-    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format) };
+    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format), checked: true };
     let all = walk::walk(store, ListedGroup::new(group, format, None).fresh(), wanted)?;
     if let Some(deep) = all.iter().find(|found| found.path.len() > MAX_KEY) {
         bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);

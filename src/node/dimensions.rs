@@ -2,8 +2,8 @@
 //! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
 
 use super::spec::v2_unnamed;
-use super::walk::Found;
-use super::{Array, Group, Node, NodeKind, document, path, upkeep};
+use super::walk::{Found, Wanted};
+use super::{Array, Group, NodeKind, document, path, upkeep};
 use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::metadata::lint::{Finding, Severity};
@@ -181,12 +181,13 @@ impl Group {
     /// The arrays directly below the group, by name. One that cannot be understood is an error.
     pub fn arrays(&self) -> Result<Vec<(String, Array)>> {
         let mut arrays = Vec::new();
-        for Found { path, node, .. } in self.walk(1, true)? {
-            let node = node?;
-            if node.kind == NodeKind::Array
-                && let Node::Array(array) = self.open_found(path::join(self.path(), &path), node)?
-            {
-                arrays.push((path, array));
+        // Opening finds out what can be understood.
+        for Found { path: name, node, .. } in self.walk(Wanted { depth: 1, attributes: true, format: None, checked: false })? {
+            let (node, path) = (node?, path::join(self.path(), &name));
+            let listed = node.listed;
+            if node.kind == NodeKind::Array {
+                let array = Array::from_stored(self.store(), path.clone(), node);
+                arrays.push((name, array.or_else(|e| if listed { Array::open(self.store(), &path) } else { Err(e) })?));
             }
         }
         Ok(arrays)

@@ -30,7 +30,7 @@ impl Store {
             return self.erase_node(&path);
         }
         let top = ListedGroup::new(&to_path, found.format, None).fresh();
-        let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None })?;
+        let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
         changed.push(to_path);
         changed.extend(below.into_iter().map(|found| found.path));
         upkeep::after_change(self, &changed, None)

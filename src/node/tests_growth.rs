@@ -430,3 +430,39 @@ fn the_writers_own_dataset_sees_what_is_appended() {
     unsafe { out.append(1, &view(&mut [7], &[1])) }.unwrap();
     assert_eq!(ds.dimension("time").unwrap().length, 1);
 }
+
+/// However many variables there are, an open reads what is consolidated; the documents are read when it is first asked what they say.
+#[test]
+fn an_open_for_changes_reads_documents_when_they_are_needed() {
+    for format in [Format::V2, Format::V3] {
+        let mut counted = Vec::new();
+        for variables in [1, 30] {
+            let folder = Folder::new("reads");
+            let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
+            ds.define_dimension("t", 5).unwrap();
+            let variable = Variable::new(crate::dtype::DataType::Int32, &["t"]);
+            (0..variables).for_each(|i| drop(ds.define_variable(&format!("v{i}"), &variable, Create::New).unwrap()));
+            ds.close().unwrap();
+            drop(ds);
+            counted.push(calls(|| drop(dataset(&anew(&folder.1)))));
+            // A writer was killed between the documents and what is consolidated of them.
+            let key = path::join("v0", document::array_document(format));
+            let longer = tests::text(&folder.1, &key).unwrap().replacen("5", "7", 1);
+            let shape = |n: u64| format!("\"shape\":[{n}]");
+            let packed: String = longer.split_whitespace().collect();
+            assert!(packed.contains(&shape(7)), "{longer}");
+            folder.1.key_put(&key, longer.as_bytes()).unwrap();
+            let ds = dataset(&anew(&folder.1));
+            let opened = fault::count(Call::Open, || assert_eq!(ds.variable("v0").unwrap().shape()[0], 7));
+            assert_eq!(opened, if format == Format::V2 { 2 } else { 1 }, "{format:?}: no other variable's documents");
+            let length = if variables == 1 { 7 } else { 5 };
+            assert_eq!(ds.dimension("t").unwrap(), Dimension { name: "t".into(), length, longest: 7 });
+            // A close alone settles it, too.
+            let again = dataset(&anew(&folder.1));
+            assert_eq!(again.close().is_ok(), variables == 1);
+            let differences = Group::open(&anew(&folder.1), "").unwrap().consolidated_differences().unwrap().unwrap();
+            assert_eq!(differences.len(), usize::from(variables > 1), "{format:?}: {differences:?}");
+        }
+        assert_eq!(counted[0], counted[1], "{format:?}");
+    }
+}

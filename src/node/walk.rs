@@ -3,7 +3,7 @@
 use super::catalog::Catalog;
 use super::info::describe;
 use super::stored::StoredDocument;
-use super::{Child, Group, Node, NodeKind, Store, draft, lookup, path};
+use super::{Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::metadata::json::acts_on_terminals;
@@ -43,13 +43,22 @@ pub(super) struct Wanted {
     pub attributes: bool,
     /// Only nodes of this version, whatever else is beside them.
     pub format: Option<Format>,
+    /// Only those documents of consolidated metadata that can be understood; the nodes' own ones instead of the others.
+    pub checked: bool,
+}
+
+impl Wanted {
+    /// All nodes down to a depth.
+    fn all(depth: usize) -> Wanted {
+        Wanted { depth, attributes: false, format: None, checked: true }
+    }
 }
 
 /// A node below the group that was begun at, by its path in the store.
 pub(super) struct Found {
     pub path: String,
     pub node: Result<StoredDocument>,
-    /// It comes from consolidated metadata, and was found to be readable.
+    /// It comes from consolidated metadata, and was found to be readable where that is wanted.
     is_checked: bool,
 }
 
@@ -113,7 +122,7 @@ fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted) -> Result<V
     }
     let listed = |place: &ListedGroup, name: &str| {
         let found = place.catalog.as_ref()?.find(&path::join(&place.path, name))?;
-        found.clone().parse(store).is_ok().then_some(found)
+        (!wanted.checked || found.clone().parse(store).is_ok()).then_some(found)
     };
     let each = || places.iter().zip(&names).flat_map(|(place, names)| names.iter().map(move |name| (place, name)));
     let known: Vec<Option<StoredDocument>> = each().map(|(place, name)| listed(place, name)).collect();
@@ -211,9 +220,9 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 
 impl Group {
     /// The nodes below the group that were found, by their paths relative to it.
-    pub(super) fn walk(&self, depth: usize, attributes: bool) -> Result<Vec<Found>> {
+    pub(super) fn walk(&self, wanted: Wanted) -> Result<Vec<Found>> {
         let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
-        let mut all = walk(self.store(), place, Wanted { depth, attributes, format: None })?;
+        let mut all = walk(self.store(), place, wanted)?;
         all.iter_mut().for_each(|found| found.path = path::relative(self.path(), &found.path).to_string());
         Ok(all)
     }
@@ -226,7 +235,7 @@ impl Group {
         {
             return Ok(children);
         }
-        let children = self.walk(depth, false)?.into_iter().map(|Found { path, node, is_checked }| {
+        let children = self.walk(Wanted::all(depth))?.into_iter().map(|Found { path, node, is_checked }| {
             let kind = node.and_then(|found| {
                 let kind = found.kind;
                 if is_checked { Ok(kind) } else { found.parse(self.store()).map(|_| kind) }
@@ -271,7 +280,7 @@ impl Group {
 
     /// The tree below the group as text, a line for each node down to `depth` levels.
     pub fn tree(&self, depth: usize) -> Result<String> {
-        let nodes = self.walk(depth, false)?;
+        let nodes = self.walk(Wanted::all(depth))?;
         let mut text = String::new();
         // For each level whether a sibling follows.
         let mut open: Vec<bool> = Vec::new();
@@ -293,15 +302,6 @@ impl Group {
             text.push('\n');
         }
         Ok(text)
-    }
-
-    /// Opens the node of a document that was found directly below, and reports its deviations to the context.
-    pub(super) fn open_found(&self, path: String, found: StoredDocument) -> Result<Node> {
-        let store = self.store();
-        if found.kind == NodeKind::Array {
-            return super::Array::from_stored(store, path, found).map(Node::Array);
-        }
-        Group::from_stored(store, path, found).map(Node::Group)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::{Array, Create, Group, Store, path, upkeep};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The attribute that names coordinates, of a variable or of the group (XR-09).
@@ -25,6 +26,8 @@ pub struct Dataset(Arc<Inner>);
 struct Inner {
     group: Group,
     state: ForkPreserved<State>,
+    /// Consolidated metadata were believed, and have not been compared with the documents yet.
+    unsettled: AtomicBool,
 }
 
 #[derive(Clone, Default)]
@@ -79,12 +82,14 @@ impl Dataset {
         // Readers that go by consolidated metadata may come before the first step, and a kill at any moment.
         let consolidated = store.options().consolidate != Consolidate::Never && store.capabilities().listable;
         let dataset = Dataset::open(Group::create_as(store, path, format, how, consolidated)?)?;
+        dataset.settle()?;
         dataset.consolidate_for_growth()?;
         Ok(dataset)
     }
 
     /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name; the message names
-    /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told.
+    /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told. One that may be
+    /// changed reads the documents that consolidated metadata speak for when they are first needed ([`Dataset::settle`]), not here.
     pub fn open(group: Group) -> Result<Dataset> {
         let mut state = State::default();
         let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
@@ -100,14 +105,23 @@ impl Dataset {
         coordinates.sort_unstable();
         coordinates.dedup();
         state.coordinates = coordinates;
-        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state) }));
-        if dataset.group().store().is_writable() {
-            dataset.mend()?;
-        }
+        let unsettled = AtomicBool::new(group.store().is_writable());
+        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled }));
         let told = |text| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
+    }
+
+    /// Compares consolidated metadata with the documents, once, before the first answer or change that depends on them. Nothing but the
+    /// documents tells whether a writer was killed, or another program has changed one of them, so all are read. Threads that come at the
+    /// same time may all do it.
+    fn settle(&self) -> Result<()> {
+        if self.0.unsettled.load(Ordering::Acquire) {
+            self.mend()?;
+            self.0.unsettled.store(false, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
@@ -156,12 +170,14 @@ impl Dataset {
     }
 
     /// All dimensions: those of the variables, and those that were defined and have none yet (which are not stored).
-    pub fn dimensions(&self) -> Vec<Dimension> {
-        self.known_dimensions().all()
+    pub fn dimensions(&self) -> Result<Vec<Dimension>> {
+        self.settle()?;
+        Ok(self.known_dimensions().all())
     }
 
     /// A dimension, as long as the variables are by now.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
+        self.settle()?;
         let all = self.known_dimensions();
         all.find(name).cloned().ok_or_else(|| all.missing(name))
     }
@@ -174,6 +190,7 @@ impl Dataset {
     pub fn define_dimension(&self, name: &str, length: u64) -> Result<()> {
         self.0.group.store().check_writable()?;
         check_name(name)?;
+        self.settle()?;
         if length > i64::MAX as u64 {
             bail!(Limit, "the dimension {name:?} is {length}, the limit is 2^63 - 1");
         }
@@ -202,7 +219,11 @@ impl Dataset {
 
     /// A variable's array.
     pub fn variable(&self, name: &str) -> Result<Array> {
-        Ok(self.known(name)?.array)
+        let array = self.known(name)?.array;
+        if self.0.unsettled.load(Ordering::Acquire) && array.is_listed() {
+            array.refresh()?;
+        }
+        Ok(array)
     }
 
     fn known(&self, name: &str) -> Result<Known> {
@@ -220,6 +241,7 @@ impl Dataset {
     /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape.
     pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
         check_name(name)?;
+        self.settle()?;
         let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?;
         let spec = variable.spec_of(self.0.group.format(), &shape)?;
         let array = Array::create(self.0.group.store(), &self.0.group.child_path(name)?, &spec, how)?;
@@ -236,6 +258,7 @@ impl Dataset {
     /// `coordinates` (or the group, if no variable does). One that has the name of its only dimension is one anyway.
     pub fn set_coordinate(&self, name: &str) -> Result<()> {
         self.0.group.store().check_writable()?;
+        self.settle()?;
         if self.known(name)?.is_index() {
             return Ok(());
         }
@@ -309,10 +332,11 @@ impl Dataset {
         if !self.group().store().is_writable() {
             return self.0.group.close();
         }
+        let settled = self.settle();
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
         let checked = self.check();
-        written.and(self.0.group.close()).and(checked)
+        settled.and(written).and(self.0.group.close()).and(checked)
     }
 
     fn write_coordinates(&self) -> Result<()> {
@@ -427,7 +451,7 @@ mod tests {
             let group = Group::open(&store, "").unwrap();
             assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
             let ds = Dataset::open(group).unwrap();
-            let dims: Vec<_> = ds.dimensions().into_iter().map(|d| (d.name, d.length)).collect();
+            let dims: Vec<_> = ds.dimensions().unwrap().into_iter().map(|d| (d.name, d.length)).collect();
             assert_eq!(dims, [("x".to_string(), 4), ("time".to_string(), 3)]);
             assert_eq!(ds.variables(), ["crs", "lat", "t", "time", "x"]);
             let coordinates: Vec<_> = ds.variables().into_iter().filter(|v| ds.is_coordinate(v).unwrap()).collect();
