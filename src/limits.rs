@@ -13,6 +13,8 @@ pub type Strides = SmallVec<[i64; 6]>;
 pub const MAX_RANK: usize = 64;
 /// The largest metadata document, in bytes.
 pub const MAX_DOCUMENT: usize = 64 << 20;
+/// The most bytes beyond the result of a read that are taken of a server which does not tell how long its answer is.
+pub const MAX_UNTOLD: u64 = 64 << 20;
 /// The largest consolidated metadata document, in bytes.
 pub const MAX_CONSOLIDATED: usize = 512 << 20;
 /// The most values in one document: each takes some 64 bytes of memory, in a text of two.

@@ -479,5 +479,5 @@ fn as_index_error(e: Error) -> Error {
 }
 
 fn whole_or_span(span: Option<(u64, u64)>) -> ByteRange {
-    span.map_or(ByteRange::Whole, |(offset, len)| ByteRange::Span { offset, len })
+    span.map_or(ByteRange::WHOLE, |(offset, len)| ByteRange::Span { offset, len })
 }

@@ -210,7 +210,7 @@ impl Walk<'_> {
     fn read_part(&mut self, machine: &Machine<'_>, part: Part, parts: &mut Vec<Part>) -> Result<u64> {
         self.seen.reads += 1;
         match machine.want(&part)? {
-            ByteRange::Whole => {
+            ByteRange::Whole { .. } => {
                 self.seen.whole_reads += 1;
                 Ok(machine.exact_bytes(&part).unwrap_or(0) as u64)
             }

@@ -83,18 +83,22 @@ impl ReadFlight {
         let mut group = match range {
             ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
             ByteRange::Suffix { len } => Group { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
-            ByteRange::Whole => Group { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
+            ByteRange::Whole { .. } => Group { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
         };
         if let ByteRange::Span { offset, .. } = range {
             group.take_near(&machine, parts, false)?;
             range = ByteRange::Span { offset, len: group.end - offset };
         }
-        self.outstanding.fetch_add(1, Ordering::AcqRel);
         let bytes = match range {
             // What is compressed is hardly longer than its elements.
-            ByteRange::Whole => chunk_bytes(chain.shape(), self.job.array.data_type.size())? as u64,
+            ByteRange::Whole { .. } => chunk_bytes(chain.shape(), self.job.array.data_type.size())? as u64,
             ByteRange::Span { len, .. } | ByteRange::Suffix { len } => len,
         };
+        if let ByteRange::Whole { .. } = range {
+            let most = machine.exact_bytes(&group.first).unwrap_or_else(|| machine.most_bytes(&group.first));
+            range = ByteRange::chunk(most as u64, bytes);
+        }
+        self.outstanding.fetch_add(1, Ordering::AcqRel);
         let flight = self.clone();
         request.start_flight(bytes, Box::new(move |request| flight.start(request, group, range, bytes)));
         Ok(())
@@ -130,8 +134,10 @@ impl ReadFlight {
         if let Ok(Some(fetched)) = &result {
             stats::read(fetched.parts.iter().map(|part| part.len() as u64).sum());
         }
+        // The chunk has more bytes than it can have.
+        let too_long = |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "{}", e.message()) } else { e };
         let annotated =
-            if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.annotate(e)) };
+            if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.annotate(too_long(e))) };
         let outcome = annotated.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
             None => self.target().fill(&self.item.axes, self.item.memory),

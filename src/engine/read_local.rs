@@ -215,7 +215,7 @@ impl LocalDriver<'_> {
             };
         }
         match range {
-            ByteRange::Whole => self.read_whole(part, buffers),
+            ByteRange::Whole { .. } => self.read_whole(part, buffers),
             ByteRange::Span { offset, len } => self.read_spans(part, offset, len, buffers),
             ByteRange::Suffix { len } => {
                 let have = self.object.len()?;

@@ -195,7 +195,7 @@ impl UserStore {
 
 fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
     let size = |range: &ByteRange| match *range {
-        ByteRange::Whole => None,
+        ByteRange::Whole { .. } => None,
         ByteRange::Span { len, .. } | ByteRange::Suffix { len } => Some(len),
     };
     ranges.iter().map(size).collect()
@@ -204,7 +204,7 @@ fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
 fn ranges_for_c(ranges: &[ByteRange]) -> Vec<ozarr_byte_range> {
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let range = |range: &ByteRange| match *range {
-        ByteRange::Whole => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_WHOLE, reserved: 0, offset: 0, size: 0 },
+        ByteRange::Whole { .. } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_WHOLE, reserved: 0, offset: 0, size: 0 },
         ByteRange::Span { offset, len } => {
             ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SPAN, reserved: 0, offset: number(offset), size: number(len) }
         }

@@ -43,7 +43,7 @@ impl Counted {
     fn length(&self, key: &str, range: &ByteRange) -> u64 {
         match range {
             ByteRange::Span { len, .. } | ByteRange::Suffix { len } => *len,
-            ByteRange::Whole => self.inner.open(key).unwrap().map_or(0, |object| object.len().unwrap()),
+            ByteRange::Whole { .. } => self.inner.open(key).unwrap().map_or(0, |object| object.len().unwrap()),
         }
     }
 }

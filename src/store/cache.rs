@@ -39,12 +39,23 @@ struct Entry {
     used: u64,
 }
 
+impl Entry {
+    /// Whether these ranges are what was read, and none is longer than it may be.
+    fn has(&self, ranges: &[ByteRange]) -> bool {
+        let same = |(i, range): (usize, &ByteRange)| match (self.ranges[i], *range) {
+            (ByteRange::Whole { .. }, ByteRange::Whole { most, .. }) => self.parts[i].len() as u64 <= most,
+            (kept, range) => kept == range,
+        };
+        self.ranges.len() == ranges.len() && ranges.iter().enumerate().all(same)
+    }
+}
+
 /// About what an entry takes besides its bytes.
 const OVERHEAD: usize = 256;
 
 impl Kept {
     fn find(&mut self, key: &str, ranges: &[ByteRange]) -> Option<(Version, Arc<Vec<Vec<u8>>>)> {
-        let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.ranges == ranges)?;
+        let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.has(ranges))?;
         self.clock += 1;
         let name = self.used.remove(&entry.used)?;
         entry.used = self.clock;
@@ -54,7 +65,7 @@ impl Kept {
 
     fn keep(&mut self, key: &str, ranges: &[ByteRange], version: Version, parts: Arc<Vec<Vec<u8>>>, limit: usize) {
         let bytes = OVERHEAD + key.len() + parts.iter().map(Vec::len).sum::<usize>();
-        self.remove(key, |entry| entry.ranges == ranges || entry.version != version);
+        self.remove(key, |entry| entry.has(ranges) || entry.version != version);
         if bytes > limit / 4 {
             return;
         }
@@ -143,13 +154,19 @@ impl Storage for CacheStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         check_key(key)?;
-        let found = read(self, key, &[ByteRange::Whole])?;
+        let found = read(self, key, &[ByteRange::WHOLE])?;
         Ok(found.map(|fetched| {
             let bytes = fetched.parts.into_iter().next().unwrap_or_default();
             let (inner, key) = (self.inner.clone(), key.to_string());
             let now = move || Ok(read(&*inner, &key, &[])?.map(|now| now.version));
             Object::Other(Box::new(Snapshot { bytes, version: fetched.version, now }))
         }))
+    }
+
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        check_key(key)?;
+        let found = read(self, key, &[ByteRange::up_to(max)])?;
+        Ok(found.and_then(|fetched| fetched.parts.into_iter().next()))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -232,6 +249,7 @@ impl Storage for CacheStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::store::memory::MemoryStore;
 
     #[test]
@@ -245,13 +263,15 @@ mod tests {
     fn the_cache_stays_within_its_limit_and_sees_what_others_change() {
         let inner: SharedStore = Arc::new(MemoryStore::new());
         let cache = CacheStore::new(inner.clone(), 8 << 10);
-        let value = |key: &str| read(&cache, key, &[ByteRange::Whole]).unwrap().map(|f| f.parts[0].clone());
+        let value = |key: &str| read(&cache, key, &[ByteRange::WHOLE]).unwrap().map(|f| f.parts[0].clone());
         for i in 0..100u8 {
             inner.put(&format!("k{i}"), &[&[i; 100]], Condition::None).unwrap();
             assert_eq!(value(&format!("k{i}")).unwrap(), [i; 100]);
             assert!(cache.bytes() <= 8 << 10);
         }
         assert!(cache.bytes() > 6 << 10);
+        let limited = |most| crate::store::get(&cache, "k98", most).map(|bytes| bytes.unwrap().len()).map_err(|e| e.kind());
+        assert_eq!((limited(100), limited(99)), (Ok(100), Err(ErrorKind::Limit)), "what is kept is not given to those who want less");
         inner.put("k99", &[b"new"], Condition::None).unwrap();
         assert_eq!(value("k99").unwrap(), b"new");
         inner.erase("k99").unwrap();

@@ -5,7 +5,7 @@ use super::opened::Object;
 use super::staged::Staged;
 use super::stamp::{Stamp, Version};
 use crate::error::{Error, Result, bail, err};
-use crate::limits::grow;
+use crate::limits::{MAX_UNTOLD, grow};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -80,8 +80,13 @@ pub enum Change {
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
-    /// All bytes.
-    Whole,
+    /// All bytes; an object that has more than `most` is an error of kind `Limit`.
+    Whole {
+        /// The most bytes that the caller has a use for.
+        most: u64,
+        /// The most bytes that a server may send that does not tell how long the object is.
+        untold: u64,
+    },
     /// `len` bytes from `offset`; an object that ends earlier is an error of kind `Truncated`.
     Span {
         /// The first byte.
@@ -94,6 +99,22 @@ pub enum ByteRange {
         /// The number of bytes.
         len: u64,
     },
+}
+
+impl ByteRange {
+    /// All bytes, however many they are.
+    pub const WHOLE: ByteRange = ByteRange::Whole { most: u64::MAX, untold: MAX_UNTOLD };
+
+    /// All bytes of a document or another value of at most `most` bytes.
+    pub fn up_to(most: usize) -> ByteRange {
+        let most = most as u64;
+        ByteRange::Whole { most, untold: most.min(MAX_UNTOLD) }
+    }
+
+    /// All bytes of a chunk of at most `most` bytes, for a result of `result` bytes in memory.
+    pub fn chunk(most: u64, result: u64) -> ByteRange {
+        ByteRange::Whole { most, untold: most.min(result.saturating_add(MAX_UNTOLD)) }
+    }
 }
 
 /// The keys and the sub-prefixes directly under a prefix, each without the prefix and without a trailing slash.
@@ -370,7 +391,7 @@ pub fn read_now<S: Storage + ?Sized>(store: &S, key: &str, ranges: &[ByteRange],
     for range in ranges {
         let mut part = Vec::new();
         match *range {
-            ByteRange::Whole => object.read_whole(&mut part, usize::MAX)?,
+            ByteRange::Whole { most, .. } => object.read_whole(&mut part, usize::try_from(most).unwrap_or(usize::MAX))?,
             ByteRange::Span { offset, len } => {
                 let end = offset.checked_add(len);
                 let have = object.len()?;
@@ -404,7 +425,7 @@ pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<
         while started < keys.len() && started - done < MANY {
             let (sender, number) = (sender.clone(), started);
             let give = Box::new(move |result| drop(sender.send((number, result))));
-            store.start_read(&keys[started], &[ByteRange::Whole], None, give);
+            store.start_read(&keys[started], &[ByteRange::up_to(max)], None, give);
             started += 1;
         }
         let Ok((i, result)) = receiver.recv() else { break };

@@ -377,7 +377,7 @@ mod tests {
         let store = LatencyStore::paced(Arc::new(memory), Pace { bytes_per_second: 1, ..Pace::default() });
         let (sender, receiver) = mpsc::channel();
         let give = move |r: Result<Option<Fetched>>| sender.send(r.err().map(|e| e.kind())).unwrap();
-        store.start_read("k", &[ByteRange::Whole], None, Box::new(give));
+        store.start_read("k", &[ByteRange::WHOLE], None, Box::new(give));
         drop(store);
         assert_eq!(receiver.recv_timeout(Duration::from_secs(20)).unwrap(), Some(ErrorKind::Cancelled));
     }
@@ -386,7 +386,7 @@ mod tests {
     fn reads_that_wait_when_the_store_goes_are_cancelled() {
         let store = slow(Duration::from_secs(3600));
         let (sender, receiver) = mpsc::channel();
-        store.start_read("a", &[ByteRange::Whole], None, Box::new(move |r| sender.send(r.err().map(|e| e.kind())).unwrap()));
+        store.start_read("a", &[ByteRange::WHOLE], None, Box::new(move |r| sender.send(r.err().map(|e| e.kind())).unwrap()));
         drop(store);
         assert_eq!(receiver.recv_timeout(Duration::from_secs(20)).unwrap(), Some(ErrorKind::Cancelled));
     }
@@ -403,7 +403,7 @@ mod tests {
             drop(last);
             sender.send(()).unwrap();
         });
-        store.start_read("a", &[ByteRange::Whole], None, done);
+        store.start_read("a", &[ByteRange::WHOLE], None, done);
         drop(store);
         receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     }

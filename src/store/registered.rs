@@ -107,9 +107,9 @@ impl CallbackStore {
 
     fn ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
         check_key(key)?;
-        if !self.cuts() || ranges == [ByteRange::Whole] {
+        if !self.cuts() || matches!(ranges, [ByteRange::Whole { .. }]) {
             let Some((bytes, version)) = self.whole(key)? else { return Ok(None) };
-            if ranges == [ByteRange::Whole] {
+            if matches!(ranges, [ByteRange::Whole { .. }]) {
                 return Ok(Some(Fetched { parts: vec![bytes], version }));
             }
             let parts = ranges.iter().map(|range| cut(&bytes, *range)).collect::<Result<_>>()?;
@@ -190,7 +190,7 @@ fn whole(calls: &dyn Calls, can: Can, key: &str) -> Result<Option<(Vec<u8>, Vers
         _ => Version([0; 4]),
     };
     let fetched = if can.versions {
-        checked(calls.name(), "get", answer, &[ByteRange::Whole])?
+        checked(calls.name(), "get", answer, &[ByteRange::WHOLE])?
     } else {
         Fetched { parts: part_count(calls.name(), "get", answer.parts, 1)?, version }
     };
@@ -211,7 +211,7 @@ fn checked(name: &str, what: &str, answer: Answer, ranges: &[ByteRange]) -> Resu
     for (part, range) in parts.iter().zip(ranges) {
         let found = part.len() as u64;
         let wrong = answer.size.filter(|size| match *range {
-            ByteRange::Whole => found != *size,
+            ByteRange::Whole { .. } => found != *size,
             ByteRange::Span { offset, len } => len == found && offset.checked_add(len).is_none_or(|end| end > *size),
             ByteRange::Suffix { len } => len == found && len > *size,
         });
@@ -298,7 +298,7 @@ fn cut(bytes: &[u8], range: ByteRange) -> Result<Vec<u8>> {
 fn piece(bytes: &[u8], range: ByteRange) -> Result<&[u8]> {
     let have = bytes.len() as u64;
     let (start, len) = match range {
-        ByteRange::Whole => (Some(0), have),
+        ByteRange::Whole { .. } => (Some(0), have),
         ByteRange::Span { offset, len } => (Some(offset), len),
         ByteRange::Suffix { len } => (have.checked_sub(len), len),
     };
@@ -525,7 +525,7 @@ mod tests {
             self.can
         }
         fn get(&self, key: &str) -> Result<Option<Answer>> {
-            self.answer(key, &[ByteRange::Whole])
+            self.answer(key, &[ByteRange::WHOLE])
         }
         fn get_ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>> {
             self.answer(key, ranges)

@@ -31,7 +31,7 @@ pub fn read_to_change(store: &dyn Storage, key: &str, max: usize) -> Result<(Opt
         return Ok((get(store, key, max)?, Condition::None));
     }
     let (sender, receiver) = mpsc::channel();
-    store.start_read(key, &[ByteRange::Whole], None, Box::new(move |result| drop(sender.send(result))));
+    store.start_read(key, &[ByteRange::up_to(max)], None, Box::new(move |result| drop(sender.send(result))));
     let read = receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a read that was started never ended")));
     let Some(fetched) = read.map_err(|e: Error| e.at_key(key))? else { return Ok((None, Condition::Absent)) };
     let bytes = fetched.parts.into_iter().next().unwrap_or_default();

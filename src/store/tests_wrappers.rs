@@ -124,7 +124,7 @@ const USES: &[(&str, Use)] = &[
     ("list", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
     ("list_dir", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
     ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
-    ("start_read", |s| s.start_read("p/k", &[ByteRange::Whole], None, Box::new(|read| assert!(read.is_ok())))),
+    ("start_read", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
     ("start_change", |s| s.start_put("p/k", vec![2], Condition::None, Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),
     ("publish", |s| s.publish("p/k", s.stage("p/k").unwrap()).unwrap()),

@@ -150,6 +150,44 @@ fn another_range_than_was_asked_for_is_an_error_and_a_whole_object_is_read_as_on
 
 #[test]
 #[ignore = "needs servers: tools/cloud"]
+fn no_more_is_taken_of_an_answer_without_an_end_than_was_asked_for() {
+    const UNTOLD: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+    const PART: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-19/36\r\n";
+    const HUGE: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: 300000000\r\n";
+    /// What sockets and their readers hold on the way.
+    const UNDER_WAY: u64 = 24 << 20;
+    let (span, whole) = (ByteRange::Span { offset: 0, len: 20 }, ByteRange::up_to(1000));
+    /// Name, status, headers, what is asked for (`None`: a document), the error, a piece of its text, bytes that may be taken.
+    type Row = (&'static str, u16, &'static str, Option<ByteRange>, ErrorKind, &'static str, u64);
+    let cases: [Row; 8] = [
+        ("document", 200, UNTOLD, None, ErrorKind::Limit, "found more than 67108864 bytes", (16 + 64) << 20),
+        ("huge-document", 200, HUGE, None, ErrorKind::Limit, "found 300000000 bytes, expected at most 200000000", 0),
+        ("part", 206, PART, Some(span), ErrorKind::Ranges, "found more than 20 bytes", 20),
+        ("whole-for-part", 200, UNTOLD, Some(span), ErrorKind::Ranges, "ignores ranges", 16 << 20),
+        ("whole", 200, UNTOLD, Some(whole), ErrorKind::Limit, "found more than 1000 bytes", 1000),
+        ("huge-whole", 200, HUGE, Some(whole), ErrorKind::Limit, "found 300000000 bytes, expected at most 1000", 0),
+        ("chunk", 200, UNTOLD, Some(ByteRange::chunk(1 << 40, 1 << 20)), ErrorKind::Limit, "found more than 68157440 bytes", 65 << 20),
+        ("any", 200, UNTOLD, Some(ByteRange::WHOLE), ErrorKind::Limit, "found more than 67108864 bytes", 64 << 20),
+    ];
+    for (name, status, headers, range, kind, text, most) in cases {
+        let case = Case::new(&format!("flood-{name}"), &[], move |_, _| Fault::Flood(status, headers));
+        let e = match range {
+            None => get(&case.store, "k", 200_000_000).unwrap_err(),
+            Some(range) => case.read("k", &[range]).err().unwrap(),
+        };
+        assert_eq!(e.kind(), kind, "{name}: {e}");
+        assert!(e.message().contains(text), "{name}: {e}");
+        assert!(range.is_some() || e.key() == Some("k"), "{name}: {e:?}");
+        let taken = case.proxy.flooded();
+        assert!(taken <= most + UNDER_WAY, "{name}: {taken} bytes were taken");
+    }
+    let case = Case::new("flood-put", &[("conditional_put", "never")], move |_, _| Fault::Flood(200, UNTOLD));
+    assert_eq!(case.store.put("k", &[b"1"], Condition::None).unwrap_err().kind(), ErrorKind::Network);
+    assert!(case.proxy.flooded() <= (16 << 20) + UNDER_WAY, "{} bytes of a reply were taken", case.proxy.flooded());
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
 fn the_time_that_a_server_asks_for_is_kept() {
     let case = Case::new("retry-after", &[], |n, _| if n == 0 { Fault::Answer(503, "Retry-After: 2\r\n", "") } else { Fault::None });
     let began = Instant::now();

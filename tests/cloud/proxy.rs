@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub enum Fault {
     WrongRange,
     /// The server's bytes without a length, so many of them.
     Short(usize),
+    /// This answer: status and headers, and then zeros without an end.
+    Flood(u16, &'static str),
     /// The server does what is asked; its answer is lost.
     Lost,
     /// No answer, the connection stays.
@@ -54,6 +56,7 @@ type Rule = Arc<dyn Fn(usize, &Seen) -> Fault + Send + Sync>;
 pub struct Proxy {
     pub port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
+    flooded: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -64,24 +67,30 @@ impl Proxy {
         let port = listener.local_addr().unwrap().port();
         let (seen, stop) = (Arc::<Mutex<Vec<Seen>>>::default(), Arc::<AtomicBool>::default());
         let (rule, upstream): (Rule, String) = (Arc::new(rule), upstream.trim_start_matches("http://").to_string());
-        let (all, ended) = (seen.clone(), stop.clone());
+        let (all, ended, flooded) = (seen.clone(), stop.clone(), Arc::<AtomicU64>::default());
+        let zeros = flooded.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if ended.load(Ordering::Relaxed) {
                     return;
                 }
-                let (rule, upstream, all, ended) = (rule.clone(), upstream.clone(), all.clone(), ended.clone());
+                let (rule, upstream, all, ended, zeros) = (rule.clone(), upstream.clone(), all.clone(), ended.clone(), zeros.clone());
                 std::thread::spawn(move || {
-                    let _ = serve(stream.unwrap(), &upstream, &rule, &all, &ended);
+                    let _ = serve(stream.unwrap(), &upstream, &rule, &all, &ended, &zeros);
                 });
             }
         });
-        Proxy { port, seen, stop }
+        Proxy { port, seen, flooded, stop }
     }
 
     /// What was asked so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// How many zeros of [`Fault::Flood`] left so far.
+    pub fn flooded(&self) -> u64 {
+        self.flooded.load(Ordering::Relaxed)
     }
 
     /// The address.
@@ -123,8 +132,25 @@ fn without(head: &mut Vec<String>, names: &[&str]) {
     head.insert(0, first);
 }
 
+/// Sends zeros until the client has enough, or far more than it may take.
+fn flood(client: &mut TcpStream, sent: &AtomicU64) -> std::io::Result<()> {
+    let piece = [0; 64 << 10];
+    for _ in 0..(400 << 20) / piece.len() {
+        client.write_all(&piece)?;
+        sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
 /// Serves one request; all connections end after it.
-fn serve(mut client: TcpStream, upstream: &str, rule: &Rule, all: &Mutex<Vec<Seen>>, ended: &AtomicBool) -> std::io::Result<()> {
+fn serve(
+    mut client: TcpStream,
+    upstream: &str,
+    rule: &Rule,
+    all: &Mutex<Vec<Seen>>,
+    ended: &AtomicBool,
+    zeros: &AtomicU64,
+) -> std::io::Result<()> {
     let Some((mut head, mut body)) = read_head(&mut client)? else { return Ok(()) };
     let wanted = header(&head, "content-length").map_or(0, |n| n.parse().unwrap());
     while body.len() < wanted {
@@ -151,6 +177,10 @@ fn serve(mut client: TcpStream, upstream: &str, rule: &Rule, all: &Mutex<Vec<See
             let text = if seen.method == "HEAD" { "" } else { text };
             write!(client, "HTTP/1.1 {status} Planned\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len())?;
             return client.shutdown(Shutdown::Both);
+        }
+        Fault::Flood(status, headers) => {
+            write!(client, "HTTP/1.1 {status} Planned\r\n{headers}Connection: close\r\n\r\n")?;
+            return flood(&mut client, zeros);
         }
         Fault::Hang => {
             while !ended.load(Ordering::Relaxed) {

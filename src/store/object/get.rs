@@ -4,7 +4,7 @@ use super::live::Live;
 use super::tries::{Fault, Tries};
 use super::version::{strong_tag_of, version_of};
 use crate::error::{ErrorKind, Result, bail};
-use crate::limits::reserve;
+use crate::limits::{MAX_UNTOLD, reserve};
 use crate::store::{ByteRange, Fetched, Version};
 use futures_util::StreamExt;
 use object_store::path::Path;
@@ -20,9 +20,29 @@ const FIRST_ROOM: u64 = 64 << 20;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     Nothing,
-    Whole,
+    /// An object of at most `most` bytes, or `untold` where the server does not tell its length.
+    Whole {
+        most: u64,
+        untold: u64,
+    },
     Span(u64, u64),
     Suffix(u64),
+}
+
+impl Want {
+    /// All bytes of an object of at most `most` bytes.
+    pub(super) fn up_to(most: usize) -> Want {
+        Want::Whole { most: most as u64, untold: MAX_UNTOLD.min(most as u64) }
+    }
+
+    /// The most bytes of an answer whose length nobody tells.
+    fn untold(self) -> u64 {
+        match self {
+            Want::Nothing => 0,
+            Want::Whole { untold, .. } => untold,
+            Want::Span(_, len) | Want::Suffix(len) => len,
+        }
+    }
 }
 
 /// What was got.
@@ -46,7 +66,7 @@ impl Live {
     }
 
     pub(super) async fn get_unlimited(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
-        let mut tries = self.tries(true);
+        let mut tries = self.tries(true).with_untold(want.untold());
         let mut body: Option<Body> = None;
         loop {
             let (range, if_match) = match &body {
@@ -75,6 +95,7 @@ impl Live {
                 }
                 Some(_) => bail!(Conflict, "the object was replaced while it was read"),
                 None => {
+                    check_length(want, got.meta.size)?;
                     check_range(want, start, end, got.meta.size)?;
                     body = Some(Body { bytes: Vec::new(), start, end, version });
                 }
@@ -143,7 +164,7 @@ impl Live {
 
     async fn fetch_one(&self, path: &Path, range: ByteRange, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
         let (want, len) = match range {
-            ByteRange::Whole => (Want::Whole, None),
+            ByteRange::Whole { most, untold } => (Want::Whole { most, untold }, None),
             ByteRange::Span { offset, len: 0 } => (Want::Nothing, Some(offset)),
             ByteRange::Suffix { len: 0 } => (Want::Nothing, Some(0)),
             ByteRange::Span { offset, len } => {
@@ -195,9 +216,17 @@ struct Body {
 
 fn range_of(want: Want) -> Option<GetRange> {
     match want {
-        Want::Nothing | Want::Whole => None,
+        Want::Nothing | Want::Whole { .. } => None,
         Want::Span(offset, len) => Some(GetRange::Bounded(offset..offset + len)),
         Want::Suffix(len) => Some(GetRange::Suffix(len)),
+    }
+}
+
+/// That a whole object is no longer than it may be.
+fn check_length(want: Want, size: u64) -> Result<()> {
+    match want {
+        Want::Whole { most, .. } if size > most => bail!(Limit, "found {size} bytes, expected at most {most}"),
+        _ => Ok(()),
     }
 }
 
@@ -205,7 +234,7 @@ fn range_of(want: Want) -> Option<GetRange> {
 fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
     let expected = match want {
         Want::Nothing => return Ok(()),
-        Want::Whole => (0, size),
+        Want::Whole { .. } => (0, size),
         Want::Span(offset, len) => (offset, offset.saturating_add(len).min(size)),
         Want::Suffix(len) => (size.saturating_sub(len), size),
     };

@@ -56,6 +56,21 @@ impl RemoteStore {
         Ok(store)
     }
 
+    /// Opens a key. `whole` is asked for where the server serves no ranges.
+    fn open_as(&self, key: &str, whole: Want) -> Result<Option<Object>> {
+        let (path, live) = (self.0.path(key)?, self.0.live()?);
+        let asked = path.clone();
+        let got = live.clone().threads.wait(async move {
+            match live.get(&asked, Want::Span(0, HEAD), None).await {
+                // An empty object has no range; a server without ranges has whole objects only.
+                Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, whole, None).await,
+                other => other,
+            }
+        })?;
+        let store = self.0.clone();
+        Ok(got.map(|got| Object::Other(Box::new(RemoteObject { store, path, head: got.bytes, len: got.size, version: got.version }))))
+    }
+
     /// How many requests went out so far.
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Ordering::Relaxed)
@@ -146,17 +161,14 @@ impl Storage for RemoteStore {
 
     /// One request, which brings the bytes of small objects with it.
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        let (path, live) = (self.0.path(key)?, self.0.live()?);
-        let asked = path.clone();
-        let got = live.clone().threads.wait(async move {
-            match live.get(&asked, Want::Span(0, HEAD), None).await {
-                // An empty object has no range; a server without ranges has whole objects only.
-                Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, Want::Whole, None).await,
-                other => other,
-            }
-        })?;
-        let store = self.0.clone();
-        Ok(got.map(|got| Object::Other(Box::new(RemoteObject { store, path, head: got.bytes, len: got.size, version: got.version }))))
+        self.open_as(key, Want::up_to(usize::MAX))
+    }
+
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let Some(object) = self.open_as(key, Want::up_to(max))? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        object.read_whole(&mut bytes, max)?;
+        Ok(Some(bytes))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {

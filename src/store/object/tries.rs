@@ -6,6 +6,7 @@
 
 use super::watch::{SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_UNTOLD;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub(super) struct Tries {
     until: Instant,
     done: u32,
     seen: Arc<Seen>,
+    /// The most bytes of an answer whose length nobody tells.
+    untold: u64,
     /// Something was tried that is tried once.
     once: bool,
 }
@@ -79,7 +82,14 @@ struct Verdict {
 impl Tries {
     pub(super) fn new(patience: &Patience) -> Tries {
         let started = Instant::now();
-        Tries { patience: patience.clone(), started, until: started + patience.deadline, done: 0, seen: Arc::default(), once: false }
+        let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(MAX_UNTOLD)));
+        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, once: false }
+    }
+
+    /// Takes at most `untold` bytes of an answer whose length nobody tells.
+    pub(super) fn with_untold(mut self, untold: u64) -> Tries {
+        (self.untold, self.seen) = (untold, Arc::new(Seen::new(untold)));
+        self
     }
 
     /// Gives time for a body of `bytes` bytes.
@@ -127,7 +137,7 @@ impl Tries {
         if !verdict.again || self.done > most || Instant::now() + wait >= self.until {
             return Err(self.error(verdict, &sight));
         }
-        self.seen = Arc::default();
+        self.seen = Arc::new(Seen::new(self.untold));
         tokio::time::sleep(wait).await;
         Ok(())
     }
@@ -170,6 +180,10 @@ fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
     }
     if sight.no_list {
         return verdict(ErrorKind::Network, "the server sent something else instead of a listing of keys".to_string(), false);
+    }
+    if let Some(most) = sight.too_long {
+        let text = format!("found more than {most} bytes in an answer that does not tell its length, expected at most {most}");
+        return verdict(if sight.status == 206 { ErrorKind::Ranges } else { ErrorKind::Limit }, text, false);
     }
     if sight.no_ranges {
         return verdict(

@@ -2,6 +2,8 @@
 //! tell, and mends answers that can be mended.
 
 use super::within::{self, Own};
+use crate::limits::MAX_UNTOLD;
+use bytes::Bytes;
 use object_store::HeaderValue;
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
@@ -15,12 +17,13 @@ use std::time::Duration;
 
 /// The bytes that are read of an error's text.
 const MOST_OF_ERROR: usize = 16 << 10;
-/// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's.
+/// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's, of which
+/// [`MAX_UNTOLD`] may be for nothing.
 const MOST_TO_CUT: u64 = 16 << 20;
 /// The most bytes of one page of a listing, which has at most 5,000 keys.
 const MOST_OF_LIST: usize = 64 << 20;
-/// The most bytes of an object of unknown length.
-const MOST_UNKNOWN: usize = 1 << 30;
+/// The most bytes of an answer to what stores or erases: to a request for 1,000 keys it names each.
+const MOST_OF_REPLY: usize = 16 << 20;
 
 tokio::task_local! {
     /// The notes of the try that is under way.
@@ -28,8 +31,11 @@ tokio::task_local! {
 }
 
 /// Notes of one try.
-#[derive(Default)]
-pub(super) struct Seen(Mutex<Sight>);
+pub(super) struct Seen {
+    sight: Mutex<Sight>,
+    /// The most bytes of an answer whose length nobody tells.
+    untold: u64,
+}
 
 /// What the last answer of a try was like.
 #[derive(Clone, Default)]
@@ -56,6 +62,8 @@ pub(super) struct Sight {
     pub no_ranges: bool,
     /// Something else came instead of a listing.
     pub no_list: bool,
+    /// More than this number of bytes came in an answer whose length nobody told.
+    pub too_long: Option<u64>,
 }
 
 /// What went wrong on the way.
@@ -77,18 +85,22 @@ pub(super) enum Trouble {
 }
 
 impl Seen {
+    pub(super) fn new(untold: u64) -> Seen {
+        Seen { sight: Mutex::default(), untold }
+    }
+
     /// Whether a server answered.
     pub(super) fn answered(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).status != 0
+        self.sight.lock().unwrap_or_else(PoisonError::into_inner).status != 0
     }
 
     fn note(&self, f: impl FnOnce(&mut Sight)) {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        f(&mut self.sight.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// What was noted.
     pub(super) fn sight(&self) -> Sight {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sight.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -153,6 +165,7 @@ impl HttpService for Watched {
 /// What a request wanted.
 struct Asked {
     get: bool,
+    head: bool,
     range: Option<String>,
     /// A page is what is asked for.
     page: bool,
@@ -165,11 +178,12 @@ struct Asked {
 impl Asked {
     fn of(request: &HttpRequest) -> Asked {
         let range = request.headers().get("range").and_then(|value| value.to_str().ok()).map(str::to_string);
-        let (uri, get) = (request.uri(), request.method().as_str() == "GET");
+        let (uri, method) = (request.uri(), request.method().as_str());
+        let (get, head) = (method == "GET", method == "HEAD");
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
         let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
-        Asked { get, range, page: uri.path().ends_with(".html"), list, host }
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host }
     }
 }
 
@@ -190,7 +204,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return explained(response).await;
     }
     if !asked.get {
-        return Ok(response);
+        return if asked.head { Ok(response) } else { replied(response).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
         note(|seen| seen.html = true);
@@ -202,7 +216,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
-        (range, _, None) => counted(response, range.as_deref().map_or(MOST_UNKNOWN, most_of)).await,
+        (range, _, None) => counted(response, range.as_deref().and_then(most_of)).await,
         _ => Ok(response),
     }
 }
@@ -215,6 +229,16 @@ async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     if !all || !(has("<ListBucketResult") || has("<EnumerationResults")) {
         note(|seen| seen.no_list = true);
         return Err(odd("no listing"));
+    }
+    Ok(HttpResponse::from_parts(parts, bytes.into()))
+}
+
+/// An answer to what stores or erases, which is short.
+async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = response.into_parts();
+    let (bytes, all) = read(body, MOST_OF_REPLY).await?;
+    if !all {
+        return Err(odd("found more than 16 MiB in an answer that should only say how it went"));
     }
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
@@ -313,7 +337,7 @@ fn element(xml: &str, name: &str) -> Option<String> {
 /// The whole object as the range of it that was asked for.
 async fn cut(response: HttpResponse, range: &str, length: Option<u64>) -> Result<HttpResponse, HttpError> {
     let wanted = parse_range(range);
-    let most = wanted.map_or(0, |(_, len)| len.saturating_mul(2)).max(MOST_TO_CUT);
+    let most = wanted.map_or(0, |(_, len)| len.saturating_add(len.min(MAX_UNTOLD))).max(MOST_TO_CUT);
     if wanted.is_none() || length.is_some_and(|length| length > most) {
         note(|seen| seen.no_ranges = true);
         return Ok(response);
@@ -343,7 +367,7 @@ async fn cut(response: HttpResponse, range: &str, length: Option<u64>) -> Result
         }
     }
     note(|seen| seen.status = 206);
-    Ok(HttpResponse::from_parts(parts, bytes[start as usize..end as usize].to_vec().into()))
+    Ok(HttpResponse::from_parts(parts, Bytes::from(bytes).slice(start as usize..end as usize).into()))
 }
 
 /// The first byte (`None`: counted from the end) and the number of bytes that a `Range` header asks for.
@@ -359,16 +383,18 @@ fn parse_range(range: &str) -> Option<(Option<u64>, u64)> {
     Some((Some(first), last.parse::<u64>().ok()?.checked_sub(first)?.checked_add(1)?))
 }
 
-/// The most bytes that an answer to a `Range` header may have.
-fn most_of(range: &str) -> usize {
-    parse_range(range).and_then(|(_, len)| usize::try_from(len).ok()).map_or(MOST_UNKNOWN, |len| len.min(MOST_UNKNOWN))
+/// The most bytes that an answer to a `Range` header may have, if it says so.
+fn most_of(range: &str) -> Option<u64> {
+    parse_range(range).map(|(_, len)| len).filter(|len| *len < u64::MAX)
 }
 
-/// An answer of at most `most` bytes whose length nobody told, with its length.
-async fn counted(response: HttpResponse, most: usize) -> Result<HttpResponse, HttpError> {
+/// An answer whose length nobody told, with its length: at most `most` bytes, or what the try has a use for.
+async fn counted(response: HttpResponse, most: Option<u64>) -> Result<HttpResponse, HttpError> {
     let (mut parts, body) = response.into_parts();
-    let (bytes, all) = read(body, most).await?;
+    let most = most.unwrap_or_else(|| SEEN.try_with(|seen| seen.untold).unwrap_or(MAX_UNTOLD));
+    let (bytes, all) = read(body, usize::try_from(most).unwrap_or(usize::MAX)).await?;
     if !all {
+        note(|seen| seen.too_long = Some(most));
         return Err(odd("an object of unknown length that is too large"));
     }
     if let Ok(value) = HeaderValue::from_str(&bytes.len().to_string()) {
@@ -394,7 +420,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(parse_range(text), expected, "{text}");
         }
-        for (text, most) in [("bytes=100-355", 256), ("bytes=-7", 7), ("bytes=5-", MOST_UNKNOWN), ("items=0-1", MOST_UNKNOWN)] {
+        for (text, most) in [("bytes=100-355", Some(256)), ("bytes=-7", Some(7)), ("bytes=5-", None), ("items=0-1", None)] {
             assert_eq!(most_of(text), most, "{text}: no more is kept of an answer without a length");
         }
         let xml = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>";

@@ -17,10 +17,10 @@ pub(super) fn started_reads(store: &dyn Storage) {
     };
     let other = Version([u64::MAX; 4]);
     start("k", &[ByteRange::Span { offset: 2, len: 3 }, ByteRange::Suffix { len: 1 }], Some(version), 0);
-    start("none", &[ByteRange::Whole], None, 1);
-    start("k", &[ByteRange::Whole], Some(other), 2);
+    start("none", &[ByteRange::WHOLE], None, 1);
+    start("k", &[ByteRange::WHOLE], Some(other), 2);
     start("k", &[ByteRange::Span { offset: 8, len: 3 }], None, 3);
-    start("k", &[ByteRange::Whole], None, 4);
+    start("k", &[ByteRange::WHOLE], None, 4);
     drop(sender);
     let mut results = std::collections::BTreeMap::new();
     while results.len() < 5 {

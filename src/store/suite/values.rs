@@ -116,9 +116,9 @@ pub(super) fn ranges(store: &dyn Storage) {
     let span = |offset, len| ByteRange::Span { offset, len };
     let suffix = |len| ByteRange::Suffix { len };
     let cases: &[(&[ByteRange], &[&[u8]])] = &[
-        (&[ByteRange::Whole], &[b"0123456789"]),
+        (&[ByteRange::WHOLE], &[b"0123456789"]),
         (&[span(0, 10)], &[b"0123456789"]),
-        (&[span(3, 4), suffix(2), span(3, 0), ByteRange::Whole], &[b"3456", b"89", b"", b"0123456789"]),
+        (&[span(3, 4), suffix(2), span(3, 0), ByteRange::WHOLE], &[b"3456", b"89", b"", b"0123456789"]),
         (&[suffix(10), suffix(0), span(10, 0)], &[b"0123456789", b"", b""]),
         (&[], &[]),
     ];
@@ -136,7 +136,7 @@ pub(super) fn ranges(store: &dyn Storage) {
         fails(o.read_exact_at(offset, &mut buf), ErrorKind::Truncated, &format!("4 bytes from {offset}"));
     }
     o.read_exact_at(10, &mut []).unwrap();
-    assert!(read_now(store, &at("none"), &[ByteRange::Whole], None).unwrap().is_none(), "ranges of a missing key");
+    assert!(read_now(store, &at("none"), &[ByteRange::WHOLE], None).unwrap().is_none(), "ranges of a missing key");
 }
 
 pub(super) fn snapshots(store: &dyn Storage) {

@@ -350,7 +350,7 @@ impl Flight {
 pub(super) fn resolve(ranges: &[ByteRange], size: u64) -> Result<Vec<(u64, u64)>> {
     let resolve = |range: &ByteRange| {
         let (offset, len) = match *range {
-            ByteRange::Whole => (0, size),
+            ByteRange::Whole { .. } => (0, size),
             ByteRange::Span { offset, len } => (offset, len),
             ByteRange::Suffix { len } if len <= size => (size - len, len),
             ByteRange::Suffix { len } => bail!(Truncated, "found {size} bytes, expected at least {len}"),

@@ -399,12 +399,12 @@ fn from_afar_each_value_is_one_request() {
     let span = |offset, len| ByteRange::Span { offset, len };
     let cases: &[(&str, &[ByteRange], u64)] = &[
         ("s", &[ByteRange::Suffix { len: 16 }, span(5, 10)], 1),
-        ("s", &[ByteRange::Whole], 1),
+        ("s", &[ByteRange::WHOLE], 1),
         ("d", &[span(5, 10), span(0, 0)], 1),
-        ("d", &[ByteRange::Whole], 1),
+        ("d", &[ByteRange::WHOLE], 1),
         ("odd", &[span(5, 10)], 2),
-        ("odd", &[ByteRange::Whole], 1),
-        ("none", &[ByteRange::Whole], 0),
+        ("odd", &[ByteRange::WHOLE], 1),
+        ("none", &[ByteRange::WHOLE], 0),
         ("s", &[span(199_999, 2)], 0),
     ];
     for (key, ranges, requests) in cases {
