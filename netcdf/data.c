@@ -99,7 +99,9 @@ static int move_values(const oz_var *var, const ozarr_array *array, const box *b
     return oz_error(write ? ozarr_array_write_ex(array, &region, &memory) : ozarr_array_read_ex(array, &region, &memory));
 }
 
-static int read_strings(const ozarr_array *array, const box *b, char **strings) {
+/* Zarr has no strings that are NULL: where that is the fill value of a variable, all empty ones are. */
+static int read_strings(const oz_var *var, const ozarr_array *array, const box *b, char **strings) {
+    bool fill_is_null = !*(char *const *)var->fill;
     ozarr_region region = region_of(b);
     ozarr_varlen *read;
     int status = oz_error(ozarr_array_read_varlen(array, &region, &read));
@@ -108,8 +110,9 @@ static int read_strings(const ozarr_array *array, const box *b, char **strings) 
         const char *bytes = "";
         size_t len = 0;
         status = oz_error(ozarr_varlen_get(read, (int64_t)i, &bytes, &len));
-        strings[i] = status ? NULL : strndup(bytes, len);
-        if (!strings[i]) status = NC_ENOMEM;
+        bool is_null = status || (fill_is_null && !len);
+        strings[i] = is_null ? NULL : strndup(bytes, len);
+        if (!strings[i] && !is_null) status = NC_ENOMEM;
     }
     ozarr_varlen_free(read);
     return status;
@@ -210,7 +213,7 @@ static int prepare(oz_var *var, box *b, int64_t *ends, int status, bool write, o
 
 /* Reads values of the variable's type, and converts them. */
 static int get(const oz_var *var, const ozarr_array *array, box *b, void *values, nc_type type) {
-    if (var->form == OZ_STRINGS) return read_strings(array, b, values);
+    if (var->form == OZ_STRINGS) return read_strings(var, array, b, values);
     if (var->form == OZ_LISTS) return read_lists(var, array, b, values);
     if (type == var->type || !b->count) return move_values(var, array, b, values, false);
     void *buffer = malloc(b->count * var->info->size);

@@ -100,17 +100,20 @@ static void show_strings(const char *what, const char *null, char **strings, siz
 static void null_strings(void) {
     const char *given[4] = {"a", NULL, "", "d"};
     char *back[4] = {0};
-    int dim, var, never, filled;
+    int dim, var, never, filled, none;
     create(NC_NETCDF4);
     SHOW(nc_def_dim(file, "x", 4, &dim));
     SHOW(nc_def_var(file, "v", NC_STRING, 1, &dim, &var));
     SHOW(nc_def_var(file, "never", NC_STRING, 1, &dim, &never));
     SHOW(nc_def_var(file, "filled", NC_STRING, 1, &dim, &filled));
     SHOW(nc_def_var_fill(file, filled, NC_FILL, &(const char *){"none"}));
+    SHOW(nc_def_var(file, "none", NC_STRING, 1, &dim, &none));
+    SHOW(nc_put_att_string(file, none, "_FillValue", 1, given + 1));
     SHOW(nc_put_att_string(file, var, "list", 4, given));
     SHOW(nc_put_att_string(file, var, "one", 1, given + 1));
     SHOW(nc_put_var_string(file, var, given));
     SHOW(nc_put_var1_string(file, filled, &(size_t){2}, given + 1));
+    SHOW(nc_put_var1_string(file, none, &(size_t){3}, given));
     for (int turn = 0; turn < 2; turn++) {
         SHOW(nc_get_var_string(file, var, back));
         show_strings("values", "", back, 4);
@@ -118,6 +121,8 @@ static void null_strings(void) {
         show_strings("never written", "", back, 4);
         SHOW(nc_get_var_string(file, filled, back));
         show_strings("filled", "", back, 4);
+        SHOW(nc_get_var_string(file, none, back));
+        show_strings("the fill value is NULL", "NULL", back, 4);
         SHOW(nc_get_att_string(file, var, "list", back));
         show_strings("list", "NULL", back, 4);
         SHOW(nc_get_att_string(file, var, "one", back));
