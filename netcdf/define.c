@@ -80,7 +80,7 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
     const oz_file *file = group->file;
     int status = oz_new_name(given, normal);
     const char *name = *given;
-    if (rank < 0 || rank > 64) return rank < 0 ? NC_EINVAL : NC_EMAXDIMS;
+    if (rank > 64) return NC_EMAXDIMS;
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
     if (!file->writable) return NC_EPERM;
     if (status) return status;
@@ -88,7 +88,7 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
     if (!info || (info->kind >= NC_ENUM && !info->fields.count)) return NC_EBADTYPE;
     if (!oz_type_allowed(file, type)) return file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
-    if (rank && !dims) return NC_EINVAL;
+    if (rank < 0 || (rank && !dims)) return NC_EINVAL;
     for (int d = 0; d < rank && !status; d++) {
         oz_dim *dim;
         status = oz_find_dim(group, dims[d], &dim);

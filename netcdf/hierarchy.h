@@ -38,6 +38,8 @@ void oz_var_read_quantize(oz_var *var);
 int oz_hierarchy_store(oz_file *file);
 /* As `oz_hierarchy_store`; also stores elements that wait, and publishes the lengths of dimensions that grew. */
 int oz_hierarchy_sync(oz_file *file);
+/* Stores elements that wait, and publishes the lengths, of the arrays that are in the store. */
+int oz_elements_store(oz_file *file);
 
 /* Consolidates the metadata of a new file's groups; those of another file the store keeps in step. */
 int oz_consolidate(const oz_file *file);

@@ -166,7 +166,12 @@ static int publish(oz_var *var) {
 }
 
 int oz_hierarchy_sync(oz_file *file) {
-    int status = oz_agree(file->ranks, oz_hierarchy_store(file)), first = oz_file_store_waiting(file);
+    int status = oz_agree(file->ranks, oz_hierarchy_store(file));
+    return status ? status : oz_elements_store(file);
+}
+
+int oz_elements_store(oz_file *file) {
+    int status = NC_NOERR, first = oz_file_store_waiting(file);
     for (int pass = 0; pass < 2 && !status; pass++) {
         if (pass == 1) status = oz_agree_on_lengths(file);
         for (int i = 0; i < file->group_count; i++)
@@ -174,6 +179,7 @@ int oz_hierarchy_sync(oz_file *file) {
                 oz_var *var = file->groups[i]->vars.items[k];
                 ozarr_array *data = var->endless ? var->endless : var->array;
                 int one = NC_NOERR;
+                if (!data || var->recreate) continue;
                 if (pass == 0 && var->buffered) one = oz_error(ozarr_node_flush(ozarr_array_node(data)));
                 if (pass == 1 && !var->scalar_of_one) one = publish(var);
                 if (one && !first) first = one;

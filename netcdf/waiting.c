@@ -35,7 +35,7 @@ int oz_var_store_waiting(oz_var *var) {
 }
 
 int oz_file_store_waiting(oz_file *file) {
-    int count = 0, status = NC_NOERR;
+    int count = 0;
     if (!file->waiting_bytes) return NC_NOERR;
     for (int i = 0; i < file->group_count; i++) count += file->groups[i]->vars.count;
     oz_var **vars = malloc((size_t)count * sizeof *vars);
@@ -44,11 +44,9 @@ int oz_file_store_waiting(oz_file *file) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
-            if (var->waiting) vars[count++] = var;
+            if (var->waiting && var->array) vars[count++] = var;
         }
-    /* Arrays that are to be made anew are made first. */
-    if (count) status = oz_hierarchy_store(file);
-    if (!status) status = oz_for_each(vars, count, oz_var_store_waiting);
+    int status = oz_for_each(vars, count, oz_var_store_waiting);
     if (!status) file->waiting_bytes = 0;
     free(vars);
     return status;

@@ -412,6 +412,40 @@ static void many(void) {
     SHOW(nc_close(file));
 }
 
+/* In data mode it closes; in define mode what was defined since is dropped, and all that was written is not. */
+static void abortion(void) {
+    int dim, grows, var, other;
+    size_t len;
+    double values[100], one = 5;
+    for (int i = 0; i < 100; i++) values[i] = i;
+    SHOW(nc_def_var(file, "v", NC_INT, -1, NULL, &var));
+    for (int again = 0; again < 2; again++) {
+        create(0);
+        SHOW(nc_def_var(file, "bad", 99, -1, NULL, &var));
+        SHOW(nc_def_var(file, "bad", NC_INT, -1, NULL, &var));
+        SHOW(nc_def_dim(file, "x", 100, &dim));
+        SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &grows));
+        SHOW(nc_def_var(file, "v", NC_FLOAT, 1, &dim, &var));
+        SHOW(nc_def_var(file, "w", NC_FLOAT, 1, &grows, &other));
+        SHOW(nc_enddef(file));
+        SHOW(nc_put_var_double(file, var, values));
+        if (!again) SHOW(nc_put_var1_double(file, other, &(size_t){2}, &one));
+        if (again) {
+            SHOW(nc_redef(file));
+            SHOW(nc_def_var(file, "late", NC_FLOAT, 1, &dim, NULL));
+        }
+        SHOW(nc_abort(file));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_varid(file, "late", &dim));
+        SHOW(nc_inq_dimlen(file, grows, &len));
+        printf("%zu\n", len);
+        show_sum(file, var);
+        SHOW(nc_get_var1_double(file, other, &(size_t){2}, &one));
+        printf("%g\n", one);
+        SHOW(nc_close(file));
+    }
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int failed_calls;
 
@@ -484,7 +518,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"threads", threads}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"abortion", abortion}, {"threads", threads}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
