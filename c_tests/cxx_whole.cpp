@@ -169,6 +169,10 @@ static void processes_share_metadata_and_parts() {
     CHECK(std::get<ozarr::group>(again).nodes("**")[0].name == "a");
     THROWS(OZARR_ERR_METADATA, "", ozarr::import_node("parts.zarr", {1, 2}));
     CHECK(a.explain({{0, 0}, {1, 1}}, true).changed_chunks == 1 && a.info().chunks == 8 && a.stats().writes > 0);
+    CHECK(a.summarize({{0, 0}, {1, 1}}).elements == 1 && a.digest() == a.digest() && a.digest({{0, 0}, {1, 1}}) != a.digest());
+    CHECK(a.compare(a).differing == 0);
+    THROWS(OZARR_ERR_BOUNDS, "", a.summarize({{0, 0}, {1, 1000000}}));
+    THROWS(OZARR_ERR_ARGUMENT, "absolute", a.compare(a, -1));
     a.set_dimension_names({"y", ""});
     CHECK((a.dimension_names() == std::vector<std::string>{"y", ""}));
     THROWS(OZARR_ERR_RANK, "names", a.set_dimension_names({"y"}));

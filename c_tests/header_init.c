@@ -25,6 +25,8 @@ int all_begin_with_their_size(void) {
     WITH_SIZE(ozarr_batch_entry, OZARR_BATCH_ENTRY_INIT);
     WITH_SIZE(ozarr_explanation, OZARR_EXPLANATION_INIT);
     WITH_SIZE(ozarr_stats, OZARR_STATS_INIT);
+    WITH_SIZE(ozarr_summary, OZARR_SUMMARY_INIT);
+    WITH_SIZE(ozarr_comparison, OZARR_COMPARISON_INIT);
     WITH_SIZE(ozarr_layout, OZARR_LAYOUT_INIT);
     WITH_SIZE(ozarr_variable, OZARR_VARIABLE_INIT);
     WITH_SIZE(ozarr_info, OZARR_INFO_INIT);

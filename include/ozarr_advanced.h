@@ -562,6 +562,141 @@ OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_sta
 OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
 
 /* ========================================================================================================
+ * Statistics, digests and differences
+ * ========================================================================================================
+ *
+ * What `ozarr stats`, `ozarr digest` and `ozarr diff` compute, of any region of an array:
+ *
+ *     ozarr_summary summary = OZARR_SUMMARY_INIT;
+ *     if (ozarr_array_summarize(t, NULL, &summary)) goto fail;
+ *     if (summary.nan > 0) printf("%lld values are NaN\n", (long long)summary.nan);
+ *
+ *     ozarr_comparison found = OZARR_COMPARISON_INIT;
+ *     if (ozarr_array_compare(t, NULL, reference, NULL, 0.0, 1e-6, &found, NULL)) goto fail;
+ *     if (found.differing > 0) printf("the largest difference is %g\n", found.largest_absolute);
+ *
+ * The region is read in blocks near the borders of chunks, which the threads of the context read and
+ * compute. Each thread holds one block: about 8 MiB, or a chunk where that is larger, 256 MiB at most
+ * (of a comparison twice that); all threads together hold about 1 GiB at most. Elements of variable
+ * length need more, by their lengths. */
+
+/** The statistics of a region. Set it to `OZARR_SUMMARY_INIT` first. */
+typedef struct ozarr_summary {
+    /** `sizeof(ozarr_summary)`; set by `OZARR_SUMMARY_INIT`. */
+    size_t struct_size;
+    /** The number of elements. */
+    int64_t elements;
+    /**
+     * Those that mean "missing": equal to what the attributes `_FillValue` and `missing_value` say
+     * or, in Zarr 2, to the fill value; times that are "not a time".
+     */
+    int64_t missing;
+    /** Those that are NaN, but for missing ones. */
+    int64_t nan;
+    /** Those that are infinite, but for missing ones. */
+    int64_t infinite;
+    /** Those that are left, which the members below are of. Where there are none, these are NaN. */
+    int64_t count;
+    /** The least value. Integers beyond 2^53 are rounded. */
+    double min;
+    /** The greatest value. */
+    double max;
+    /** The mean value, of integers the exact one, rounded once. */
+    double mean;
+    /** The standard deviation from the mean: of these values, not of a sample of more. */
+    double std;
+} ozarr_summary;
+
+/** The first value of an `ozarr_summary`: {0} with its size. */
+#define OZARR_SUMMARY_INIT \
+    {sizeof(ozarr_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Gives `*summary` the value OZARR_SUMMARY_INIT. */
+static inline void ozarr_summary_init(ozarr_summary *summary) {
+    const ozarr_summary init = OZARR_SUMMARY_INIT;
+    *summary = init;
+}
+
+/** What differs between two regions. Set it to `OZARR_COMPARISON_INIT` first. */
+typedef struct ozarr_comparison {
+    /** `sizeof(ozarr_comparison)`; set by `OZARR_COMPARISON_INIT`. */
+    size_t struct_size;
+    /** The number of elements of each region. */
+    int64_t elements;
+    /** How many of them differ. */
+    int64_t differing;
+    /**
+     * The largest distance of two numbers that differ: infinite where only one is NaN, or one is
+     * infinite; 0 where no numbers differ.
+     */
+    double largest_absolute;
+    /** The largest of these distances divided by the larger one of both numbers. */
+    double largest_relative;
+} ozarr_comparison;
+
+/** The first value of an `ozarr_comparison`: {0} with its size. */
+#define OZARR_COMPARISON_INIT \
+    {sizeof(ozarr_comparison), 0, 0, 0, 0}
+
+/** Gives `*comparison` the value OZARR_COMPARISON_INIT. */
+static inline void ozarr_comparison_init(ozarr_comparison *comparison) {
+    const ozarr_comparison init = OZARR_COMPARISON_INIT;
+    *comparison = init;
+}
+
+/**
+ * Fills `summary` with the statistics of a region (NULL: the whole array) of real numbers, truth
+ * values (0 and 1) or times (their counts). Values count as they are stored, without scale factors
+ * and offsets of attributes.
+ *
+ * Errors: `OZARR_ERR_TYPE` for elements of other types; `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for
+ * a periodic region; `OZARR_ERR_METADATA` for attributes that do not say what is missing; those of
+ * chunks and stores.
+ *
+ * @param[in] region may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_array_summarize(const ozarr_array *array, const ozarr_region *region,
+    ozarr_summary *summary);
+
+/**
+ * Gets a checksum of a region's elements (NULL: the whole array) of any type to `buf`, which has a
+ * capacity of `cap` bytes: 32 hexadecimal digits. `*len` becomes 32; `buf` NULL with `cap` 0 asks for
+ * it only, and reads nothing. The digest depends on the type, the region's shape and the elements,
+ * and on nothing else: not on chunks, codecs, shards, byte order or the version of Zarr. That of a
+ * region is that of an array which holds nothing but its elements. docs/digest.md defines it; it
+ * finds damage, not forgery.
+ *
+ * Errors: `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for a periodic region; `OZARR_ERR_BUFFER_SIZE`;
+ * those of chunks and stores.
+ *
+ * @param[in] region may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_array_digest(const ozarr_array *array, const ozarr_region *region, char *buf,
+    size_t cap, size_t *len);
+
+/**
+ * Fills `comparison` with what differs between a region of `a` (`region_a` NULL: all of it) and one
+ * of `b`, which have one shape. Numbers of all real types are compared with one another by value, as
+ * exactly as integers are; other elements with those of the same type, byte by byte. Numbers that
+ * differ by no more than `absolute` plus `relative` times the larger one are equal. NaN is equal to
+ * NaN, and no tolerance makes it, or an infinity, equal to another value. What is missing is a value
+ * like any other.
+ *
+ * `first` becomes the index of the first element that differs, in the region (from 0), one number for
+ * each dimension; it is left alone where none does.
+ *
+ * Errors: `OZARR_ERR_TYPE` for types that cannot be compared; `OZARR_ERR_BOUNDS` for regions of two
+ * shapes, too; `OZARR_ERR_ARGUMENT` for a periodic region, and for a tolerance that is negative or
+ * NaN; those of chunks and stores, with the name of the array (`a` or `b`) in the message.
+ *
+ * @param[in] region_a,region_b may be NULL
+ * @param[out] first array(rank), may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_array_compare(const ozarr_array *a, const ozarr_region *region_a,
+    const ozarr_array *b, const ozarr_region *region_b, double absolute, double relative,
+    ozarr_comparison *comparison, int64_t *first);
+
+/* ========================================================================================================
  * Text and bytes of variable length
  * ========================================================================================================
  *

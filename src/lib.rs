@@ -1,13 +1,14 @@
 //! ozarr: the Zarr library for simulation codes. A C ABI (`include/ozarr.h`, [`ffi`]) over this Rust core.
 //!
 //! Layers, each a folder, each using only those before it (`tests/layers.rs` holds it):
-//! [`error`], [`limits`], [`fork`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`ffi`].
+//! [`error`], [`limits`], [`fork`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`analysis`] → [`ffi`].
 //! `docs/architecture.md` follows one read and one write from top to bottom.
 
 #![warn(missing_docs, clippy::undocumented_unsafe_blocks)]
 // Nothing outside of tests may panic on what comes from outside.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod analysis;
 pub mod codec;
 pub mod counting;
 pub mod dtype;

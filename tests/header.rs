@@ -58,6 +58,7 @@ const HEADERS: &[Header] = &[
             "select",
             "batch",
             "inspect",
+            "analysis",
             "varlen",
             "dtype_info",
             "chunk",

@@ -30,6 +30,8 @@ static void arrays(bool sized, const char *store) {
     STRUCT(ozarr_explanation, plan);
     STRUCT(ozarr_info, info);
     STRUCT(ozarr_stats, stats);
+    STRUCT(ozarr_summary, summary);
+    STRUCT(ozarr_comparison, comparison);
     snprintf(path, sizeof path, "%s/a", store);
     layout.chunks = chunks;
     OK(ozarr_spec_new_ex(OZARR_INT32, 1, shape, &layout, &spec));
@@ -47,6 +49,10 @@ static void arrays(bool sized, const char *store) {
     CHECK(info.chunks == 2);
     OK(ozarr_array_stats(a, &stats));
     CHECK(stats.reads > 0);
+    OK(ozarr_array_summarize(a, &region, &summary));
+    CHECK(summary.count == 2 && summary.mean == 2.5);
+    OK(ozarr_array_compare(a, &region, a, &region, 0, 0, &comparison, NULL));
+    CHECK(comparison.elements == 2 && comparison.differing == 0);
 
     STRUCT(ozarr_batch_entry, one);
     STRUCT(ozarr_request_options, options);

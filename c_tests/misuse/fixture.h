@@ -41,6 +41,8 @@ static ozarr_error_info info;
 static ozarr_info usage;
 static ozarr_explanation explanation;
 static ozarr_stats stats;
+static ozarr_summary summary;
+static ozarr_comparison comparison;
 static ozarr_store_table store_table;
 static ozarr_codec_table codec;
 static ozarr_dtype_table number_type;
@@ -229,6 +231,7 @@ static void set_structs(void) {
     ozarr_batch_entry_init(&entry);
     entry.array = a, entry.memory = &memory;
     ozarr_error_info_init(&info), ozarr_info_init(&usage), ozarr_explanation_init(&explanation), ozarr_stats_init(&stats);
+    ozarr_summary_init(&summary), ozarr_comparison_init(&comparison);
     ozarr_store_table_init(&store_table), ozarr_codec_table_init(&codec), ozarr_dtype_table_init(&number_type);
     ozarr_key_encoding_table_init(&key_encoding), ozarr_transformer_table_init(&transformer);
     codec.kind = OZARR_CODEC_KIND_BYTES, codec.name = "misuse.codec", codec.open = open_codec, codec.encoded_size = size_of;

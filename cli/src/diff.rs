@@ -1,16 +1,16 @@
 //! `ozarr diff`: what differs between two arrays or hierarchies.
 
-use crate::blocks::{self, Block, Blocks, Cut};
 use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
 use crate::info::of_array;
-use crate::moments::as_number;
 use crate::output::{Progress, line, object, progress};
 use crate::place::{below, locate};
 use clap::Args;
-use ozarr::dtype::{DataType, Kind};
+use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare, compared_as};
+use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
+use ozarr::error::Error;
 use ozarr::node::{Array, Map, Mode, Node, Value, json};
 use std::collections::BTreeMap;
 
@@ -44,31 +44,11 @@ pub struct Diff {
 /// Takes what differs, and the values of both nodes; none where one lacks it.
 type Tell<'a> = dyn FnMut(&str, Option<Value>, Option<Value>) + 'a;
 
-/// What is compared of the elements of a type.
-#[derive(Clone, Copy)]
-enum As {
-    /// Numbers of these types, one for each array; `usize` of them in an element.
-    Numbers(DataType, DataType, usize),
-    /// Bytes of that type.
-    Bytes(DataType),
-    Variable,
-}
-
-/// The differences of the elements of two arrays.
-#[derive(Default)]
+/// The differences of the elements of two arrays, to be told.
 struct Found {
-    differing: u64,
-    /// The first in C order of the blocks, with both values.
-    first: Option<(Vec<u64>, String, String)>,
-    absolute: Largest,
-    relative: Largest,
-}
-
-/// The largest difference, where it is, and both values.
-#[derive(Default, Clone)]
-struct Largest {
-    value: f64,
-    at: Option<(Vec<u64>, String, String)>,
+    differences: Differences,
+    /// The types of the elements' bytes.
+    types: (DataType, DataType),
 }
 
 impl Diff {
@@ -135,16 +115,18 @@ impl Diff {
         match (a, b) {
             (Node::Array(a), Node::Array(b)) => {
                 self.metadata(a, b, &mut tell)?;
-                let how = comparison(a.data_type(), b.data_type());
+                let types = compared_as(a.data_type(), b.data_type());
                 if a.shape() != b.shape() && self.elements {
                     tell("shape", Some(a.shape().to_vec().into()), Some(b.shape().to_vec().into()));
                 }
-                if how.is_none() && self.elements {
+                if types.is_none() && self.elements {
                     tell("dtype", Some(a.data_type().name().into()), Some(b.data_type().name().into()));
                 }
-                if let (Some(how), true) = (how, a.shape() == b.shape())
-                    && let Some(found) = self.elements(how, a, b, bar)?
+                if let (Some(types), true) = (types, a.shape() == b.shape())
+                    && let differences = self.elements(a, b, bar)?
+                    && differences.differing > 0
                 {
+                    let found = Found { differences, types };
                     told.push((format!("{}: {}", one_line(name), found.text(a)), found.json(name)));
                 }
             }
@@ -187,129 +169,19 @@ impl Diff {
         Ok(())
     }
 
-    /// Compares the elements; `None` if they are equal.
-    fn elements(&self, how: As, a: &Array, b: &Array, bar: &Progress) -> Outcome<Option<Found>> {
-        let shape = a.shape();
-        let (one_type, other_type) = match how {
-            As::Numbers(one, other, _) => (one, other),
-            As::Bytes(data_type) => (data_type, data_type),
-            As::Variable => (a.data_type(), b.data_type()),
-        };
-        let blocks = Blocks::new(a, Selection::all(&shape), one_type.size().max(other_type.size()), Cut::Chunks);
+    /// Compares the elements.
+    fn elements(&self, a: &Array, b: &Array, bar: &Progress) -> Outcome<Differences> {
+        let all = Selection::all(&a.shape());
+        let tolerance = Tolerance { absolute: self.tolerance, relative: self.relative };
         // Keys of chunks may be the same on both sides: an error says whose it is.
-        let (of_a, of_b) = (|failure: Failure| failure.of(&self.a), |failure: Failure| failure.of(&self.b));
-        let work = |block: &Block, buffer: &mut Vec<u8>| {
-            let selection = blocks.part(block)?;
-            let mut found = Found::default();
-            match how {
-                As::Variable => {
-                    let one = a.read_variable(&selection).map_err(|e| of_a(e.into()))?;
-                    let other = b.read_variable(&selection).map_err(|e| of_b(e.into()))?;
-                    for i in (0..one.len()).filter(|&i| one.get(i) != other.get(i)) {
-                        let text = |v: Option<&[u8]>| shown(a.data_type(), v.unwrap_or_default());
-                        found.note(block, i, text(one.get(i)), text(other.get(i)));
-                    }
-                }
-                As::Numbers(..) | As::Bytes(_) => {
-                    let (mut other, same) = (Vec::new(), one_type == other_type);
-                    blocks::read(a, &selection, one_type, buffer).map_err(of_a)?;
-                    blocks::read(b, &selection, other_type, &mut other).map_err(of_b)?;
-                    if !same || *buffer != other {
-                        let items = buffer.chunks_exact(one_type.size().max(1));
-                        let pairs = items.zip(other.chunks_exact(other_type.size().max(1))).enumerate();
-                        pairs.filter(|(_, (x, y))| !same || x != y).for_each(|(i, (x, y))| self.pair(how, block, i, x, y, &mut found));
-                    }
-                }
-            }
-            Ok(found)
-        };
-        let mut all = Found::default();
-        blocks.each(Some(bar), work, |_, found| {
-            all.add(found);
-            Ok(())
-        })?;
-        Ok((all.differing > 0).then_some(all))
-    }
-
-    /// Compares two elements whose types or bytes differ.
-    fn pair(&self, how: As, block: &Block, i: usize, x: &[u8], y: &[u8], found: &mut Found) {
-        let As::Numbers(one_type, other_type, parts) = how else {
-            let As::Bytes(data_type) = how else { return };
-            return found.note(block, i, shown(data_type, x), shown(data_type, y));
-        };
-        let (mut absolute, mut relative, mut differ) = (0.0f64, 0.0f64, false);
-        let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
-        for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
-            let (distance, size) = apart(wide(part(one_type), u), wide(part(other_type), v));
-            // An infinite size allows any distance, and that of a NaN is none: such numbers are never near another.
-            let is_near = size.is_finite() && distance <= self.tolerance + self.relative * size;
-            if distance > 0.0 && !is_near {
-                differ = true;
-                absolute = absolute.max(distance);
-                relative = relative.max(if size.is_finite() { distance / size } else { f64::INFINITY });
-            }
-        }
-        if differ {
-            let (one, other) = (shown(one_type, x), shown(other_type, y));
-            found.absolute.consider(absolute, block, i, &one, &other);
-            found.relative.consider(relative, block, i, &one, &other);
-            found.note(block, i, one, other);
-        }
+        let blame = |e: Error, which: usize| Error::new(e.kind(), format!("{}: {e}", [&self.a, &self.b][which]));
+        Ok(compare((a, &all), (b, &all), tolerance, &blame, &|bytes| bar.inc(bytes))?)
     }
 }
 
 /// A tolerance on the command line.
 fn tolerance(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|x| *x >= 0.0).ok_or_else(|| format!("found {text}, expected a number that is not negative"))
-}
-
-/// How the elements of two types are compared; `None` if they cannot be.
-fn comparison(a: DataType, b: DataType) -> Option<As> {
-    let (a, b) = (a.native(), b.native());
-    if a.is_variable() || b.is_variable() {
-        return (a == b).then_some(As::Variable);
-    }
-    match (as_number(a), as_number(b)) {
-        (Some(x), Some(y)) if x == y || a.kind() != Kind::Time && b.kind() != Kind::Time => Some(As::Numbers(x, y, 1)),
-        _ if a.kind() == Kind::Complex && b.kind() == Kind::Complex => Some(As::Numbers(DataType::Complex128, DataType::Complex128, 2)),
-        _ => (a == b).then_some(As::Bytes(a)),
-    }
-}
-
-/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite.
-fn apart(x: Wide, y: Wide) -> (f64, f64) {
-    match (x, y) {
-        (Wide::Integer(x), Wide::Integer(y)) => ((x - y).unsigned_abs() as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0),
-        (Wide::Float(x), Wide::Float(y)) if x.is_nan() || y.is_nan() => (f64::INFINITY, f64::INFINITY),
-        (Wide::Float(x), Wide::Float(y)) => ((x - y).abs(), x.abs().max(y.abs())),
-        // A float without a fraction that an i128 has room for is compared as exactly as integers are.
-        (Wide::Integer(_), Wide::Float(y)) if y.fract() == 0.0 && y.abs() < 1e30 => apart(x, Wide::Integer(y as i128)),
-        (Wide::Integer(x), Wide::Float(_)) => apart(Wide::Float(x as f64), y),
-        (Wide::Float(_), Wide::Integer(_)) => apart(y, x),
-    }
-}
-
-/// A number of any type.
-#[derive(Clone, Copy)]
-enum Wide {
-    Integer(i128),
-    Float(f64),
-}
-
-fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
-    match data_type {
-        DataType::Float32 => Wide::Float(f32::from_ne_bytes(bytes.try_into().unwrap_or_default()).into()),
-        DataType::Float64 => Wide::Float(f64::from_ne_bytes(bytes.try_into().unwrap_or_default())),
-        // "Not a time" is to times what NaN is to numbers.
-        _ if data_type.kind() == Kind::Time && bytes == i64::MIN.to_ne_bytes() => Wide::Float(f64::NAN),
-        _ => {
-            let negative = data_type.kind() != Kind::UInt && bytes.last().is_some_and(|b| b >> 7 == 1);
-            let mut all = [if negative { 255 } else { 0 }; 16];
-            all[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
-            Wide::Integer(i128::from_le_bytes(all))
-        }
-    }
 }
 
 /// An element as text, not too long.
@@ -321,17 +193,6 @@ fn shown(data_type: DataType, bytes: &[u8]) -> String {
         push(&mut text, Form::Json, DataType::Raw(bytes.len() as u32), bytes);
     }
     if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
-}
-
-/// The index in the array of element `i` of a block.
-fn index(block: &Block, mut i: usize) -> Vec<u64> {
-    let mut at = block.at.clone();
-    for d in (0..at.len()).rev() {
-        let n = block.shape[d].max(1) as usize;
-        at[d] += (i % n) as u64;
-        i /= n;
-    }
-    at
 }
 
 /// Tells of attributes that only one node has, or that differ. Names of dimensions and digests are compared elsewhere.
@@ -348,61 +209,44 @@ fn attributes(a: Map, mut b: Map, tell: &mut Tell<'_>) {
     }
 }
 
-impl Largest {
-    fn consider(&mut self, value: f64, block: &Block, i: usize, one: &str, other: &str) {
-        if self.at.is_none() || value > self.value {
-            *self = Largest { value, at: Some((index(block, i), one.into(), other.into())) };
-        }
-    }
-
-    fn json(&self) -> Value {
-        let Some((at, a, b)) = &self.at else { return Value::Null };
-        let value = if self.value.is_finite() { self.value.into() } else { "Infinity".into() };
-        object([("value", value), ("at", at.clone().into()), ("a", a.as_str().into()), ("b", b.as_str().into())])
-    }
-}
-
 impl Found {
-    fn note(&mut self, block: &Block, i: usize, one: String, other: String) {
-        self.differing += 1;
-        self.first.get_or_insert_with(|| (index(block, i), one, other));
-    }
-
-    fn add(&mut self, other: Found) {
-        self.differing += other.differing;
-        self.first = self.first.take().or(other.first);
-        for (mine, theirs) in [(&mut self.absolute, other.absolute), (&mut self.relative, other.relative)] {
-            if theirs.at.is_some() && (mine.at.is_none() || theirs.value > mine.value) {
-                *mine = theirs;
-            }
-        }
+    /// Both values of a pair.
+    fn values(&self, pair: &Pair) -> (String, String) {
+        (shown(self.types.0, &pair.a), shown(self.types.1, &pair.b))
     }
 
     fn text(&self, array: &Array) -> String {
         let all = array.shape().iter().fold(1u128, |n, &c| n * u128::from(c));
-        let place =
-            |at: &Option<(Vec<u64>, String, String)>| at.as_ref().map(|(at, a, b)| format!("at {at:?}: {a} and {b}")).unwrap_or_default();
-        let mut text = format!("{} of {all} elements differ, the first {}", self.differing, place(&self.first));
-        if self.absolute.at.is_some() {
-            let (absolute, relative) = (&self.absolute, &self.relative);
-            text.push_str(&format!("; the largest difference is {:?} {}", absolute.value, place(&absolute.at)));
-            text.push_str(&format!("; the largest relative one {:.3e} {}", relative.value, place(&relative.at)));
+        let place = |pair: &Option<Pair>| {
+            let told = pair.as_ref().map(|pair| (&pair.at, self.values(pair)));
+            told.map(|(at, (a, b))| format!("at {at:?}: {a} and {b}")).unwrap_or_default()
+        };
+        let Differences { differing, first, absolute, relative } = &self.differences;
+        let mut text = format!("{differing} of {all} elements differ, the first {}", place(first));
+        if absolute.pair.is_some() {
+            text.push_str(&format!("; the largest difference is {:?} {}", absolute.value, place(&absolute.pair)));
+            text.push_str(&format!("; the largest relative one {:.3e} {}", relative.value, place(&relative.pair)));
         }
         text
     }
 
     fn json(&self, path: &str) -> Value {
-        let first = match &self.first {
-            Some((at, a, b)) => object([("at", at.clone().into()), ("a", a.as_str().into()), ("b", b.as_str().into())]),
-            None => Value::Null,
+        let members = |pair: &Pair| {
+            let (a, b) = self.values(pair);
+            [("at", pair.at.clone().into()), ("a", a.into()), ("b", b.into())]
         };
+        let largest = |largest: &Largest| {
+            let value = if largest.value.is_finite() { largest.value.into() } else { "Infinity".into() };
+            largest.pair.as_ref().map_or(Value::Null, |pair| object([("value", value)].into_iter().chain(members(pair))))
+        };
+        let found = &self.differences;
         object([
             ("path", path.into()),
             ("what", "elements".into()),
-            ("differing", self.differing.into()),
-            ("first", first),
-            ("largest_absolute", self.absolute.json()),
-            ("largest_relative", self.relative.json()),
+            ("differing", found.differing.into()),
+            ("first", found.first.as_ref().map_or(Value::Null, |pair| object(members(pair)))),
+            ("largest_absolute", largest(&found.absolute)),
+            ("largest_relative", largest(&found.relative)),
         ])
     }
 }

@@ -4,8 +4,6 @@
 //! output that goes away (`ozarr read … | head`) ends the program quietly with 0.
 
 mod attrs;
-mod blocks;
-mod borders;
 mod candidates;
 mod cdl;
 mod completions;
@@ -28,7 +26,6 @@ mod list;
 mod ls;
 mod man;
 mod migrate;
-mod moments;
 mod netcdf;
 mod npy;
 mod output;

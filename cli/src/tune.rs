@@ -1,6 +1,5 @@
 //! `ozarr tune`: which chunks and codecs suit how an array is read, by trying them on a sample of its elements.
 
-use crate::blocks;
 use crate::candidates::{Access, Codec, codecs, shapes};
 use crate::copy::size;
 use crate::failure::{Failure, Outcome, shell_word};
@@ -8,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{line, object, print, progress};
 use crate::place::Place;
 use clap::Args;
+use ozarr::analysis::blocks::read;
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store, Value, json};
@@ -132,7 +132,7 @@ impl Tune {
         let count: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
         let selection = Selection::new(&array.shape(), &vec![0; shape.len()], &count, None)?;
         let mut bytes = Vec::new();
-        blocks::read(array, &selection, data_type, &mut bytes)?;
+        read(array, &selection, data_type, &mut bytes)?;
         Ok(Sample { shape, bytes, data_type, accesses })
     }
 
@@ -147,7 +147,7 @@ impl Tune {
         unsafe { made.write(&all, &memory(&mut bytes, &sample.shape, sample.data_type)) }?;
         let write = bytes.len() as f64 / begun.elapsed().as_secs_f64();
         let begun = Instant::now();
-        blocks::read(&made, &all, sample.data_type, &mut bytes)?;
+        read(&made, &all, sample.data_type, &mut bytes)?;
         let read = bytes.len() as f64 / begun.elapsed().as_secs_f64();
         let ratio = bytes.len() as f64 / (made.usage()?.bytes.max(1)) as f64;
         let accesses = sample.accesses.iter().map(|access| measure(&made, sample, access)).collect::<Outcome<_>>()?;
@@ -259,7 +259,7 @@ fn measure(array: &Array, sample: &Sample, access: &Access) -> Outcome<Measured>
         let selection = access.at(&sample.shape, place, PLACES)?;
         let begun = Instant::now();
         let before = array.stats().snapshot();
-        blocks::read(array, &selection, sample.data_type, &mut buffer)?;
+        read(array, &selection, sample.data_type, &mut buffer)?;
         all.milliseconds += begun.elapsed().as_secs_f64() * 1e3 / PLACES as f64;
         let after = array.stats().snapshot();
         all.reads += (after.reads - before.reads) as f64 / PLACES as f64;

@@ -145,6 +145,27 @@ module ozarr_c
     integer(c_int64_t) :: encode_ns = 0
   end type ozarr_stats
 
+  type, bind(c) :: ozarr_summary
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: elements = 0
+    integer(c_int64_t) :: missing = 0
+    integer(c_int64_t) :: nan = 0
+    integer(c_int64_t) :: infinite = 0
+    integer(c_int64_t) :: count = 0
+    real(c_double) :: min = 0
+    real(c_double) :: max = 0
+    real(c_double) :: mean = 0
+    real(c_double) :: std = 0
+  end type ozarr_summary
+
+  type, bind(c) :: ozarr_comparison
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: elements = 0
+    integer(c_int64_t) :: differing = 0
+    real(c_double) :: largest_absolute = 0
+    real(c_double) :: largest_relative = 0
+  end type ozarr_comparison
+
   type, bind(c) :: ozarr_copy_options
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: zarr_format = 0
@@ -1787,6 +1808,35 @@ module ozarr_c
       type(c_ptr), value :: stats
       integer(c_int32_t) :: r
     end function ozarr_context_stats
+    function ozarr_array_summarize(array, region, summary) bind(c, name="ozarr_array_summarize") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: summary
+      integer(c_int32_t) :: r
+    end function ozarr_array_summarize
+    function ozarr_array_digest(array, region, buf, cap, length) bind(c, name="ozarr_array_digest") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout), optional :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_digest
+    function ozarr_array_compare(a, region_a, b, region_b, absolute, relative, comparison, first) bind(c, &
+      name="ozarr_array_compare") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: a
+      type(c_ptr), value :: region_a
+      type(c_ptr), value :: b
+      type(c_ptr), value :: region_b
+      real(c_double), value :: absolute
+      real(c_double), value :: relative
+      type(c_ptr), value :: comparison
+      integer(c_int64_t), intent(inout), optional :: first(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_compare
     function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array

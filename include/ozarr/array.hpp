@@ -308,6 +308,28 @@ public:
         OZARR_HPP_TRY(ozarr_array_explain(h_, where.pointer, nullptr, write, &plan));
         return plan;
     }
+    /// Statistics of a region's numbers: how many are missing or NaN, minimum, maximum, mean, standard deviation.
+    returned<ozarr_summary> summarize(const region &r = {}) const {
+        OZARR_HPP_CHECK(misfit(r));
+        const c_region where(r);
+        ozarr_summary found = OZARR_SUMMARY_INIT;
+        OZARR_HPP_TRY(ozarr_array_summarize(h_, where.pointer, &found));
+        return found;
+    }
+    /// A checksum of a region's elements that depends on nothing else: 32 hexadecimal digits.
+    returned<std::string> digest(const region &r = {}) const {
+        OZARR_HPP_CHECK(misfit(r));
+        const c_region where(r);
+        std::string digits(32, '0');
+        OZARR_HPP_TRY(ozarr_array_digest(h_, where.pointer, &digits[0], digits.size() + 1, nullptr));
+        return digits;
+    }
+    /// What differs between all elements and those of another array, by more than `absolute` plus `relative` times the larger number.
+    returned<ozarr_comparison> compare(const array &other, double absolute = 0, double relative = 0) const {
+        ozarr_comparison found = OZARR_COMPARISON_INIT;
+        OZARR_HPP_TRY(ozarr_array_compare(h_, nullptr, other.h_, nullptr, absolute, relative, &found, nullptr));
+        return found;
+    }
     /// The counters of this handle.
     returned<ozarr_stats> stats() const {
         ozarr_stats counters = OZARR_STATS_INIT;

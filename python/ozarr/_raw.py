@@ -326,6 +326,31 @@ class ozarr_stats(C.Structure):
     ]
 
 
+class ozarr_summary(C.Structure):
+    _fields_ = [
+        ('struct_size', C.c_size_t),
+        ('elements', C.c_int64),
+        ('missing', C.c_int64),
+        ('nan', C.c_int64),
+        ('infinite', C.c_int64),
+        ('count', C.c_int64),
+        ('min', C.c_double),
+        ('max', C.c_double),
+        ('mean', C.c_double),
+        ('std', C.c_double),
+    ]
+
+
+class ozarr_comparison(C.Structure):
+    _fields_ = [
+        ('struct_size', C.c_size_t),
+        ('elements', C.c_int64),
+        ('differing', C.c_int64),
+        ('largest_absolute', C.c_double),
+        ('largest_relative', C.c_double),
+    ]
+
+
 class ozarr_copy_options(C.Structure):
     _fields_ = [
         ('struct_size', C.c_size_t),
@@ -647,6 +672,9 @@ FUNCTIONS = {
     'ozarr_array_stats': 'ipp',
     'ozarr_store_stats': 'ipp',
     'ozarr_context_stats': 'ipp',
+    'ozarr_array_summarize': 'ippp',
+    'ozarr_array_digest': 'ipppzp',
+    'ozarr_array_compare': 'ippppddpp',
     'ozarr_array_read_varlen': 'ippp',
     'ozarr_array_write_varlen': 'ippppz',
     'ozarr_array_write_strings': 'ippp',

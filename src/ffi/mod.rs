@@ -10,6 +10,7 @@
 #![allow(non_camel_case_types)] // The types have the names that they have in C.
 #![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
 
+pub mod analysis;
 pub mod appender;
 pub mod array;
 pub mod attr;

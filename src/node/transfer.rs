@@ -72,6 +72,19 @@ pub(super) struct Way<'a> {
     pub link: bool,
 }
 
+impl Store {
+    /// As many threads as this store and another one keep busy; the caller's alone where only threads inside of a call of the program's
+    /// may use them.
+    pub fn threads_with(&self, other: &Store) -> (Arc<Pool>, usize) {
+        let (pool, stores) = (&self.context().pool, [self, other]);
+        if stores.iter().any(|store| !store.shared().any_thread()) {
+            return (Pool::new(1), 1);
+        }
+        let latency = stores.iter().any(|store| store.shared().capabilities().latency);
+        if latency && pool.threads() < WAITING { (Pool::new(WAITING), WAITING) } else { (pool.clone(), pool.threads()) }
+    }
+}
+
 impl Way<'_> {
     /// Brings objects to the keys beside theirs, several at a time. `told` gets the number of those that are done.
     pub fn move_all(&self, keys: &[(String, String)], moves: &Moves, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
@@ -83,14 +96,9 @@ impl Way<'_> {
         tasks::run(&pool, keys.len() as u64, width, &task, told)
     }
 
-    /// As many threads as the stores keep busy; this one alone where only threads inside of a call of the program's may use them.
+    /// The threads that its two stores keep busy.
     pub fn threads(&self) -> (Arc<Pool>, usize) {
-        let (pool, stores) = (&self.to.context().pool, [self.from, self.to]);
-        if stores.iter().any(|store| !store.shared().any_thread()) {
-            return (Pool::new(1), 1);
-        }
-        let latency = stores.iter().any(|store| store.shared().capabilities().latency);
-        if latency && pool.threads() < WAITING { (Pool::new(WAITING), WAITING) } else { (pool.clone(), pool.threads()) }
+        self.to.threads_with(self.from)
     }
 
     /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too.

@@ -28,6 +28,8 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("size_t", &["cap", "len", "size", "bytes", "offset", "memory", "item_size", "struct_size", "version_size", "decoded"]),
     ("uint32_t", &["flags", "capabilities"]),
     ("double", &["seconds", "value", "parameter", "scale", "translation", "scale_factor", "add_offset", "ratio"]),
+    // Statistics and differences of numbers.
+    ("double", &["min", "max", "mean", "std", "absolute", "relative", "largest_absolute", "largest_relative"]),
     ("uint8_t", &["mask"]),
 ];
 
@@ -51,9 +53,9 @@ fn numbers_have_the_types_of_the_conventions() {
     for (of, part) in parts(&abi) {
         let (name, c) = (part["name"].as_str().unwrap(), bare(part));
         assert!(!["int", "long", "unsigned", "short", "float", "uint64_t", "int8_t"].contains(&c.as_str()), "{of}: `{name}` is a {c}");
-        if let Some((_, names)) = NUMBERS.iter().find(|(number, _)| *number == c) {
+        if NUMBERS.iter().any(|(number, _)| *number == c) {
             assert!(
-                names.contains(&name),
+                NUMBERS.iter().any(|(number, names)| *number == c && names.contains(&name)),
                 "{of}: `{name}` is a {c}, expected int64_t or the type of a choice (docs/conventions.md, Numbers)"
             );
             seen += 1;

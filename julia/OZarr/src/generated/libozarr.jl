@@ -325,6 +325,31 @@ end
 @inline ozarr_stats(; struct_size = sizeof(ozarr_stats), reads = 0, bytes_read = 0, writes = 0, bytes_written = 0, erased = 0, decoded_chunks = 0, decoded_bytes = 0, encoded_chunks = 0, encoded_bytes = 0, fill_chunks = 0, copied_bytes = 0, index_hits = 0, index_reads = 0, chunk_hits = 0, retries = 0, decode_ns = 0, encode_ns = 0) =
     ozarr_stats(struct_size, reads, bytes_read, writes, bytes_written, erased, decoded_chunks, decoded_bytes, encoded_chunks, encoded_bytes, fill_chunks, copied_bytes, index_hits, index_reads, chunk_hits, retries, decode_ns, encode_ns)
 
+struct ozarr_summary
+    struct_size::Csize_t
+    elements::Int64
+    missing::Int64
+    nan::Int64
+    infinite::Int64
+    count::Int64
+    min::Cdouble
+    max::Cdouble
+    mean::Cdouble
+    std::Cdouble
+end
+@inline ozarr_summary(; struct_size = sizeof(ozarr_summary), elements = 0, missing = 0, nan = 0, infinite = 0, count = 0, min = 0, max = 0, mean = 0, std = 0) =
+    ozarr_summary(struct_size, elements, missing, nan, infinite, count, min, max, mean, std)
+
+struct ozarr_comparison
+    struct_size::Csize_t
+    elements::Int64
+    differing::Int64
+    largest_absolute::Cdouble
+    largest_relative::Cdouble
+end
+@inline ozarr_comparison(; struct_size = sizeof(ozarr_comparison), elements = 0, differing = 0, largest_absolute = 0, largest_relative = 0) =
+    ozarr_comparison(struct_size, elements, differing, largest_absolute, largest_relative)
+
 struct ozarr_copy_options
     struct_size::Csize_t
     zarr_format::Int32
@@ -643,6 +668,9 @@ end
 @c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
 @c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
 @c_function ozarr_context_stats(context::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_array_summarize(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, summary::Ptr{ozarr_summary})::Int32
+@c_function ozarr_array_digest(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_compare(a::Ptr{Cvoid}, region_a::Ptr{ozarr_region}, b::Ptr{Cvoid}, region_b::Ptr{ozarr_region}, absolute::Cdouble, relative::Cdouble, comparison::Ptr{ozarr_comparison}, first::Ptr{Int64})::Int32
 @c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32

@@ -1,125 +1,28 @@
 //! Figures of numbers: how many, the least, the greatest, the sum, the spread; joined in any number of parts.
 
-use ozarr::dtype::DataType;
-use ozarr::node::Value;
-
-/// Which types have figures.
-pub const NUMBERS: &str = "real numbers, truth values and times";
+use super::number::{Exact, Number, with_type};
+use crate::dtype::DataType;
 
 /// So many elements are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
 const PIECE: usize = 2048;
-
-/// The type as which a type of numbers is read to be counted; `None` for other types.
-pub fn as_number(data_type: DataType) -> Option<DataType> {
-    use ozarr::dtype::Kind::*;
-    Some(match data_type.kind() {
-        Bool => DataType::UInt8,
-        Time => data_type,
-        Int if data_type.bits() < 8 => DataType::Int8,
-        UInt if data_type.bits() < 8 => DataType::UInt8,
-        Float if !matches!(data_type, DataType::Float32 | DataType::Float64) => DataType::Float32,
-        Int | UInt | Float => data_type,
-        _ => return None,
-    })
-}
-
-/// A number that has figures.
-trait Number: Copy + PartialOrd + PartialEq {
-    const SIZE: usize;
-    fn from_bytes(bytes: &[u8]) -> Self;
-    fn double(self) -> f64;
-    fn exact(self) -> Exact;
-}
-
-/// A value that keeps all digits of an integer.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub enum Exact {
-    Integer(i128),
-    Float(f64),
-    /// Shorter digits than a double's are enough.
-    Single(f32),
-}
-
-impl Exact {
-    fn double(self) -> f64 {
-        match self {
-            Exact::Integer(n) => n as f64,
-            Exact::Float(x) => x,
-            Exact::Single(x) => x.into(),
-        }
-    }
-
-    /// As text; of a float its shortest digits.
-    pub fn text(self) -> String {
-        match self {
-            Exact::Integer(n) => n.to_string(),
-            Exact::Float(x) => format!("{x:?}"),
-            Exact::Single(x) => format!("{x:?}"),
-        }
-    }
-
-    fn json(self) -> Value {
-        match self {
-            Exact::Integer(n) => i64::try_from(n).map(Value::from).or_else(|_| u64::try_from(n).map(Value::from)).unwrap_or_default(),
-            Exact::Float(x) => x.into(),
-            Exact::Single(x) => f64::from(x).into(),
-        }
-    }
-}
-
-macro_rules! number {
-    ($($t:ty, $exact:expr;)*) => {$(
-        impl Number for $t {
-            const SIZE: usize = size_of::<$t>();
-            fn from_bytes(bytes: &[u8]) -> $t {
-                let mut own = [0; size_of::<$t>()];
-                own.copy_from_slice(bytes);
-                <$t>::from_ne_bytes(own)
-            }
-            #[allow(clippy::cast_lossless)]
-            fn double(self) -> f64 {
-                self as f64
-            }
-            fn exact(self) -> Exact {
-                $exact(self.into())
-            }
-        }
-    )*};
-}
-number! { i8, Exact::Integer; i16, Exact::Integer; i32, Exact::Integer; i64, Exact::Integer; u8, Exact::Integer; u16, Exact::Integer;
-u32, Exact::Integer; u64, Exact::Integer; f32, Exact::Single; f64, Exact::Float; }
-
-/// Calls `$f::<T>($arguments)` with the type of numbers `T` of a data type that [`as_number`] gives.
-macro_rules! with_type {
-    ($data_type:expr, $f:ident, $($argument:expr),*) => {
-        match $data_type {
-            DataType::Int8 => $f::<i8>($($argument),*),
-            DataType::Int16 => $f::<i16>($($argument),*),
-            DataType::Int32 => $f::<i32>($($argument),*),
-            DataType::UInt8 => $f::<u8>($($argument),*),
-            DataType::UInt16 => $f::<u16>($($argument),*),
-            DataType::UInt32 => $f::<u32>($($argument),*),
-            DataType::UInt64 => $f::<u64>($($argument),*),
-            DataType::Float32 => $f::<f32>($($argument),*),
-            DataType::Float64 => $f::<f64>($($argument),*),
-            // Counts of 64 bits: times, too.
-            _ => $f::<i64>($($argument),*),
-        }
-    };
-}
 
 /// The figures.
 #[derive(Clone, Debug, Default)]
 pub struct Moments {
     /// All elements.
     pub elements: u64,
+    /// Those that mean "missing".
     pub missing: u64,
+    /// Those that are NaN.
     pub nan: u64,
+    /// Those that are infinite.
     pub infinite: u64,
     /// Those that are left.
-    count: u64,
-    least: Option<Exact>,
-    greatest: Option<Exact>,
+    pub count: u64,
+    /// The least of them.
+    pub least: Option<Exact>,
+    /// The greatest of them.
+    pub greatest: Option<Exact>,
     mean: f64,
     /// What the mean is more than the double nearest to it: values may differ by less than a mean is rounded.
     rest: f64,
@@ -166,66 +69,15 @@ impl Moments {
         self.least.zip(self.greatest).map(|(a, b)| (a.double(), b.double()))
     }
 
-    fn mean(&self) -> Option<f64> {
+    /// The mean of those that count.
+    pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum.map_or(self.mean, |sum| sum as f64 / self.count as f64))
     }
 
-    /// Of all elements, not of a sample of them.
-    fn deviation(&self) -> Option<f64> {
+    /// Their standard deviation: of all elements, not of a sample of them.
+    pub fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.spread / self.count as f64).sqrt())
     }
-
-    /// The members in JSON.
-    pub fn members(&self) -> Vec<(&'static str, Value)> {
-        let finite = |x: Option<f64>| x.filter(|x| x.is_finite()).map_or(Value::Null, Value::from);
-        vec![
-            ("elements", self.elements.into()),
-            ("missing", self.missing.into()),
-            ("nan", self.nan.into()),
-            ("infinite", self.infinite.into()),
-            ("min", self.least.map_or(Value::Null, Exact::json)),
-            ("max", self.greatest.map_or(Value::Null, Exact::json)),
-            ("mean", finite(self.mean())),
-            ("std", finite(self.deviation())),
-        ]
-    }
-
-    /// The rows of a table.
-    pub fn text(&self) -> String {
-        let number = |x: Option<f64>| x.map_or("-".into(), plain);
-        let exact = |x: Option<Exact>| x.map_or("-".into(), Exact::text);
-        let rows = [
-            ("elements", self.elements.to_string()),
-            ("missing", self.missing.to_string()),
-            ("NaN", self.nan.to_string()),
-            ("infinite", self.infinite.to_string()),
-            ("min", exact(self.least)),
-            ("max", exact(self.greatest)),
-            ("mean", number(self.mean())),
-            ("std", number(self.deviation())),
-        ];
-        rows.iter().map(|(name, value)| format!("{name:16}{value}\n")).collect()
-    }
-
-    /// A line.
-    pub fn short(&self) -> String {
-        let mut text = match (self.least, self.greatest, self.mean()) {
-            (Some(least), Some(greatest), Some(mean)) => format!("{} .. {}, mean {}", least.text(), greatest.text(), plain(mean)),
-            _ => "no values".into(),
-        };
-        for (n, what) in [(self.missing, "missing"), (self.nan, "NaN"), (self.infinite, "infinite")] {
-            if n > 0 {
-                text.push_str(&format!(", {n} {what}"));
-            }
-        }
-        text
-    }
-}
-
-/// A double in its shortest digits: with a power of ten where it is very large or small, a whole one without a point.
-fn plain(x: f64) -> String {
-    let short = format!("{x:?}");
-    if short.contains('e') { short } else { x.to_string() }
 }
 
 /// Calls `each` with pieces of the values that count; gives how many are missing, NaN and infinite.
@@ -306,7 +158,8 @@ fn eight<T: Copy>(piece: &[T], f: impl Fn(T) -> f64) -> f64 {
 pub struct Bins {
     least: f64,
     greatest: f64,
-    counts: Vec<u64>,
+    /// The number of values in each part.
+    pub counts: Vec<u64>,
 }
 
 impl Bins {
@@ -327,30 +180,10 @@ impl Bins {
     }
 
     /// Where a part begins.
-    fn edge(&self, i: usize) -> f64 {
+    pub fn edge(&self, i: usize) -> f64 {
         let share = i as f64 / self.counts.len() as f64;
         self.least * (1.0 - share) + self.greatest * share
     }
-
-    /// The edges, one more than there are parts, and the counts.
-    pub fn json(&self) -> Value {
-        let edges: Vec<Value> = (0..=self.counts.len()).map(|i| self.edge(i).into()).collect();
-        crate::output::object([("edges", Value::from(edges)), ("counts", self.counts.clone().into())])
-    }
-
-    /// A line with a bar for each part.
-    pub fn text(&self) -> String {
-        let most = self.counts.iter().copied().max().unwrap_or(0).max(1);
-        let bar = |n: u64| "█".repeat((n as f64 / most as f64 * 40.0).ceil() as usize);
-        let row = |(i, &n): (usize, &u64)| format!("{:>12} .. {:<12} {n:>12} {}\n", short(self.edge(i)), short(self.edge(i + 1)), bar(n));
-        self.counts.iter().enumerate().map(row).collect()
-    }
-}
-
-/// A number in few digits.
-fn short(x: f64) -> String {
-    let text = format!("{x:.5e}");
-    text.parse::<f64>().map_or(text, |x| if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") })
 }
 
 fn count_in<T: Number>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
@@ -403,28 +236,17 @@ mod tests {
         let found = Moments::of(DataType::Float64, &bytes, &[f64::NAN.to_ne_bytes().into()]);
         assert_eq!((found.missing, found.nan, found.range()), (1, 0, Some((-9.0, 3.0))));
         let none = Moments::of(DataType::Int16, &[], &[]);
-        assert!(none.range().is_none() && none.short() == "no values" && none.text().contains("min             -\n"));
-    }
-
-    #[test]
-    fn large_and_small_figures_are_short() {
-        for (values, mean) in [([1.5e308, 1.5e-308], "7.5e307"), ([2e-300, 4e-300], "3e-300"), ([1.0, 3.0], "2"), ([0.0, 0.5], "0.25")] {
-            let found = Moments::of(DataType::Float64, &doubles(&values), &[]);
-            assert!(found.text().contains(&format!("mean            {mean}\n")), "{}", found.text());
-            assert!(found.short().ends_with(&format!(", mean {mean}")), "{}", found.short());
-        }
+        assert!(none.range().is_none() && none.mean().is_none() && none.deviation().is_none());
     }
 
     #[test]
     fn integers_are_exact() {
         let bytes: Vec<u8> = [i64::MAX, i64::MAX - 1, i64::MIN].iter().flat_map(|n| n.to_ne_bytes()).collect();
-        let text = Moments::of(DataType::Int64, &bytes, &[]).text();
-        assert!(
-            text.contains("max             9223372036854775807\n") && text.contains("min             -9223372036854775808\n"),
-            "{text}"
-        );
+        let found = Moments::of(DataType::Int64, &bytes, &[]);
+        let (least, greatest) = (Exact::Integer(i64::MIN.into()), Exact::Integer(i64::MAX.into()));
+        assert_eq!((found.least, found.greatest), (Some(least), Some(greatest)));
         let found = Moments::of(DataType::UInt64, &u64::MAX.to_ne_bytes(), &[]);
-        assert_eq!(found.least.unwrap().json(), Value::from(u64::MAX));
+        assert_eq!(found.least, Some(Exact::Integer(u64::MAX.into())));
     }
 
     #[test]

@@ -3,11 +3,15 @@
 /// The borders of blocks: the first is 0, the last the length of what is cut.
 #[derive(Debug, PartialEq)]
 pub enum Borders {
+    /// Every one.
     Listed(Vec<u64>),
     /// The first block has `first` elements, each other one `each`, the last what is left of `total`.
     Regular {
+        /// The length of the first block.
         first: u64,
+        /// That of all others.
         each: u64,
+        /// That of all blocks together.
         total: u64,
     },
 }

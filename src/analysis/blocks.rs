@@ -1,0 +1,311 @@
+//! A region as boxes that many threads read: memory stays bounded whatever an array's size, and chunks are decoded once where that can be.
+
+use super::borders::Borders;
+use crate::dtype::DataType;
+use crate::engine::pool::Pool;
+use crate::engine::tasks::{self, Running};
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::{Result, bail};
+use crate::limits::{c_strides, element_count, reserve};
+use crate::node::{Array, Grid};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// About so many bytes a block has, if chunks are no larger.
+const BLOCK: u128 = 8 << 20;
+/// So many it has at most; larger chunks are read in parts.
+const LARGEST: u128 = 256 << 20;
+/// Along dimensions of more chunks than this their borders are not listed.
+const LISTED: u64 = 1 << 16;
+/// Borders that follow no rule are listed up to this number.
+const MOST_LISTED: u64 = 1 << 24;
+/// So many bytes all threads hold together, about.
+const TOGETHER: u128 = 1 << 30;
+
+/// One block: where it begins in the selection, and its shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The index of its first element in the selection.
+    pub at: Vec<u64>,
+    /// Its number of elements along each dimension.
+    pub shape: Vec<u64>,
+}
+
+/// A selection cut into blocks.
+pub struct Blocks {
+    selection: Selection,
+    array_shape: Vec<u64>,
+    /// Where blocks begin along each dimension.
+    cuts: Vec<Borders>,
+    /// The bytes of an element.
+    item: usize,
+    pool: Arc<Pool>,
+    /// How many threads the stores keep busy.
+    width: usize,
+}
+
+/// How blocks are to be cut.
+#[derive(Clone, Copy)]
+pub enum Cut<'a> {
+    /// At borders of chunks, several chunks in a block where they are small.
+    Chunks,
+    /// Every chunk by itself.
+    EachChunk,
+    /// At multiples of these lengths that are near borders of chunks.
+    Multiples(&'a [u64]),
+}
+
+impl Blocks {
+    /// Cuts a selection of an array whose elements take `item` bytes in memory.
+    pub fn new(array: &Array, selection: Selection, item: usize, cut: Cut<'_>) -> Result<Blocks> {
+        let (shape, grid) = (array.shape(), array.grid());
+        element_count(selection.shape())?;
+        let cuts = (0..shape.len()).map(|d| borders(&grid, &selection, d, cut)).collect::<Result<_>>()?;
+        let (pool, width) = array.store().threads_with(array.store());
+        let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item, pool, width };
+        if !matches!(cut, Cut::EachChunk) {
+            let lengths = if let Cut::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
+            blocks.fit(&lengths);
+        }
+        Ok(blocks)
+    }
+
+    /// The same blocks, of which parts of another array are read, too.
+    pub fn beside(mut self, array: &Array, other: &Array) -> Blocks {
+        (self.pool, self.width) = array.store().threads_with(other.store());
+        self
+    }
+
+    /// Joins neighbours while blocks are small, the last dimension first, and cuts those that are too large.
+    fn fit(&mut self, lengths: &[u64]) {
+        for d in (0..self.cuts.len()).rev() {
+            let most = u64::try_from(BLOCK / self.bytes_but(d).max(1)).unwrap_or(u64::MAX);
+            if most > self.cuts[d].longest() {
+                self.cuts[d].join(most);
+            }
+        }
+        for (d, &length) in lengths.iter().enumerate() {
+            let most = u64::try_from(LARGEST / self.bytes_but(d).max(1)).unwrap_or(u64::MAX);
+            let most = (most / length).max(1).saturating_mul(length);
+            if self.cuts[d].longest() > most {
+                self.cuts[d].divide(most);
+            }
+        }
+    }
+
+    fn bytes_but(&self, d: usize) -> u128 {
+        let others = self.cuts.iter().enumerate().filter(|(e, _)| *e != d);
+        others.fold(self.item as u128, |n, (_, cuts)| n.saturating_mul(u128::from(cuts.longest())))
+    }
+
+    /// The bytes of all elements, in memory.
+    pub fn bytes(&self) -> u64 {
+        self.selection.shape().iter().fold(self.item as u64, |n, &c| n.saturating_mul(c))
+    }
+
+    /// Returns how many blocks there are.
+    pub fn count(&self) -> u64 {
+        self.cuts.iter().fold(1u64, |n, cuts| n.saturating_mul(cuts.blocks())) * u64::from(!self.selection.shape().contains(&0))
+    }
+
+    /// Returns block `n`, in C order.
+    pub fn get(&self, mut n: u64) -> Block {
+        let mut block = Block { at: vec![0; self.cuts.len()], shape: vec![0; self.cuts.len()] };
+        for (d, cuts) in self.cuts.iter().enumerate().rev() {
+            (block.at[d], block.shape[d]) = cuts.block(n % cuts.blocks());
+            n /= cuts.blocks();
+        }
+        block
+    }
+
+    /// The elements of a block, of the array.
+    pub fn part(&self, block: &Block) -> Result<Selection> {
+        part_of(&self.selection, &self.array_shape, block)
+    }
+
+    /// How many threads work on it.
+    fn threads(&self) -> usize {
+        let bytes = self.cuts.iter().fold(self.item as u128, |n, cuts| n.saturating_mul(u128::from(cuts.longest())));
+        let most = usize::try_from(TOGETHER / bytes.max(1)).unwrap_or(usize::MAX);
+        self.width.min(most).max(1)
+    }
+
+    /// Runs `work` on every block, on many threads, and gives its results to `take` in the order of the blocks; `told` gets the bytes of
+    /// each. The first error ends it.
+    pub fn each<T: Send>(
+        &self,
+        told: &(dyn Fn(u64) + Sync),
+        work: impl Fn(&Block, &mut Vec<u8>) -> Result<T> + Sync,
+        take: impl FnMut(Block, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let (buffers, inbox) = (Mutex::new(Vec::new()), Mutex::new((BTreeMap::new(), 0u64, take)));
+        let task = |n: u64, _: &Running<'_>| {
+            let block = self.get(n);
+            let mut buffer = lock(&buffers).pop().unwrap_or_default();
+            let result = work(&block, &mut buffer)?;
+            lock(&buffers).push(buffer);
+            let bytes = block.shape.iter().product::<u64>().saturating_mul(self.item as u64);
+            let mut inbox = lock(&inbox);
+            let (waiting, due, take) = &mut *inbox;
+            waiting.insert(n, (block, result));
+            while let Some((block, result)) = waiting.remove(due) {
+                *due += 1;
+                take(block, result)?;
+            }
+            told(bytes);
+            Ok(())
+        };
+        tasks::run(&self.pool, self.count(), self.threads(), &task, &mut |_| Ok(()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The elements of a block of a selection of an array of that shape.
+pub fn part_of(selection: &Selection, array_shape: &[u64], block: &Block) -> Result<Selection> {
+    let (from, step) = (selection.start(), selection.step());
+    let start = |d: usize| (from[d] as i64).wrapping_add((block.at[d] as i64).wrapping_mul(step[d]));
+    let start: Vec<i64> = (0..block.at.len()).map(start).collect();
+    let count: Vec<i64> = block.shape.iter().map(|&n| n as i64).collect();
+    Selection::new(array_shape, &start, &count, Some(step))
+}
+
+/// The borders of chunks along a dimension of a selection. Of very many only a rule is kept: the chunks' own, if there is one; else blocks
+/// are as long as the chunks on average.
+fn borders(grid: &Grid, selection: &Selection, d: usize, cut: Cut<'_>) -> Result<Borders> {
+    let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+    let last = start.wrapping_add_signed(step.wrapping_mul(total.saturating_sub(1) as i64));
+    let chunks = if total == 0 { 0 } else { grid.chunk_of(d, start).abs_diff(grid.chunk_of(d, last)).saturating_add(1).min(total) };
+    if chunks > LISTED {
+        return match (grid.repeated(d), step, cut) {
+            (Some(each), 1, Cut::Chunks | Cut::EachChunk) => Ok(Borders::Regular { first: each - start % each, each, total }),
+            (_, _, Cut::EachChunk) if chunks > MOST_LISTED => {
+                bail!(
+                    Limit,
+                    "the region has {chunks} chunks along dimension {d}, more than {MOST_LISTED} that follow no rule are not listed"
+                )
+            }
+            (_, _, Cut::EachChunk) => Ok(listed(grid, selection, d, 1)),
+            (_, _, Cut::Chunks) => Ok(Borders::Regular { first: total / chunks, each: total / chunks, total }),
+            (_, _, Cut::Multiples(lengths)) => {
+                let each = (total / chunks / lengths[d]).max(1).saturating_mul(lengths[d]);
+                Ok(Borders::Regular { first: each, each, total })
+            }
+        };
+    }
+    Ok(listed(grid, selection, d, if let Cut::Multiples(lengths) = cut { lengths[d] } else { 1 }))
+}
+
+/// The borders one by one, each moved down to a multiple of `length`.
+fn listed(grid: &Grid, selection: &Selection, d: usize, length: u64) -> Borders {
+    let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+    let mut segments = Vec::new();
+    grid.segments(d, start, total, step, &mut segments);
+    let mut borders: Vec<u64> = segments.iter().map(|s| s.position / length * length).collect();
+    borders.dedup();
+    borders.push(total);
+    Borders::Listed(borders)
+}
+
+/// Reads elements of fixed size as `data_type` into `buffer`, in C order.
+pub fn read(array: &Array, selection: &Selection, data_type: DataType, buffer: &mut Vec<u8>) -> Result<()> {
+    let (shape, item) = (selection.shape(), data_type.size());
+    let bytes = usize::try_from(element_count(shape)?).ok().and_then(|n| n.checked_mul(item)).filter(|&n| n <= isize::MAX as usize);
+    let Some(size) = bytes else { bail!(Limit, "a block of shape {shape:?} and {item} bytes an element is more than memory can hold") };
+    reserve(buffer, size.saturating_sub(buffer.len()))?;
+    buffer.resize(size, 0);
+    let (data, strides) = (buffer.as_mut_ptr(), c_strides(shape, item));
+    let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+    // SAFETY: the memory is all of `buffer`, which nobody else touches until the call returns.
+    unsafe { array.read(selection, &memory) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{ErrorKind, err};
+    use crate::node::{Context, Create, Spec, Store};
+
+    fn blocks(shape: &[u64], chunks: &[u64], step: i64, item: usize, cut: Cut<'_>) -> Blocks {
+        let store = Store::memory(&Context::default());
+        let mut spec = Spec::new(DataType::Float64, shape).unwrap();
+        spec.set_chunks(chunks).unwrap();
+        let array = Array::create(&store, "", &spec, Create::New).unwrap();
+        let count: Vec<i64> = shape.iter().map(|&n| n.div_ceil(step.unsigned_abs()) as i64).collect();
+        let start: Vec<i64> = shape.iter().map(|&n| if step < 0 { n as i64 - 1 } else { 0 }).collect();
+        let selection = Selection::new(shape, &start, &count, Some(&vec![step; shape.len()])).unwrap();
+        Blocks::new(&array, selection, item, cut).unwrap()
+    }
+
+    /// Shape, chunk shape, step, cut, and the first borders of each dimension.
+    type Case<'a> = (&'a [u64], &'a [u64], i64, Cut<'a>, &'a [&'a [u64]]);
+
+    #[test]
+    fn blocks_end_with_chunks_and_cover_everything_once() {
+        const M: u64 = 1 << 20;
+        let lengths = [1, 256];
+        let cases: &[Case<'_>] = &[
+            (&[10 * M], &[M], 1, Cut::Chunks, &[&[0, M, 2 * M]]),
+            (&[1000, 1000], &[100, 100], 1, Cut::Chunks, &[&[0, 1000], &[0, 1000]]),
+            (&[5, 7], &[2, 3], 1, Cut::EachChunk, &[&[0, 2, 4], &[0, 3, 6]]),
+            (&[5, 7], &[2, 3], -1, Cut::EachChunk, &[&[0, 1, 3], &[0, 1, 4]]),
+            (&[5, 7], &[2, 3], 2, Cut::EachChunk, &[&[0, 1, 2], &[0, 2, 3]]),
+            // A chunk of 512 MiB is read in two parts.
+            (&[64, M], &[64, M], 1, Cut::Chunks, &[&[0, 32], &[0]]),
+            // Borders of chunks that are no borders of runs.
+            (&[300, 5000], &[300, 1000], 1, Cut::Multiples(&lengths), &[&[0], &[0, 2816, 5000]]),
+        ];
+        for (shape, chunks, step, cut, want) in cases {
+            let blocks = blocks(shape, chunks, *step, 8, *cut);
+            for (cuts, want) in blocks.cuts.iter().zip(*want) {
+                let begin: Vec<u64> = (0..cuts.blocks()).map(|n| cuts.block(n)).flat_map(|(at, n)| [at, at + n]).collect();
+                assert!(want.iter().all(|border| begin.contains(border)), "{shape:?} {chunks:?}: {cuts:?}");
+                assert_eq!(begin.get(1), want.get(1).or(begin.get(1)), "{shape:?} {chunks:?}: {cuts:?}");
+            }
+            let all = (0..blocks.count()).map(|n| blocks.get(n).shape.iter().product::<u64>()).sum::<u64>();
+            assert_eq!(all, blocks.selection.shape().iter().product::<u64>());
+            assert!((0..blocks.count()).all(|n| blocks.part(&blocks.get(n)).is_ok()));
+        }
+        assert_eq!(blocks(&[], &[], 1, 8, Cut::Chunks).count(), 1);
+        assert_eq!(blocks(&[0, 5], &[1, 1], 1, 8, Cut::Chunks).count(), 0);
+    }
+
+    #[test]
+    fn of_very_many_chunks_only_the_rule_is_kept() {
+        const N: u64 = 100_000_000;
+        for (cut, step) in [(Cut::Chunks, 1), (Cut::EachChunk, 1)] {
+            let blocks = blocks(&[N * 1000 + 7], &[1000], step, 8, cut);
+            assert!(matches!(blocks.cuts[..], [Borders::Regular { .. }]));
+            let (first, last) = (blocks.get(0), blocks.get(blocks.count() - 1));
+            assert_eq!((first.at[0], last.at[0] + last.shape[0]), (0, N * 1000 + 7));
+            assert!(first.shape[0].is_multiple_of(1000) && last.at[0].is_multiple_of(1000) && blocks.part(&last).is_ok());
+            assert_eq!(blocks.count() > N, matches!(cut, Cut::EachChunk));
+        }
+        // Nor is there a list where steps or runs do not fit the chunks.
+        for (cut, step, multiple) in [(Cut::Chunks, -3, 1), (Cut::Multiples(&[256]), 1, 256), (Cut::Multiples(&[256]), 2, 256)] {
+            let blocks = blocks(&[N * 1000], &[1000], step, 8, cut);
+            let Borders::Regular { first, each, .. } = blocks.cuts[0] else { panic!("{:?}", blocks.cuts) };
+            assert!(first.is_multiple_of(multiple) && each.is_multiple_of(multiple) && blocks.count() < N, "{step} {first} {each}");
+        }
+    }
+
+    #[test]
+    fn results_come_in_order_and_the_first_error_ends_it() {
+        let blocks = blocks(&[64, 1 << 20], &[1, 1 << 20], 1, 8, Cut::EachChunk);
+        let mut seen = Vec::new();
+        let work = |block: &Block, _: &mut Vec<u8>| Ok(block.at[0]);
+        assert!(
+            blocks
+                .each(&|_| (), work, |_, at| {
+                    seen.push(at);
+                    Ok(())
+                })
+                .is_ok()
+        );
+        assert_eq!(seen, (0..64).collect::<Vec<_>>());
+        let fail = |block: &Block, _: &mut Vec<u8>| if block.at[0] == 9 { Err(err!(Chunk, "nine")) } else { Ok(()) };
+        assert_eq!(blocks.each(&|_| (), fail, |_, ()| Ok(())).unwrap_err().kind(), ErrorKind::Chunk);
+    }
+}

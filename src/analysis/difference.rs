@@ -1,0 +1,245 @@
+//! What differs between the elements of two regions: how many, where first, and by how much.
+
+use super::blocks::{Block, Blocks, Cut, part_of, read};
+use super::number::as_number;
+use crate::dtype::{DataType, Kind};
+use crate::engine::Selection;
+use crate::error::{Error, Result, bail};
+use crate::limits::reserve;
+use crate::node::Array;
+
+/// Numbers that differ by no more than `absolute + relative * size`, of which `size` is that of the larger one, are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tolerance {
+    /// A distance.
+    pub absolute: f64,
+    /// A share of the larger number.
+    pub relative: f64,
+}
+
+/// Two elements that differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Their index in the region.
+    pub at: Vec<u64>,
+    /// The bytes of the first region's element.
+    pub a: Vec<u8>,
+    /// The bytes of the other one's.
+    pub b: Vec<u8>,
+}
+
+/// The largest difference, and where it is.
+#[derive(Clone, Debug, Default)]
+pub struct Largest {
+    /// How large it is.
+    pub value: f64,
+    /// The elements; `None` where no numbers differ.
+    pub pair: Option<Pair>,
+}
+
+/// The differences of the elements of two regions.
+#[derive(Clone, Debug, Default)]
+pub struct Differences {
+    /// The number of elements that differ.
+    pub differing: u64,
+    /// The first of them in the order of the blocks.
+    pub first: Option<Pair>,
+    /// The largest distance of two numbers that differ.
+    pub absolute: Largest,
+    /// The largest share of the larger number.
+    pub relative: Largest,
+}
+
+/// What is compared of the elements of a type.
+#[derive(Clone, Copy)]
+enum As {
+    /// Numbers of these types, one for each array; `usize` of them in an element.
+    Numbers(DataType, DataType, usize),
+    /// Bytes of that type.
+    Bytes(DataType),
+    Variable(DataType),
+}
+
+impl As {
+    /// As which types the elements are read.
+    fn types(self) -> (DataType, DataType) {
+        match self {
+            As::Numbers(a, b, _) => (a, b),
+            As::Bytes(data_type) | As::Variable(data_type) => (data_type, data_type),
+        }
+    }
+}
+
+/// As which types elements of two types are read to be compared, which the bytes of a [`Pair`] are of; `None` if they cannot be.
+pub fn compared_as(a: DataType, b: DataType) -> Option<(DataType, DataType)> {
+    comparison(a, b).map(As::types)
+}
+
+fn comparison(a: DataType, b: DataType) -> Option<As> {
+    let (a, b) = (a.native(), b.native());
+    if a.is_variable() || b.is_variable() {
+        return (a == b).then_some(As::Variable(a));
+    }
+    match (as_number(a), as_number(b)) {
+        (Some(x), Some(y)) if x == y || a.kind() != Kind::Time && b.kind() != Kind::Time => Some(As::Numbers(x, y, 1)),
+        _ if a.kind() == Kind::Complex && b.kind() == Kind::Complex => Some(As::Numbers(DataType::Complex128, DataType::Complex128, 2)),
+        _ => (a == b).then_some(As::Bytes(a)),
+    }
+}
+
+/// Compares the elements of two regions of one shape. NaN is equal to NaN, and no tolerance makes it, or an infinity, equal to another value.
+/// `blame` completes an error of reading with the region that it is of, 0 or 1; `told` gets the bytes of each block that is done.
+/// Errors: `Type` if the types cannot be compared, `Bounds` if the shapes differ, and those of reading.
+pub fn compare(
+    a: (&Array, &Selection),
+    b: (&Array, &Selection),
+    tolerance: Tolerance,
+    blame: &(dyn Fn(Error, usize) -> Error + Sync),
+    told: &(dyn Fn(u64) + Sync),
+) -> Result<Differences> {
+    let types = (a.0.data_type(), b.0.data_type());
+    let Some(how) = comparison(types.0, types.1) else {
+        bail!(Type, "elements of type {} cannot be compared with those of type {}", types.0.name(), types.1.name())
+    };
+    if a.1.shape() != b.1.shape() {
+        bail!(Bounds, "found regions of shape {:?} and {:?}, expected one shape", a.1.shape(), b.1.shape());
+    }
+    let (of_a, of_b) = how.types();
+    let blocks = Blocks::new(a.0, a.1.clone(), of_a.size().max(of_b.size()), Cut::Chunks)?.beside(a.0, b.0);
+    let b_shape = b.0.shape();
+    let work = |block: &Block, buffer: &mut Vec<u8>| {
+        let (part_a, part_b) = (blocks.part(block)?, part_of(b.1, &b_shape, block)?);
+        let mut found = Differences::default();
+        if let As::Variable(_) = how {
+            let one = a.0.read_variable(&part_a).map_err(|e| blame(e, 0))?;
+            let other = b.0.read_variable(&part_b).map_err(|e| blame(e, 1))?;
+            for i in (0..one.len()).filter(|&i| one.get(i) != other.get(i)) {
+                found.note(block, i, one.get(i).unwrap_or_default(), other.get(i).unwrap_or_default())?;
+            }
+            return Ok(found);
+        }
+        let (mut other, same) = (Vec::new(), of_a == of_b);
+        read(a.0, &part_a, of_a, buffer).map_err(|e| blame(e, 0))?;
+        read(b.0, &part_b, of_b, &mut other).map_err(|e| blame(e, 1))?;
+        if !same || *buffer != other {
+            let items = buffer.chunks_exact(of_a.size().max(1));
+            let pairs = items.zip(other.chunks_exact(of_b.size().max(1))).enumerate();
+            for (i, (x, y)) in pairs.filter(|(_, (x, y))| !same || x != y) {
+                found.pair(how, tolerance, block, i, (x, y))?;
+            }
+        }
+        Ok(found)
+    };
+    let mut all = Differences::default();
+    blocks.each(told, work, |_, found| {
+        all.add(found);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+impl Differences {
+    /// Compares two elements whose types or bytes differ.
+    fn pair(&mut self, how: As, tolerance: Tolerance, block: &Block, i: usize, (x, y): (&[u8], &[u8])) -> Result<()> {
+        let As::Numbers(of_a, of_b, parts) = how else { return self.note(block, i, x, y) };
+        let (mut absolute, mut relative, mut differ) = (0.0f64, 0.0f64, false);
+        let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
+        for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
+            let (distance, size) = apart(wide(part(of_a), u), wide(part(of_b), v));
+            // An infinite size allows any distance, and that of a NaN is none: such numbers are never near another.
+            let is_near = size.is_finite() && distance <= tolerance.absolute + tolerance.relative * size;
+            if distance > 0.0 && !is_near {
+                differ = true;
+                absolute = absolute.max(distance);
+                relative = relative.max(if size.is_finite() { distance / size } else { f64::INFINITY });
+            }
+        }
+        if differ {
+            self.absolute.consider(absolute, block, i, (x, y))?;
+            self.relative.consider(relative, block, i, (x, y))?;
+            self.note(block, i, x, y)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, block: &Block, i: usize, x: &[u8], y: &[u8]) -> Result<()> {
+        self.differing += 1;
+        if self.first.is_none() {
+            self.first = Some(Pair::new(block, i, x, y)?);
+        }
+        Ok(())
+    }
+
+    /// Joins the differences of the block behind.
+    fn add(&mut self, other: Differences) {
+        self.differing += other.differing;
+        self.first = self.first.take().or(other.first);
+        for (mine, theirs) in [(&mut self.absolute, other.absolute), (&mut self.relative, other.relative)] {
+            if theirs.pair.is_some() && (mine.pair.is_none() || theirs.value > mine.value) {
+                *mine = theirs;
+            }
+        }
+    }
+}
+
+impl Largest {
+    fn consider(&mut self, value: f64, block: &Block, i: usize, (x, y): (&[u8], &[u8])) -> Result<()> {
+        if self.pair.is_none() || value > self.value {
+            *self = Largest { value, pair: Some(Pair::new(block, i, x, y)?) };
+        }
+        Ok(())
+    }
+}
+
+impl Pair {
+    /// Element `i` of a block.
+    fn new(block: &Block, mut i: usize, x: &[u8], y: &[u8]) -> Result<Pair> {
+        let (mut at, mut a, mut b) = (block.at.clone(), Vec::new(), Vec::new());
+        for d in (0..at.len()).rev() {
+            let n = block.shape[d].max(1) as usize;
+            at[d] += (i % n) as u64;
+            i /= n;
+        }
+        for (own, bytes) in [(&mut a, x), (&mut b, y)] {
+            reserve(own, bytes.len())?;
+            own.extend_from_slice(bytes);
+        }
+        Ok(Pair { at, a, b })
+    }
+}
+
+/// How far two numbers are from one another, and the size of the larger one: infinite where only one is NaN, or one is infinite.
+fn apart(x: Wide, y: Wide) -> (f64, f64) {
+    match (x, y) {
+        (Wide::Integer(x), Wide::Integer(y)) => ((x - y).unsigned_abs() as f64, x.unsigned_abs().max(y.unsigned_abs()) as f64),
+        (Wide::Float(x), Wide::Float(y)) if x.is_nan() && y.is_nan() || x == y => (0.0, 0.0),
+        (Wide::Float(x), Wide::Float(y)) if x.is_nan() || y.is_nan() => (f64::INFINITY, f64::INFINITY),
+        (Wide::Float(x), Wide::Float(y)) => ((x - y).abs(), x.abs().max(y.abs())),
+        // A float without a fraction that an i128 has room for is compared as exactly as integers are.
+        (Wide::Integer(_), Wide::Float(y)) if y.fract() == 0.0 && y.abs() < 1e30 => apart(x, Wide::Integer(y as i128)),
+        (Wide::Integer(x), Wide::Float(_)) => apart(Wide::Float(x as f64), y),
+        (Wide::Float(_), Wide::Integer(_)) => apart(y, x),
+    }
+}
+
+/// A number of any type.
+#[derive(Clone, Copy)]
+enum Wide {
+    Integer(i128),
+    Float(f64),
+}
+
+fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
+    match data_type {
+        DataType::Float32 => Wide::Float(f32::from_ne_bytes(bytes.try_into().unwrap_or_default()).into()),
+        DataType::Float64 => Wide::Float(f64::from_ne_bytes(bytes.try_into().unwrap_or_default())),
+        // "Not a time" is to times what NaN is to numbers.
+        _ if data_type.kind() == Kind::Time && bytes == i64::MIN.to_ne_bytes() => Wide::Float(f64::NAN),
+        _ => {
+            let negative = data_type.kind() != Kind::UInt && bytes.last().is_some_and(|b| b >> 7 == 1);
+            let mut all = [if negative { 255 } else { 0 }; 16];
+            all[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
+            Wide::Integer(i128::from_le_bytes(all))
+        }
+    }
+}

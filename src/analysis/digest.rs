@@ -1,0 +1,150 @@
+//! A checksum of the elements of a region, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
+
+use super::blocks::{Block, Blocks, Cut, read};
+use crate::dtype::DataType;
+use crate::engine::Selection;
+use crate::error::Result;
+use crate::limits::Dims;
+use crate::node::Array;
+use twox_hash::XxHash3_128;
+
+/// So many elements a run has at least, where there are so many.
+const RUN: u64 = 256;
+/// The hexadecimal digits of a digest.
+pub const DIGITS: usize = 32;
+
+/// Returns the digest of a region's elements, in hexadecimal digits: that of an array which holds nothing else. `told` gets the bytes of
+/// each block that is done.
+pub fn digest(array: &Array, selection: Selection, told: &(dyn Fn(u64) + Sync)) -> Result<String> {
+    let data_type = array.data_type().native().packed()?;
+    let shape = Dims::from_slice(selection.shape());
+    let lengths = lengths_of_runs(&shape);
+    let blocks = Blocks::new(array, selection, data_type.size(), Cut::Multiples(&lengths))?;
+    let work = |block: &Block, buffer: &mut Vec<u8>| {
+        let selection = blocks.part(block)?;
+        if data_type.is_variable() {
+            let elements = array.read_variable(&selection)?;
+            return Ok(sum_of_runs(&shape, &lengths, block, |range, run| {
+                for element in range.filter_map(|i| elements.get(i)) {
+                    run.extend((element.len() as u64).to_le_bytes());
+                    run.extend(element);
+                }
+            }));
+        }
+        read(array, &selection, data_type, buffer)?;
+        let size = data_type.size();
+        Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.extend(&buffer[range.start * size..range.end * size])))
+    };
+    let mut sum = 0u128;
+    blocks.each(told, work, |_, part| {
+        sum = sum.wrapping_add(part);
+        Ok(())
+    })?;
+    Ok(finished(data_type, &shape, sum))
+}
+
+/// The shape of a run: along dimension q as many indices as make [`RUN`] elements with all of those behind it; ones before it. q is the last
+/// dimension for which that can be, else the first.
+fn lengths_of_runs(shape: &[u64]) -> Vec<u64> {
+    let mut lengths = vec![1; shape.len()];
+    let mut inner: u64 = 1;
+    for d in (0..shape.len()).rev() {
+        lengths[d] = RUN.div_ceil(inner.max(1));
+        if inner.saturating_mul(shape[d]) >= RUN || d == 0 {
+            break;
+        }
+        lengths[d] = shape[d].max(1);
+        inner = inner.saturating_mul(shape[d].max(1));
+    }
+    lengths
+}
+
+/// The sum of the hashes of a block's runs. `push` appends the bytes of elements of the block, in C order.
+fn sum_of_runs(shape: &[u64], lengths: &[u64], block: &Block, push: impl Fn(std::ops::Range<usize>, &mut Vec<u8>)) -> u128 {
+    let q = lengths.iter().position(|&n| n > 1).unwrap_or(shape.len().saturating_sub(1));
+    let inner: u64 = shape.iter().skip(q + 1).product();
+    let (along, step) = (block.shape.get(q).copied().unwrap_or(1), lengths.get(q).copied().unwrap_or(1));
+    let rows: u64 = block.shape.iter().take(q).product();
+    let (mut sum, mut bytes) = (0u128, Vec::new());
+    for row in 0..rows {
+        // The number in C order, in the array, of the row's first element.
+        let (mut left, mut first, mut stride) = (row, 0u64, shape.iter().skip(q).product::<u64>());
+        for d in (0..q).rev() {
+            first = first.wrapping_add((block.at[d] + left % block.shape[d]).wrapping_mul(stride));
+            left /= block.shape[d];
+            stride = stride.wrapping_mul(shape[d]);
+        }
+        let origin = block.at.get(q).copied().unwrap_or(0);
+        let mut at = 0;
+        while at < along {
+            let end = (at + step).min(along);
+            let place = |i: u64| ((row * along + i) * inner) as usize;
+            bytes.clear();
+            push(place(at)..place(end), &mut bytes);
+            let seed = first.wrapping_add((origin + at).wrapping_mul(inner));
+            sum = sum.wrapping_add(XxHash3_128::oneshot_with_seed(seed, &bytes));
+            at = end;
+        }
+    }
+    sum
+}
+
+/// The digest of type, shape and the sum of all runs.
+fn finished(data_type: DataType, shape: &[u64], sum: u128) -> String {
+    let name = if data_type.is_variable() { data_type.name().to_string() } else { data_type.numpy() };
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let mut bytes = format!("ozarr digest 1\n{name}\n{}\n", lengths.join(",")).into_bytes();
+    bytes.extend(sum.to_le_bytes());
+    format!("{:032x}", XxHash3_128::oneshot(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_have_256_elements_or_what_makes_more_of_them() {
+        let cases: &[(&[u64], &[u64])] = &[
+            (&[], &[]),
+            (&[5], &[256]),
+            (&[1000], &[256]),
+            (&[9, 1000], &[1, 256]),
+            (&[9, 256], &[1, 256]),
+            (&[1000, 3], &[86, 3]),
+            (&[4, 100, 2, 3], &[1, 43, 2, 3]),
+            (&[2, 2, 2], &[64, 2, 2]),
+        ];
+        for (shape, want) in cases {
+            assert_eq!(lengths_of_runs(shape), *want, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn the_sum_does_not_depend_on_the_blocks() {
+        for shape in [vec![700], vec![7, 600], vec![3, 50, 9], vec![30, 2, 3], vec![]] {
+            let lengths = lengths_of_runs(&shape);
+            let strides: Vec<u64> = (0..shape.len()).map(|d| shape[d + 1..].iter().product()).collect();
+            let sum = |block: &Block| {
+                sum_of_runs(&shape, &lengths, block, |range, bytes| {
+                    // Element i of the block by its number in the array.
+                    for i in range {
+                        let (mut left, mut number) = (i as u64, 0);
+                        for d in (0..shape.len()).rev() {
+                            number += (block.at[d] + left % block.shape[d]) * strides[d];
+                            left /= block.shape[d];
+                        }
+                        bytes.extend(number.to_le_bytes());
+                    }
+                })
+            };
+            let whole = sum(&Block { at: vec![0; shape.len()], shape: shape.clone() });
+            let Some(d) = (0..shape.len()).find(|&d| shape[d] > lengths[d]) else { continue };
+            let cut = lengths[d];
+            let (mut left, mut right) =
+                (Block { at: vec![0; shape.len()], shape: shape.clone() }, Block { at: vec![0; shape.len()], shape: shape.clone() });
+            left.shape[d] = cut;
+            (right.at[d], right.shape[d]) = (cut, shape[d] - cut);
+            assert_eq!(whole, sum(&left).wrapping_add(sum(&right)), "{shape:?}");
+        }
+    }
+}
