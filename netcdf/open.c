@@ -235,12 +235,12 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
     }
 }
 
-static int read_var(oz_group *group, const char *name, const json *record) {
+/* Reads an array as a variable; `mine` is what our record of the group says of it. */
+static int read_var(oz_group *group, const char *name, const json *record, const json *mine) {
     ozarr_array *array;
     int32_t rank;
     int status = oz_error(ozarr_group_open_array(group->handle, name, &array));
     if (status) return NC_NOERR; /* The log has the reason; others can be read. */
-    const json *mine = json_member(json_member(record, "variables"), name);
     const oz_type *type = find_type(group, name, array, mine);
     if (!type || ozarr_array_rank(array, &rank)) {
         oz_log("the array %s is left out: netCDF has no type for its elements", name);
@@ -360,7 +360,14 @@ static int read_contents(oz_group *group) {
     int status = read_recorded_dims(group, record);
     if (!status) status = read_atts(group, &group->atts, node, json_member(record, "types"), NULL);
     if (!status && !record) add_nczarr_types(group, &group->atts, node);
-    for (int i = 0; i < group->found.count && !status; i++) status = read_var(group, *(char **)group->found.items[i], record);
+    /* What is recorded comes first, in that order, but for what others erased. */
+    const json *recorded = json_member(record, "variables"), *next = recorded ? recorded->first : NULL;
+    for (int i = 0; i < group->found.count && !status; i++) {
+        const char *name = *(char **)group->found.items[i];
+        const json *mine = next && next->name && strcmp(next->name, name) == 0 ? next : json_member(recorded, name);
+        if (mine) next = mine->next;
+        status = read_var(group, name, record, mine);
+    }
     oz_names_free(&group->found);
     json_free(record);
     json_free(nczarr);

@@ -9,6 +9,17 @@ pub(super) const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// For each of [`TOKENS`] a number with an exponent of as many bytes, so that places in errors stay right.
 const STAND_INS: [&str; TOKENS.len()] = ["-0e000000", "0e000000", "0e0"];
 
+/// Whether each byte belongs to a number or a bare word.
+const OF_WORD: [bool; 256] = {
+    let mut of_word = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        of_word[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+        byte += 1;
+    }
+    of_word
+};
+
 /// A text for serde_json, and the spelling of each of its numbers that has an exponent.
 pub(super) struct Spellings<'a> {
     pub text: Cow<'a, str>,
@@ -22,12 +33,16 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
     let (mut at, mut copied) = (0, 0);
     while let Some(&byte) = bytes.get(at) {
         let start = at;
-        at = match byte {
-            b'"' => string_end(bytes, at).min(bytes.len()),
-            _ => at + bytes[at..].iter().take_while(|b| is_of_word(**b)).count().max(1),
-        };
-        if !is_of_word(byte) {
+        if byte == b'"' {
+            at = string_end(bytes, at);
             continue;
+        }
+        at += 1;
+        if !OF_WORD[usize::from(byte)] {
+            continue;
+        }
+        while bytes.get(at).is_some_and(|b| OF_WORD[usize::from(*b)]) {
+            at += 1;
         }
         let word = &text[start..at];
         if let Some(i) = TOKENS.iter().position(|token| tokens && *token == word) {
@@ -44,9 +59,4 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
     }
     out.push_str(&text[copied..]);
     Spellings { text: Cow::Owned(out), numbers }
-}
-
-/// Returns whether a byte belongs to a number or a bare word.
-fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
 }

@@ -155,6 +155,10 @@ pub fn acts_on_terminals(c: char) -> bool {
 /// A string with its quotation marks.
 fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
     out.write_char('"')?;
+    if text.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\')) {
+        out.write_str(text)?;
+        return out.write_char('"');
+    }
     let mut written = 0;
     for (i, c) in text.char_indices().filter(|&(_, c)| matches!(c, '"' | '\\') || acts_on_terminals(c)) {
         out.write_str(&text[written..i])?;
