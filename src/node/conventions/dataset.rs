@@ -89,7 +89,7 @@ impl Dataset {
 
     /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name; the message names
     /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told. One that may be
-    /// changed reads the documents that consolidated metadata speak for when they are first needed ([`Dataset::settle`]), not here.
+    /// changed reads the documents that consolidated metadata speak for when they are first needed (`settle`), not here.
     pub fn open(group: Group) -> Result<Dataset> {
         let mut state = State::default();
         let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
