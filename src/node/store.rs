@@ -4,7 +4,7 @@ use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_re
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
-use crate::fork::{ForkPreserved, Once};
+use crate::fork::{ForkPreserved, Lazy, Once};
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
 use crate::store::local::{FileOptions, LockMode, SyncMode};
@@ -14,11 +14,11 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
-use std::collections::BTreeSet;
-use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 pub use crate::store::zip::repair::Repaired;
 
@@ -27,8 +27,8 @@ pub fn repair_zip(path: &str) -> Result<Repaired> {
     zip::repair::repair(Path::new(path))
 }
 
-/// How often this process has changed metadata, for the stores whose names fall on each slot.
-static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+/// How often this process has changed metadata of each store that is open, by the stores' names.
+static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::new(ForkPreserved::default);
 
 /// An open store. Clones share it.
 #[derive(Clone)]
@@ -39,7 +39,8 @@ struct StoreInner {
     mode: Mode,
     context: Context,
     options: Options,
-    slot: usize,
+    /// How often this process has changed metadata of stores of its name.
+    changes: Arc<AtomicU64>,
     /// The root was looked at, and is not of a draft of version 3.
     no_draft: AtomicBool,
     /// The node that the store was opened for, by its location.
@@ -153,7 +154,7 @@ impl Store {
         opened_for: Option<String>,
         folder: Option<(PathBuf, FileOptions)>,
     ) -> Store {
-        let slot = slot(&shared.describe());
+        let changes = changes_of(shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
@@ -162,7 +163,7 @@ impl Store {
             mode,
             context,
             options,
-            slot,
+            changes,
             no_draft,
             opened_for,
             folder,
@@ -365,12 +366,12 @@ impl Store {
 
     /// How often this process has changed metadata of the store. To be asked before a document is read.
     pub(super) fn changes(&self) -> u64 {
-        CHANGES[self.0.slot].load(Ordering::Acquire)
+        self.0.changes.load(Ordering::Acquire)
     }
 
     /// Counts a change of metadata: what handles know from consolidated metadata is out of date.
     pub(super) fn note_change(&self) {
-        CHANGES[self.0.slot].fetch_add(1, Ordering::AcqRel);
+        self.0.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Threads and locks.
@@ -428,9 +429,18 @@ impl Store {
     }
 }
 
-/// The slot in which changes of a store of that name are counted.
-fn slot(name: &str) -> usize {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish() as usize % CHANGES.len()
+/// What counts the changes of stores of that name: one for all that are open.
+fn changes_of(name: String) -> Arc<AtomicU64> {
+    CHANGES.get().write(|all| {
+        if let Some(known) = all.get(&name).and_then(Weak::upgrade) {
+            return known;
+        }
+        // Now and then, so that opening many stores takes no longer for each.
+        if all.len().is_power_of_two() {
+            all.retain(|_, changes| changes.strong_count() > 0);
+        }
+        let new = Arc::default();
+        all.insert(name, Arc::downgrade(&new));
+        new
+    })
 }

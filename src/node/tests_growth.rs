@@ -466,3 +466,20 @@ fn an_open_for_changes_reads_documents_when_they_are_needed() {
         assert_eq!(counted[0], counted[1], "{format:?}");
     }
 }
+
+/// What a process knows of one store stays known while it changes any others.
+#[test]
+fn consolidated_metadata_are_used_while_other_stores_change() {
+    let folders: Vec<Folder> = (0..80).map(|i| Folder::new(&format!("changes-{i}"))).collect();
+    let open = |folder: &Folder| {
+        Group::create(&folder.1, "", None, Create::New).unwrap().consolidate().unwrap();
+        Group::open(&folder.1, "").unwrap()
+    };
+    let groups: Vec<Group> = folders.iter().map(open).collect();
+    let known = || groups.iter().filter(|group| group.catalog().unwrap().is_some()).count();
+    for (changed, folder) in folders.iter().enumerate() {
+        assert_eq!(known(), 80 - changed);
+        anew(&folder.1).note_change();
+    }
+    assert_eq!(known(), 0);
+}
