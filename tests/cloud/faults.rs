@@ -104,7 +104,12 @@ fn what_passes_is_waited_for_and_what_stays_is_told() {
             scope.spawn(move || {
                 for by_start in [false, true] {
                     let (fault, times) = (fault.clone(), *times);
-                    let options: &[(&str, &str)] = if name.starts_with("silent") { &[("idle_timeout", "0.5")] } else { &[] };
+                    // One that answers in the end has the time of a busy machine.
+                    let options: &[(&str, &str)] = match *name {
+                        "silent" => &[("idle_timeout", "8")],
+                        "silent-for-ever" => &[("idle_timeout", "0.5")],
+                        _ => &[],
+                    };
                     let rule = move |n: usize, _: &Seen| if n < times { fault.clone() } else { Fault::None };
                     let case = Case::new(&format!("{name}-{by_start}"), options, rule);
                     let result = match by_start {
@@ -140,7 +145,7 @@ fn another_range_than_was_asked_for_is_an_error_and_a_whole_object_is_read_as_on
         assert_eq!(case.read("k", &[range]).err().unwrap().kind(), ErrorKind::Ranges, "{range:?}");
     }
     // A server without ranges serves small objects, and says so of large ones.
-    let case = Case::new("no-ranges", &[("idle_timeout", "10")], |_, _| Fault::Whole);
+    let case = Case::new("no-ranges", &[], |_, _| Fault::Whole);
     case.direct.put("large", &[&vec![7; 20 << 20]], Condition::None).unwrap();
     let got = case.read("k", &[ByteRange::Span { offset: 3, len: 10 }, ByteRange::Suffix { len: 4 }]).unwrap().unwrap();
     assert_eq!(got.parts, [&BODY[3..13], &BODY[32..]]);
@@ -184,15 +189,6 @@ fn no_more_is_taken_of_an_answer_without_an_end_than_was_asked_for() {
     let case = Case::new("flood-put", &[("conditional_put", "never")], move |_, _| Fault::Flood(200, UNTOLD));
     assert_eq!(case.store.put("k", &[b"1"], Condition::None).unwrap_err().kind(), ErrorKind::Network);
     assert!(case.proxy.flooded() <= (16 << 20) + UNDER_WAY, "{} bytes of a reply were taken", case.proxy.flooded());
-}
-
-#[test]
-#[ignore = "needs servers: tools/cloud"]
-fn the_time_that_a_server_asks_for_is_kept() {
-    let case = Case::new("retry-after", &[], |n, _| if n == 0 { Fault::Answer(503, "Retry-After: 2\r\n", "") } else { Fault::None });
-    let began = Instant::now();
-    assert_eq!(case.get("k").unwrap().unwrap(), BODY);
-    assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -317,7 +313,7 @@ fn what_is_no_listing_is_no_empty_one_and_one_that_repeats_itself_ends() {
 #[ignore = "needs servers: tools/cloud"]
 fn a_large_value_goes_up_in_parts_and_leaves_nothing_when_it_fails() {
     let value: Vec<u8> = (0..23_000_001u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    let case = Case::new("parts", &[("part_size", "5242880"), ("deadline", "60"), ("idle_timeout", "20")], |n, _| match n {
+    let case = Case::new("parts", &[("part_size", "5242880")], |n, _| match n {
         2 => Fault::Lost,
         4 => Fault::Answer(503, "", SLOW_DOWN),
         _ => Fault::None,
@@ -335,7 +331,7 @@ fn a_large_value_goes_up_in_parts_and_leaves_nothing_when_it_fails() {
     let mut gone = case.store.stage("gone").unwrap();
     gone.append(&value).unwrap();
     drop(gone);
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(200);
     while !case.proxy.seen().iter().any(|seen| seen.method == "DELETE" && seen.target.contains("uploadId=")) {
         assert!(Instant::now() < until, "an upload that was given up is taken back");
         std::thread::sleep(Duration::from_millis(20));
@@ -410,7 +406,7 @@ fn requests_are_made_in_a_child_of_fork() {
         // SAFETY: ends the child.
         unsafe { libc::_exit(if good { 42 } else { 1 }) };
     }
-    let (mut status, until) = (0, Instant::now() + Duration::from_secs(30));
+    let (mut status, until) = (0, Instant::now() + Duration::from_secs(200));
     // SAFETY: `status` is an int; the child is ours.
     while unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) } == 0 {
         if Instant::now() > until {

@@ -125,6 +125,13 @@ impl Tries {
 
     /// Waits for the next try, or returns the error that says why no further try is made.
     pub(super) async fn again(&mut self, fault: Fault) -> Result<()> {
+        let wait = self.wait_after(fault, Instant::now())?;
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    /// Returns the time until the next try after a failure at `now`, or the error that says why no further try is made.
+    fn wait_after(&mut self, fault: Fault, now: Instant) -> Result<Duration> {
         let sight = self.sight();
         let verdict = match fault {
             Fault::Own(e) => return Err(e),
@@ -134,12 +141,11 @@ impl Tries {
         let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
         let is_unknown = sight.trouble == Trouble::Unreached && !self.patience.answered.load(Ordering::Relaxed);
         let most = if is_unknown { self.patience.retries.min(FEW) } else { self.patience.retries };
-        if !verdict.again || self.done > most || Instant::now() + wait >= self.until {
+        if !verdict.again || self.done > most || now + wait >= self.until {
             return Err(self.error(verdict, &sight));
         }
         self.seen = Arc::new(Seen::new(self.untold));
-        tokio::time::sleep(wait).await;
-        Ok(())
+        Ok(wait)
     }
 
     fn error(&self, verdict: Verdict, sight: &Sight) -> Error {
@@ -288,6 +294,43 @@ mod tests {
             (400, "InvalidArgument", Network, false),
         ] {
             assert_eq!(by(status, code), (kind, again), "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn tries_end_with_their_number_or_the_deadline_and_wait_as_long_as_the_server_asks() {
+        /// Retries, the seconds that the server asks for, those that each try takes; the tries after the first, and the error's text.
+        type Row = (u32, Option<u64>, u64, u32, &'static str);
+        let cases: [Row; 6] = [
+            (4, None, 0, 4, "tried 5 times"),
+            (0, None, 0, 0, "the server answered 503"),
+            (4, Some(2), 0, 4, "tried 5 times"),
+            (4, Some(40), 0, 2, "tried 3 times"),
+            (4, Some(900), 0, 0, "the server answered 503"),
+            (9, None, 60, 1, "tried 2 times"),
+        ];
+        for (retries, after, takes, expected, text) in cases {
+            let patience =
+                Patience { deadline: Duration::from_secs(100), retries, secrets: Arc::default(), hint: "", answered: Arc::default() };
+            let mut tries = Tries::new(&patience);
+            let (mut now, mut again) = (tries.started, 0);
+            let e = loop {
+                now += Duration::from_secs(takes);
+                tries.seen.note(|seen| (seen.status, seen.retry_after) = (503, after.map(Duration::from_secs)));
+                match tries.wait_after(
+                    Fault::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() }),
+                    now,
+                ) {
+                    Ok(wait) => {
+                        assert!(wait >= Duration::from_secs(after.unwrap_or(0)), "{retries} {after:?}: {wait:?}");
+                        now += wait;
+                        again += 1;
+                    }
+                    Err(e) => break e,
+                }
+            };
+            assert_eq!(again, expected, "{retries} {after:?} {takes}: {e}");
+            assert!(e.message().contains(text), "{retries} {after:?} {takes}: {e}");
         }
     }
 

@@ -94,7 +94,7 @@ impl Seen {
         self.sight.lock().unwrap_or_else(PoisonError::into_inner).status != 0
     }
 
-    fn note(&self, f: impl FnOnce(&mut Sight)) {
+    pub(super) fn note(&self, f: impl FnOnce(&mut Sight)) {
         f(&mut self.sight.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
