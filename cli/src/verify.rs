@@ -62,13 +62,18 @@ impl Verify {
             line(&json::to_compact(&Value::Object(object)))?;
         } else {
             let chunks = if self.quick { "chunks listed" } else { "chunks decoded" };
-            line(&format!("{} nodes, {} {chunks}, {} faults, {} mended", done.nodes, done.chunks, done.faults, done.repaired))?;
+            let (nodes, faults) = (counted(done.nodes, "node"), counted(done.faults, "fault"));
+            line(&format!("{nodes}, {} {chunks}, {faults}, {} mended", done.chunks, done.repaired))?;
         }
         match done.faults {
             0 => Ok(()),
-            n => Err(Failure::Error(format!("{} has {n} faults", self.place.name()))),
+            n => Err(Failure::Error(format!("{} has {}", self.place.name(), counted(n, "fault")))),
         }
     }
+}
+
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn as_line(fault: &Fault) -> String {

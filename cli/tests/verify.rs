@@ -45,7 +45,7 @@ fn a_store_without_faults_has_none() {
     let all = "6 nodes, 16 chunks decoded, 0 faults, 0 mended\n";
     assert_eq!(folder.ok("verify run.zarr"), all);
     assert_eq!(folder.ok("verify run.zarr --quick"), all.replace("decoded", "listed"));
-    assert_eq!(folder.ok("verify run.zarr/g/plain"), "1 nodes, 4 chunks decoded, 0 faults, 0 mended\n");
+    assert_eq!(folder.ok("verify run.zarr/g/plain"), "1 node, 4 chunks decoded, 0 faults, 0 mended\n");
     assert_eq!(folder.ok("verify run.zarr g/plain --json"), "{\"nodes\":1,\"chunks\":4,\"faults\":0,\"repaired\":0}\n");
     folder.ok("cp run.zarr run.zip");
     assert_eq!(folder.ok("verify run.zip"), all);
