@@ -3,6 +3,9 @@
 use crate::error::{Result, bail};
 use crate::limits::MAX_KEY;
 
+/// The names of the documents that make a folder a node.
+pub(crate) const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
+
 /// Checks that a key is a relative path of at most [`MAX_KEY`] bytes without empty, `.` or `..` parts.
 pub(crate) fn check_key(key: &str) -> Result<()> {
     if key.len() > MAX_KEY {

@@ -6,6 +6,7 @@ use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
 use crate::store::SharedStore;
+use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -55,27 +56,35 @@ impl LocalStore {
         store.flush()
     }
 
-    /// Removes an open folder with all below it; of the root what is in it. It leaves its name first, and so do the folders in the root, for one
-    /// that listings hide: nothing below opens any more by its own path, however much can be removed.
+    /// Removes an open folder with all below it; of the root what is in it. It leaves its name first for one that listings hide: nothing below
+    /// opens any more by its own path, however much can be removed.
     pub(super) fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {
         let told = |e: Error| {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
-        if folder.is_empty() {
-            // Listing moves a folder's place, from which it is emptied.
-            let Some(listed) = self.open_folder(folder, 0)? else { return Ok(()) };
-            for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, is_folder)| *is_folder) {
-                // What cannot be renamed is emptied where it is.
-                let _ = os::rename(root, KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
-            }
-            return empty_folder(fd, 0);
-        }
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
-        match os::rename(root, path.as_c(), aside.as_c()) {
-            Ok(()) => empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told),
-            // A mount point, say.
-            Err(_) => empty_folder(fd, 0).and_then(|()| remove_folder(root, path.as_c())),
+        if !folder.is_empty() && os::rename(root, path.as_c(), aside.as_c()).is_ok() {
+            return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told);
         }
+        self.empty_in_place(folder, fd)?;
+        if folder.is_empty() { Ok(()) } else { remove_folder(root, path.as_c()) }
+    }
+
+    /// Empties a folder that keeps its name, as the root does, or a mount point: what makes it a node goes first, then the folders in it leave
+    /// their names. What cannot be renamed is emptied where it is.
+    fn empty_in_place(&self, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {
+        for name in MAKES_A_NODE {
+            match os::unlink(fd, KeyPath::of_folder(name).as_c()) {
+                Ok(()) | Err(Errno(libc::ENOENT | libc::EISDIR)) => {}
+                Err(e) => return Err(e.error("erase")),
+            }
+        }
+        // Listing moves a folder's place, from which it is emptied.
+        let Some(listed) = self.open_folder(folder, 0)? else { return Ok(()) };
+        for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, is_folder)| *is_folder) {
+            let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
+        }
+        empty_folder(fd, 0)
     }
 
     /// Uses the folder that has the root's name now.

@@ -395,29 +395,51 @@ fn temporary_files_of_killed_writers_go_and_those_of_living_writers_stay() {
 
 #[test]
 fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
-    for prefix in ["g/", ""] {
-        for call in [Call::Unlink, Call::List] {
+    // A folder that cannot be renamed, as the root, keeps its name: then its document goes first, by the first of four names.
+    for (prefix, keeps_its_name) in [("g/", false), ("g/", true), ("", true)] {
+        let what = format!("{prefix:?} {keeps_its_name}");
+        let (unlinks, lists, left) = if keeps_its_name { (4, 2, if prefix.is_empty() { 1 } else { 2 }) } else { (0, 0, 1) };
+        for (call, after) in [(Call::Unlink, unlinks), (Call::List, lists)] {
             let folder = Folder::new();
             let store = folder.store(SyncMode::Batch);
             for key in ["g/x/zarr.json", "g/x/c/0", "g/y/zarr.json", "g/zarr.json"] {
                 put(&store, key, b"1").unwrap();
             }
-            // The root is listed once to rename the folders in it.
-            let after = if call == Call::List && prefix.is_empty() { 2 } else { 0 };
-            let (done, _) = fault::with(&[fault::Fault { after, ..fault::fail(call, libc::EIO) }], || store.erase_prefix(prefix));
-            assert_eq!(done.unwrap_err().os_errno(), libc::EIO, "{call:?} {prefix:?}");
-            let mut listed = Vec::new();
-            let mut each = |key: &str| {
-                listed.push(key.to_string());
-                Ok(())
-            };
-            store.list("", &mut each).unwrap();
-            assert_eq!(listed, [""; 0], "{call:?} {prefix:?}");
-            assert_eq!(temporary_files(&folder.0).unwrap().len(), 1, "what is left is found");
+            let refused =
+                fault::Fault { times: usize::from(keeps_its_name && !prefix.is_empty()), ..fault::fail(Call::Rename, libc::EBUSY) };
+            let faults = [refused, fault::Fault { after, ..fault::fail(call, libc::EIO) }];
+            let (done, _) = fault::with(&faults, || store.erase_prefix(prefix));
+            assert_eq!(done.unwrap_err().os_errno(), libc::EIO, "{call:?} {what}");
+            assert_eq!(listed(&store), [""; 0], "{call:?} {what}");
+            assert_eq!(temporary_files(&folder.0).unwrap().len(), left, "what is left is found: {call:?} {what}");
             store.erase_prefix("").unwrap();
             assert_eq!(folder.names(""), [""; 0]);
         }
     }
+}
+
+#[test]
+fn a_folder_whose_document_cannot_be_erased_keeps_all_that_is_in_it() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    let keys = ["g/.zarray", "g/0", "g/1", "g/x/.zgroup"];
+    keys.iter().for_each(|key| put(&store, key, b"1").unwrap());
+    let faults = [fault::fail(Call::Rename, libc::EBUSY), fault::Fault { after: 1, ..fault::fail(Call::Unlink, libc::EIO) }];
+    assert_eq!(fault::with(&faults, || store.erase_prefix("g/")).0.unwrap_err().os_errno(), libc::EIO);
+    assert_eq!(listed(&store), keys);
+    store.erase_prefix("g/").unwrap();
+    assert_eq!(folder.names(""), [""; 0]);
+}
+
+/// All keys, in order.
+fn listed(store: &LocalStore) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut each = |key: &str| {
+        keys.push(key.to_string());
+        Ok(())
+    };
+    store.list("", &mut each).unwrap();
+    keys
 }
 
 #[test]

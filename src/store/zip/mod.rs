@@ -21,7 +21,7 @@ mod write;
 
 use super::file_object::FileObject;
 use super::file_options::SyncMode;
-use super::keys::{check_key, check_prefix};
+use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
@@ -36,9 +36,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use write::Writer;
-
-/// The documents that make a folder a node.
-const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
 
 /// A zip archive. Thread-safe.
 pub struct ZipStore {
