@@ -3,7 +3,8 @@
  * Every rank computes its own part from the boxes of all ranks. A chunk (a stored object: a shard, where there are shards) that one rank
  * alone touches is that rank's. Any other belongs to an aggregator: the chunks of the smallest block of chunks that holds all boxes are
  * counted in row-major order, and each aggregator has an interval of the counts. The chunks of an interval are moved in rounds of as many
- * chunks as fit into a number of bytes. A read may leave out pieces that are long ranges of stored bytes: their ranks read them. Both sides of a message list its pieces in the same order, so that none describes itself. */
+ * chunks as fit into a number of bytes. A read may leave out pieces that are long ranges of stored bytes: their ranks read them. Both sides
+ * of a message list its pieces in the same order, so that none describes itself. */
 #ifndef OZARR_MPI_PLAN_H
 #define OZARR_MPI_PLAN_H
 
