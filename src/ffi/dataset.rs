@@ -217,8 +217,8 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
 /// `out` may be NULL.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
-/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there; `OZARR_ERR_READ_ONLY`; those of
-/// documents and stores.
+/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there: the dataset knows it then, if it
+/// is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 ///
 /// @param[in] dimensions array(rank)
 /// @param[out] out may be NULL

@@ -5,7 +5,7 @@ use super::time::{Calendar, TimeUnits};
 use super::variable::{Variable, shape_of};
 
 use crate::dtype::DataType;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, json};
@@ -49,6 +49,12 @@ struct Known {
 }
 
 impl Known {
+    /// The variable that an array is; none where one of its dimensions has no name.
+    fn new(name: &str, array: Array) -> Option<Known> {
+        let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
+        Some(Known { name: name.to_string(), dimensions, array })
+    }
+
     /// Whether it gives the values of its only dimension.
     fn is_index(&self) -> bool {
         self.dimensions.len() == 1 && self.dimensions[0] == self.name
@@ -238,20 +244,33 @@ impl Dataset {
         })
     }
 
-    /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape.
+    /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape. Errors: `Exists`,
+    /// with which the dataset knows an array that came in the meantime, as a failed call of this one may have left it.
     pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
         let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?;
         let spec = variable.spec_of(self.0.group.format(), &shape)?;
-        let array = Array::create(self.0.group.store(), &self.0.group.child_path(name)?, &spec, how)?;
-        let known = Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() };
+        let path = self.0.group.child_path(name)?;
+        let array = match Array::create(self.0.group.store(), &path, &spec, how) {
+            Err(e) if e.kind() == ErrorKind::Exists && self.known(name).is_err() => {
+                let found = Array::open(self.0.group.store(), &path);
+                found.ok().and_then(|array| Known::new(name, array)).into_iter().for_each(|known| self.insert(known));
+                return Err(e);
+            }
+            done => done?,
+        };
+        self.insert(Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() });
+        Ok(array)
+    }
+
+    /// Knows a variable, instead of one of that name.
+    fn insert(&self, known: Known) {
         self.0.state.write(|state| {
-            state.variables.retain(|v| v.name != name);
-            let place = state.variables.partition_point(|v| v.name.as_str() < name);
+            state.variables.retain(|v| v.name != known.name);
+            let place = state.variables.partition_point(|v| v.name < known.name);
             state.variables.insert(place, known);
         });
-        Ok(array)
     }
 
     /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
@@ -419,7 +438,6 @@ mod tests {
     use super::*;
     use crate::dtype::Element;
     use crate::engine::{Memory, Overflow, Selection};
-    use crate::error::ErrorKind;
     use crate::limits::c_strides;
     use crate::node::{Context, Create, NodeKind, Spec};
 
@@ -431,6 +449,24 @@ mod tests {
         let strides = c_strides(shape, size_of::<T>());
         let size = size_of_val(data);
         Memory { data: data.as_mut_ptr().cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    }
+
+    #[test]
+    fn a_variable_that_is_there_already_is_known_after_its_definition_failed() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("x", 4).unwrap();
+        let variable = Variable::new(DataType::Float32, &["x"]);
+        // As a call leaves it that failed behind the array's creation, for want of memory say.
+        Dataset::open(Group::open(&store, "").unwrap())
+            .and_then(|other| {
+                other.define_dimension("x", 4)?;
+                other.define_variable("t", &variable, Create::New)
+            })
+            .unwrap();
+        assert_eq!(ds.variable("t").err().unwrap().kind(), ErrorKind::NotFound);
+        assert_eq!(ds.define_variable("t", &variable, Create::New).err().unwrap().kind(), ErrorKind::Exists);
+        assert_eq!((ds.variable("t").unwrap().shape()[0], ds.variables()), (4, vec!["t".to_string()]));
     }
 
     #[test]
