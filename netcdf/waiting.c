@@ -29,9 +29,11 @@ int oz_var_store_waiting(oz_var *var) {
     if (!values) return NC_NOERR;
     oz_var_lengths(var, false, shape);
     int status = oz_error(ozarr_array_write_region(var->array, start, shape, oz_type_stored(var->info->base), values, var->waiting_bytes));
+    /* After an error they wait on: the next call tries again. */
+    if (status) return status;
     var->waiting = NULL;
     free(values);
-    return status;
+    return NC_NOERR;
 }
 
 int oz_file_store_waiting(oz_file *file) {
