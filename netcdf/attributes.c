@@ -1,4 +1,5 @@
 /* The table's functions of attributes. */
+#include "hierarchy.h"
 #include "table.h"
 #include "types.h"
 
@@ -186,6 +187,6 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     att->values = copy;
     if (!group->file->classic) group->file->defining = true;
     touch(group, var);
-    if (fill && var->array && !var->written) var->recreate = true;
+    if (fill && oz_var_made(var) && !var->written) var->recreate = true;
     return range;
 }

@@ -42,10 +42,11 @@ bool oz_var_may_grow(const oz_var *var) {
     return false;
 }
 
-int oz_var_chunks(const oz_var *var, size_t *chunks) {
+int oz_var_chunks(oz_var *var, size_t *chunks) {
     int64_t shape[64];
-    if (var->array && !var->scalar_of_one) {
-        int status = oz_error(ozarr_array_inner_chunk_shape(var->array, shape));
+    if (oz_var_made(var) && !var->scalar_of_one) {
+        int status = oz_var_handle(var);
+        if (!status) status = oz_error(ozarr_array_inner_chunk_shape(var->array, shape));
         for (int d = 0; d < var->rank && !status; d++) chunks[d] = (size_t)shape[d];
         return status;
     }
@@ -95,7 +96,7 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
 }
 
 /* Inner chunks of the usual size, as many of them in a shard along the first dimensions as its bytes allow. */
-static ozarr_status set_chunks(ozarr_spec *spec, const oz_var *var) {
+static ozarr_status set_chunks(ozarr_spec *spec, oz_var *var) {
     int64_t chunks[64], shards[64];
     size_t own[64], bytes = var->info->size, shard_bytes = oz_get_defaults()->shard_bytes;
     if (!var->rank || (!var->chunks && !oz_var_may_grow(var) && !shard_bytes)) return OZARR_OK;
@@ -145,21 +146,27 @@ static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var) {
     return status;
 }
 
-static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format) {
+static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format, const char *attributes) {
     const char *names[64];
-    text attributes = {0};
     for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
-    oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
-    ozarr_status status = attributes.failed ? OZARR_ERR_NO_MEMORY : OZARR_OK;
-    if (!status) status = ozarr_spec_set_zarr_format(spec, format);
+    ozarr_status status = ozarr_spec_set_zarr_format(spec, format);
     if (!status && var->rank) status = ozarr_spec_set_dimension_names(spec, names);
     /* Chunks of one dimension lie beside the document: a small variable has one folder, and no second one in it. */
     if (!status && var->rank == 1) status = ozarr_spec_set_separator(spec, ".");
     if (!status && var->big_endian) status = ozarr_spec_set_big_endian(spec, true);
     if (!status && (oz_var_filter(var, 3) || oz_get_defaults()->checksum)) status = ozarr_spec_set_checksum(spec, true);
-    if (!status) status = ozarr_spec_set_member_json(spec, "attributes", attributes.bytes);
-    free(attributes.bytes);
-    return status;
+    return status ? status : ozarr_spec_set_member_json(spec, "attributes", attributes);
+}
+
+/* All that a new array is to be, with these attributes. */
+static ozarr_status describe(oz_var *var, int format, const char *attributes, ozarr_spec **spec) {
+    ozarr_status status = OZARR_OK;
+    if (var->form == OZ_RECORDS && !var->dtype) status = oz_type_dtype(var->info, format, &var->dtype);
+    if (!status) status = new_spec(var, spec);
+    if (!status) status = set_chunks(*spec, var);
+    if (!status) status = set_compressor(*spec, var, format);
+    if (!status) status = set_rest(*spec, var, format, attributes);
+    return status ? status : set_fill(*spec, var);
 }
 
 /* A length for the dimensions that may grow, such that the number of elements has 62 bits at most. */
@@ -209,22 +216,28 @@ static ozarr_status add_reshaped(text *t, const char *document, int rank, const 
     return status;
 }
 
-int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array) {
+int oz_array_import(const oz_place *place, const char *document, int format, int rank, const int64_t *shape, ozarr_array **array) {
     ozarr_group *none;
     text t = {0};
     ozarr_status status = OZARR_OK;
-    char *path = oz_var_path(var);
     text_put(&t, format == 2 ? "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":2,\"attributes\":{},\"path\":"
                              : "{\"ozarr_export\":1,\"node_type\":\"array\",\"zarr_format\":3,\"path\":");
-    if (path) text_quote(&t, path, strlen(path));
+    text_quote(&t, place->path, strlen(place->path));
     text_put(&t, ",\"document\":");
-    if (shape) status = add_reshaped(&t, document, var->rank, shape);
+    if (shape) status = add_reshaped(&t, document, rank, shape);
     else text_put(&t, document);
     text_put(&t, "}");
-    if (!status) status = !path || t.failed ? OZARR_ERR_NO_MEMORY : ozarr_node_import_at(var->group->file->store, t.bytes, t.len, array, &none);
-    free(path);
+    if (!status) status = t.failed ? OZARR_ERR_NO_MEMORY : ozarr_node_import_at(place->store, t.bytes, t.len, array, &none);
     free(t.bytes);
     return oz_error(status);
+}
+
+int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array) {
+    char *path = oz_var_path(var);
+    oz_place place = {var->group->file->store, path};
+    int status = path ? oz_array_import(&place, document, format, var->rank, shape, array) : NC_ENOMEM;
+    free(path);
+    return status;
 }
 
 /* The document of an array of records, `*document`, in the spelling that other programs read. */
@@ -255,34 +268,118 @@ static int respell(const oz_var *var, char **document) {
     return NC_NOERR;
 }
 
-/* Stores the document of an array in a file that this process has just created, where nothing can be in its way, and opens the array
- * without reading it. A file of many variables is made with one object for each of them, and none is looked for. */
-static int publish_new(oz_var *var, const ozarr_spec *spec) {
-    size_t len = 0, cap = 4096;
-    char *document = malloc(cap), *path = oz_var_path(var);
-    text key = {0};
-    ozarr_status status = document ? ozarr_spec_to_json(spec, document, cap, &len) : OZARR_ERR_NO_MEMORY;
-    if (status == OZARR_ERR_BUFFER_SIZE) {
-        free(document);
-        document = malloc(len + 1);
-        status = document ? ozarr_spec_to_json(spec, document, len + 1, &len) : OZARR_ERR_NO_MEMORY;
+/* The filters of two variables are the same. */
+static bool same_filters(const oz_var *a, const oz_var *b) {
+    bool same = a->filter_count == b->filter_count;
+    for (int i = 0; i < a->filter_count && same; i++) {
+        const oz_filter *one = &a->filters[i], *other = &b->filters[i];
+        same = one->id == other->id && one->count == other->count;
+        if (same && one->count) same = !memcmp(one->parameters, other->parameters, one->count * sizeof *one->parameters);
     }
+    return same;
+}
+
+bool oz_alike(const oz_var *a, const oz_var *b) {
+    if (a->type != b->type || a->rank != b->rank || a->big_endian != b->big_endian || !a->chunks != !b->chunks) return false;
+    if (a->form == OZ_STRINGS || a->form == OZ_LISTS || memcmp(a->fill, b->fill, a->info->size)) return false;
+    if (a->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
+    if (a->chunks && memcmp(a->chunks, b->chunks, (size_t)a->rank * sizeof *a->chunks)) return false;
+    return same_filters(a, b);
+}
+
+void oz_template_free(oz_template *template) {
+    free(template->document);
+    ozarr_array_free(template->encoder);
+    ozarr_store_free(template->memory);
+    free(template->key);
+    free(template->chunk);
+    *template = (oz_template){0};
+}
+
+/* Makes the document of a new array, with these attributes. */
+static int make_document(oz_var *var, const char *attributes, char **document) {
+    ozarr_spec *spec = NULL;
+    size_t len = 0, cap = 4096;
+    *document = malloc(cap);
+    ozarr_status status = *document ? describe(var, 3, attributes, &spec) : OZARR_ERR_NO_MEMORY;
+    if (!status) status = ozarr_spec_to_json(spec, *document, cap, &len);
+    if (status == OZARR_ERR_BUFFER_SIZE) {
+        free(*document);
+        *document = malloc(len + 1);
+        status = *document ? ozarr_spec_to_json(spec, *document, len + 1, &len) : OZARR_ERR_NO_MEMORY;
+    }
+    ozarr_spec_free(spec);
+    int error = oz_error(status);
+    if (!error && var->form == OZ_RECORDS) error = respell(var, document);
+    if (!error) return NC_NOERR;
+    free(*document);
+    *document = NULL;
+    return error;
+}
+
+static int make_template(oz_template *template, oz_var *var) {
+    static const char MEMBER[] = "\"attributes\": {}";
+    oz_template_free(template);
+    int error = make_document(var, "{}", &template->document);
+    if (error) return error;
+    /* In a string the quotes would be behind backslashes. */
+    const char *member = strstr(template->document, MEMBER);
+    if (!member) return NC_EINTERNAL;
+    template->head = (size_t)(member - template->document) + sizeof MEMBER - 3;
+    template->var = var;
+    return NC_NOERR;
+}
+
+/* Adds the document of a new array: that of a variable before it which is alike, with other attributes. */
+static int add_document(text *t, oz_var *var, const text *attributes, oz_template *template) {
+    int error = template->var && oz_alike(template->var, var) ? NC_NOERR : make_template(template, var);
+    if (error) return error;
+    const char *tail = template->document + template->head + 2;
+    size_t rest = strlen(tail);
+    t->bytes = malloc(template->head + attributes->len + rest + 1);
+    if (!t->bytes) return NC_ENOMEM;
+    t->capacity = template->head + attributes->len + rest + 1;
+    text_add(t, template->document, template->head);
+    text_add(t, attributes->bytes, attributes->len);
+    text_add(t, tail, rest);
+    return NC_NOERR;
+}
+
+/* Makes `var->document` of a new array. */
+static int compose(oz_var *var, oz_template *template) {
+    enum { PLAIN = 1 << 20 };
+    text attributes = {0}, document = {0};
+    oz_atts_write(&attributes, var->group->file, &var->atts, var, 3);
+    int error = NC_ENOMEM;
+    /* What the library may refuse, it is to see. */
+    bool plain = !attributes.failed && attributes.len <= PLAIN && utf8(attributes.bytes, attributes.len);
+    if (plain) error = add_document(&document, var, &attributes, template);
+    else if (!attributes.failed) error = make_document(var, attributes.bytes, &document.bytes);
+    var->document = document.bytes;
+    free(attributes.bytes);
+    return error;
+}
+
+/* Stores the document of an array in a file that this process has just created, where nothing can be in its way. The array is opened by it
+ * without reading it: at once if it may grow, else by the first access, so that many variables take little memory and time. */
+static int publish_new(oz_var *var, oz_template *template) {
+    text key = {0};
+    int error = compose(var, template);
+    char *path = oz_var_path(var);
     if (path) text_put(&key, path);
     text_put(&key, "/zarr.json");
-    if (!status && (!path || key.failed)) status = OZARR_ERR_NO_MEMORY;
-    int error = oz_error(status);
-    if (!error && var->form == OZ_RECORDS) error = respell(var, &document);
-    if (!error && oz_stores(var->group->file)) error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
-    if (!error) error = oz_var_import(var, document, 3, NULL, &var->array);
+    if (!error && (!path || key.failed)) error = NC_ENOMEM;
+    if (!error && oz_stores(var->group->file))
+        error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, var->document, strlen(var->document)));
     if (!error && oz_var_may_grow(var)) {
+        error = oz_var_handle(var);
         oz_var_lengths(var, true, var->shape);
-        error = oz_var_import(var, document, 3, var->shape, &var->endless);
+        if (!error) error = oz_var_import(var, var->document, 3, var->shape, &var->endless);
         oz_var_lengths(var, false, var->shape);
     }
     free(path);
     free(key.bytes);
-    if (error) free(document);
-    else var->document = document;
+    if (error) oz_var_close(var);
     return error;
 }
 
@@ -310,6 +407,10 @@ void oz_var_close(oz_var *var) {
     var->buffered = false;
 }
 
+bool oz_var_made(const oz_var *var) { return var->array || var->document; }
+
+int oz_var_handle(oz_var *var) { return var->array || !var->document ? NC_NOERR : oz_var_import(var, var->document, 3, NULL, &var->array); }
+
 int oz_var_open(oz_var *var) {
     char *path = oz_var_path(var);
     int status = path ? oz_error(ozarr_array_open_at(var->group->file->store, path, &var->array)) : NC_ENOMEM;
@@ -317,29 +418,28 @@ int oz_var_open(oz_var *var) {
     return status;
 }
 
-int oz_var_create(oz_var *var) {
+int oz_var_create(oz_var *var, oz_template *template) {
     ozarr_spec *spec = NULL;
     int32_t format = 3;
-    bool again = var->array != NULL;
+    text attributes = {0};
+    bool again = oz_var_made(var), alone = oz_file_alone(var->group->file);
     oz_var_close(var);
-    bool alone = oz_file_alone(var->group->file);
-    ozarr_status status = alone ? OZARR_OK : ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
     oz_var_lengths(var, !alone, var->shape);
-    if (!status && var->form == OZ_RECORDS && !var->dtype) status = oz_type_dtype(var->info, format, &var->dtype);
-    if (!status) status = new_spec(var, &spec);
-    if (!status) status = set_chunks(spec, var);
-    if (!status) status = set_compressor(spec, var, format);
-    if (!status) status = set_rest(spec, var, format);
-    if (!status) status = set_fill(spec, var);
-    int error = oz_error(status);
-    if (!error && alone) {
-        error = publish_new(var, spec);
-    } else if (!error) {
+    int error = NC_NOERR;
+    if (alone) {
+        error = publish_new(var, template);
+    } else {
+        ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
+        if (!status) oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
+        if (attributes.failed) status = OZARR_ERR_NO_MEMORY;
+        if (!status) status = describe(var, format, attributes.bytes, &spec);
         ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
-        error = oz_error(ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array));
+        if (!status) status = ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array);
+        error = oz_error(status);
         if (!error && oz_var_may_grow(var)) error = shorten(var);
     }
     ozarr_spec_free(spec);
+    free(attributes.bytes);
     var->dirty = var->recreate = false;
     return error;
 }

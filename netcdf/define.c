@@ -42,7 +42,9 @@ static bool uses(const oz_var *var, const oz_dim *dim) {
 /* Names the dimensions of an array anew. */
 static int name_dims(oz_var *var) {
     const char *names[NC_MAX_VAR_DIMS];
-    if (!var->array || var->scalar_of_one) return NC_NOERR;
+    if (!oz_var_made(var) || var->scalar_of_one) return NC_NOERR;
+    int status = oz_var_handle(var);
+    if (status) return status;
     for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
     oz_var_forget_document(var);
     return oz_error(ozarr_array_set_dimension_names(var->array, names));
@@ -134,7 +136,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
-    bool stored = var->array != NULL;
+    bool stored = oz_var_made(var);
     if (stored) {
         status = oz_hierarchy_sync(group->file);
         oz_var_close(var);

@@ -17,6 +17,28 @@ typedef struct oz_defaults {
     size_t buffer_bytes;
 } oz_defaults;
 
+/* A path in a store. */
+typedef struct oz_place {
+    ozarr_store *store;
+    const char *path;
+} oz_place;
+
+/* What variables share whose arrays differ in names and attributes only. Each thread has its own; begin with {0}. */
+typedef struct oz_template {
+    /* The variable for which it was made. */
+    const oz_var *var;
+    /* Its document without attributes, whose place is behind `head` bytes. */
+    char *document;
+    size_t head;
+    /* An array in memory that encodes elements, the key of its chunk (NULL: it has several), and room for that. */
+    ozarr_store *memory;
+    ozarr_array *encoder;
+    char *key;
+    void *chunk;
+    size_t room;
+    bool tried;
+} oz_template;
+
 const oz_defaults *oz_get_defaults(void);
 
 /* The store at a location; `mode` is "r" or "r+". */
@@ -51,8 +73,15 @@ int oz_hierarchy_refresh(oz_file *file);
 bool oz_var_may_grow(const oz_var *var);
 /* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */
 bool oz_file_alone(const oz_file *file);
-/* Creates the array of a variable. */
-int oz_var_create(oz_var *var);
+void oz_template_free(oz_template *template);
+/* Whether the arrays of two variables of one file differ in their names and attributes only. */
+bool oz_alike(const oz_var *a, const oz_var *b);
+
+/* Creates the array of a variable; `template` is used in a file that this process created. */
+int oz_var_create(oz_var *var, oz_template *template);
+/* Whether a variable has an array; opens that where only its document is known. */
+bool oz_var_made(const oz_var *var);
+int oz_var_handle(oz_var *var);
 /* The path of a variable's array below the root; free it. */
 char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
@@ -62,6 +91,8 @@ void oz_var_close(oz_var *var);
 void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
 /* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
+/* The same at any place. */
+int oz_array_import(const oz_place *place, const char *document, int format, int rank, const int64_t *shape, ozarr_array **array);
 /* Says that the stored document of a variable is another one by now. */
 void oz_var_forget_document(oz_var *var);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */
@@ -72,15 +103,15 @@ bool oz_var_may_wait(const oz_var *var, size_t bytes);
 /* Keeps all elements of a variable, and frees `values` later. */
 int oz_var_keep(oz_var *var, void *values, size_t bytes);
 /* Stores the elements that wait, of a variable or of all. */
-int oz_var_store_waiting(oz_var *var);
+int oz_var_store_waiting(oz_var *var, oz_template *template);
 int oz_file_store_waiting(oz_file *file);
 
 /* Calls a function for each variable, in several threads where there are many; gives the first error. */
-int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var));
+int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_template *template));
 /* How many threads a call may use. */
 int oz_threads(void);
 
 /* The chunk shape of a variable: that of its array, or the one that it will get. */
-int oz_var_chunks(const oz_var *var, size_t *chunks);
+int oz_var_chunks(oz_var *var, size_t *chunks);
 
 #endif

@@ -137,7 +137,7 @@ static int inquire_chunks(oz_var *var, int *contiguous, size_t *chunks) {
 
 static int endian_of(oz_var *var) {
     if (var->form != OZ_NUMBERS || var->info->kind) return NC_ENDIAN_NATIVE;
-    if (!var->array && !var->endian_set) return NC_ENDIAN_NATIVE;
+    if (!oz_var_made(var) && !var->endian_set) return NC_ENDIAN_NATIVE;
     oz_var_read_codecs(var);
     return var->big_endian ? NC_ENDIAN_BIG : NC_ENDIAN_LITTLE;
 }

@@ -12,7 +12,7 @@ static int find(int ncid, int varid, oz_var **var) {
     int status = oz_find_var(ncid, varid, var);
     if (status) return status;
     if (!(*var)->group->file->writable) return NC_EPERM;
-    return (*var)->array ? NC_ELATEDEF : NC_NOERR;
+    return oz_var_made(*var) ? NC_ELATEDEF : NC_NOERR;
 }
 
 int oz_def_var_fill(int ncid, int varid, int no_fill, const void *fill) {
@@ -64,7 +64,7 @@ static int add_filter(oz_var *var, unsigned id, size_t count, const unsigned *pa
     filters[var->filter_count++] = (oz_filter){id, count, copy};
     var->contiguous = false;
     /* As in netCDF-4, whose ranks write filtered chunks together. */
-    if (var->group->file->ranks && !var->array) var->collective = true;
+    if (var->group->file->ranks && !oz_var_made(var)) var->collective = true;
     return NC_NOERR;
 }
 

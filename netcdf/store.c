@@ -73,6 +73,8 @@ static int store_group_atts(oz_group *group) {
 static int store_var_atts(oz_var *var) {
     text attributes = {0};
     int32_t format = 3;
+    int opened = oz_var_handle(var);
+    if (opened) return opened;
     oz_var_forget_document(var);
     ozarr_status status = ozarr_node_zarr_format(ozarr_array_node(var->array), &format);
     oz_atts_write(&attributes, var->group->file, &var->atts, var, format);
@@ -89,11 +91,11 @@ static int create_arrays(const oz_group *group) {
     if (!vars) return NC_ENOMEM;
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (!var->array || var->recreate) vars[count++] = var;
+        if (!oz_var_made(var) || var->recreate) vars[count++] = var;
     }
     if (oz_file_alone(group->file)) status = oz_for_each(vars, count, oz_var_create);
     else
-        for (int i = 0; i < count && !status; i++) status = oz_var_create(vars[i]);
+        for (int i = 0; i < count && !status; i++) status = oz_var_create(vars[i], NULL);
     free(vars);
     return status;
 }
@@ -106,7 +108,7 @@ static int store_group(oz_group *group) {
     if (!status && makes) status = create_arrays(group);
     for (int i = 0; i < group->vars.count && !status; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->dirty && var->array && stores) status = store_var_atts(var);
+        if (var->dirty && oz_var_made(var) && stores) status = store_var_atts(var);
         if (!status && !stores) var->dirty = false;
     }
     if (!stores) group->dirty = false;
@@ -119,7 +121,7 @@ static int open_made(const oz_file *file) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
-            if (var->array && !var->recreate) continue;
+            if (oz_var_made(var) && !var->recreate) continue;
             oz_var_close(var);
             status = oz_var_open(var);
             if (!status) oz_var_lengths(var, false, var->shape);
@@ -133,7 +135,7 @@ static bool lacks_arrays(const oz_file *file) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             const oz_var *var = file->groups[i]->vars.items[k];
-            if (!var->array || var->recreate) return true;
+            if (!oz_var_made(var) || var->recreate) return true;
         }
     return false;
 }
@@ -269,9 +271,10 @@ static int lengthen(oz_var *var, const int64_t *ends) {
 }
 
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
-    int status = var->array && !var->recreate ? NC_NOERR : oz_hierarchy_store(var->group->file);
+    int status = oz_var_made(var) && !var->recreate ? NC_NOERR : oz_hierarchy_store(var->group->file);
+    if (!status) status = oz_var_handle(var);
     if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
-    if (!status) status = oz_var_store_waiting(var);
+    if (!status) status = oz_var_store_waiting(var, NULL);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;
     if (var->collective) return stop_waiting(var, *array);

@@ -1,13 +1,16 @@
-/* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion and threads, call by call: prints it, to be
- * compared between formats.
+/* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, many and alike variables, a full disk,
+ * deletion and threads, call by call: prints it, to be compared between formats.
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
 #include <netcdf.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define SHOW(CALL) printf("%s: %d\n", #CALL, CALL)
 
@@ -362,11 +365,13 @@ static void watching(void) {
     SHOW(nc_close(reader));
 }
 
+enum { MOST = 1000 };
+
 /* The sum of all elements of variable `v`, weighted by their places. */
 static void show_sum(int id, int v) {
-    double values[100], sum = 0;
+    double values[MOST] = {0}, sum = 0;
     int status = nc_get_var_double(id, v, values);
-    for (int i = 0; i < 100; i++) sum += values[i] * (i + 1);
+    for (int i = 0; i < MOST; i++) sum += values[i] * (i + 1);
     printf("variable %d: %d, %.9g\n", v, status, sum);
 }
 
@@ -409,6 +414,92 @@ static void many(void) {
     open(NC_NOWRITE);
     SHOW(nc_inq_varid(file, "renamed", &other));
     for (int v = 0; v <= MANY; v++) show_sum(file, v);
+    SHOW(nc_close(file));
+}
+
+/* Variables in threes that differ in names and attributes only, and in one thing from the plain ones before and behind them. */
+static void alike(void) {
+    enum { PLAIN, INTEGER, ONE_DIMENSION, OTHER_DIMENSIONS, CHUNKED, OTHER_CHUNKS, DEFLATED, OTHER_LEVEL, FILLED, BIG, KINDS, EACH = 4, LEN = 10, ALL = LEN * LEN };
+    int dims[4], vars[KINDS][EACH], same = 0x7cf00000; /* the bytes of NC_FILL_FLOAT */
+    float values[ALL], fill = -1, none[ALL];
+    char text[32];
+    create(NC_NETCDF4);
+    for (int d = 0; d < 4; d++) SHOW(nc_def_dim(file, (const char *[]){"x", "y", "z", "w"}[d], LEN, &dims[d]));
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < EACH; i++) {
+            int *v = &vars[kind][i], k = i == 3 && kind != CHUNKED && kind != DEFLATED ? PLAIN : kind;
+            snprintf(text, sizeof text, "v%d_%d", kind, i);
+            SHOW(nc_def_var(file, text, k == INTEGER ? NC_INT : NC_FLOAT, k == ONE_DIMENSION ? 1 : 2, dims + 2 * (k == OTHER_DIMENSIONS), v));
+            if (k == CHUNKED || k == OTHER_CHUNKS) SHOW(nc_def_var_chunking(file, *v, NC_CHUNKED, (size_t[]){k == CHUNKED ? 5 : 10, 10}));
+            if (k == DEFLATED || k == OTHER_LEVEL) SHOW(nc_def_var_deflate(file, *v, 1, 1, k == DEFLATED ? 2 : 5));
+            if (k == INTEGER) SHOW(nc_def_var_fill(file, *v, 0, &same));
+            if (k == FILLED) SHOW(nc_def_var_fill(file, *v, 0, &fill));
+            if (k == BIG) SHOW(nc_def_var_endian(file, *v, NC_ENDIAN_BIG));
+            int len = snprintf(text, sizeof text, i == 2 ? "\xff%d" : "\"%d\" {}, \\", kind);
+            SHOW(nc_put_att_text(file, *v, "note", (size_t)len, text));
+        }
+    SHOW(nc_enddef(file));
+    for (int n = 0; n < ALL; n++) none[n] = NC_FILL_FLOAT;
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < EACH; i++) {
+            for (int n = 0; n < ALL; n++) values[n] = (float)(100 * k + 10 * i + n);
+            if (i != 2) SHOW(nc_put_var_float(file, vars[k][i], i == 1 ? none : values));
+        }
+    SHOW(nc_sync(file));
+    for (int k = 0; k < KINDS; k++) SHOW(nc_put_var_float(file, vars[k][0], none));
+    for (int k = 0; k < KINDS; k++) SHOW(nc_put_var_float(file, vars[k][1], values));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (int v = 0; v < KINDS * EACH; v++) {
+        int deflate, level, storage, no_fill, endian, at[2] = {0}, kind = v / EACH;
+        size_t chunks[2], len;
+        show_sum(file, v);
+        SHOW(nc_inq_attlen(file, v, "note", &len) || nc_get_att_text(file, v, "note", text));
+        SHOW(nc_inq_var_deflate(file, v, NULL, &deflate, &level) || nc_inq_var_chunking(file, v, &storage, chunks));
+        SHOW(nc_inq_var_fill(file, v, &no_fill, &fill) || nc_inq_var_endian(file, v, &endian) || nc_inq_vardimid(file, v, at));
+        text[len < sizeof text ? len : 0] = 0;
+        hex("note", text);
+        printf("dimensions %d %d deflate %d %d fill %g", at[0], at[1], deflate, level, fill);
+        if (kind == BIG && v % EACH != 3) printf(" endian %d", endian);
+        if (kind == CHUNKED || (kind == OTHER_CHUNKS && v % EACH != 3)) printf(" chunks %zu %zu", chunks[0], chunks[1]);
+        putchar('\n');
+    }
+    SHOW(nc_close(file));
+}
+
+/* Elements that cannot be stored are kept, and the next call stores them: on Zarr while files cannot be longer than a document. */
+static void full_disk(void) {
+    enum { MANY = 70, ROOM = 2048 };
+    bool zarr = strstr(path, ".zarr") != NULL;
+    struct rlimit limit;
+    unsigned bits = 1;
+    int dim, vars[MANY];
+    float values[MOST];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", MOST, &dim));
+    for (int v = 0; v < MANY; v++) {
+        char name[16];
+        snprintf(name, sizeof name, "v%d", v);
+        if (nc_def_var(file, name, NC_FLOAT, 1, &dim, &vars[v])) exit(1);
+    }
+    SHOW(nc_enddef(file));
+    for (int v = 0; v < MANY; v++) {
+        /* Some are short when they are compressed. */
+        for (int i = 0; i < MOST; i++) values[i] = v % 5 ? (float)((bits = bits * 1664525 + 1013904223) >> 8) : (float)v;
+        if (nc_put_var_float(file, vars[v], values)) exit(1);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
+    for (int again = 0; again < 2 && zarr; again++) {
+        if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){ROOM, limit.rlim_max})) exit(1);
+        int status = nc_sync(file);
+        if (setrlimit(RLIMIT_FSIZE, &limit) || !status) exit(1);
+    }
+    SHOW(nc_sync(file));
+    for (int v = 0; v < MANY; v++) show_sum(file, v);
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (int v = 0; v < MANY; v++) show_sum(file, v);
     SHOW(nc_close(file));
 }
 
@@ -518,7 +609,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"abortion", abortion}, {"threads", threads}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
