@@ -1,5 +1,8 @@
-/* Checkpoints: committed as a whole, listed, pruned, replaced, given up. */
+/* Checkpoints: committed as a whole, listed, pruned, replaced, given up; written by several processes. */
+#define _POSIX_C_SOURCE 200809L
 #include "table.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 6 };
 static const int64_t SHAPE[] = {N, N};
@@ -78,9 +81,48 @@ static void commit_and_prune(const char *where) {
     ERR(OZARR_ERR_NOT_FOUND, ozarr_checkpoint_latest(where, &g));
 }
 
+/* Writes the rows of one of several processes, of a checkpoint that another one has begun and not committed. */
+static int write_rows(const char *array, int64_t first, int64_t rows) {
+    double u[N][N];
+    ozarr_array *a = NULL;
+    const int64_t start[] = {first, 0}, shape[] = {rows, N};
+    for (int64_t i = 0; i < rows * N; i++) u[i / N][i % N] = (double)(200 + first * N + i);
+    if (ozarr_array_open(array, "r+", &a) || ozarr_array_write_region(a, start, shape, OZARR_FLOAT64, u, sizeof u)) return 1;
+    return ozarr_array_close(a) ? 2 : 0;
+}
+
+/* Two other processes write the regions of one checkpoint, in chunks that both have a part of; readers have the one before until the commit. */
+static void processes_write_one_checkpoint(void) {
+    enum { WRITERS = 2 };
+    double u[N][N] = {{0}};
+    pid_t writers[WRITERS];
+    ozarr_group *g = NULL;
+    make("shared.zarr", "one", 1);
+    OK(ozarr_checkpoint_begin("shared.zarr", "two", &g));
+    OK(ozarr_group_put(g, "u", OZARR_FLOAT64, 2, SHAPE, u, sizeof u));
+    OK(ozarr_attr_set_int64(ozarr_group_node(g), "step", 2));
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = fork();
+        if (writers[i] == 0) _exit(write_rows("shared.zarr/two/u", i * N / WRITERS, N / WRITERS));
+    }
+    check_newest("shared.zarr", 1);
+    for (int i = 0; i < WRITERS; i++) {
+        int result = -1;
+        CHECK(writers[i] > 0 && waitpid(writers[i], &result, 0) == writers[i]);
+        EQUAL(result, 0);
+    }
+    check_newest("shared.zarr", 1);
+    OK(ozarr_checkpoint_commit(g));
+    OK(ozarr_checkpoint_latest("shared.zarr", &g));
+    OK(ozarr_group_get(g, "u", OZARR_FLOAT64, u, sizeof u));
+    for (int i = 0; i < N * N; i++) CHECK(u[i / N][i % N] == (double)(200 + i));
+    ozarr_group_free(g);
+}
+
 int main(void) {
     ozarr_group *g = NULL;
     commit_and_prune("checkpoints.zarr");
+    processes_write_one_checkpoint();
     commit_and_prune("run.zarr/a/checkpoints");
     TEXT(listing("none.zarr"), "");
     OK(ozarr_checkpoint_prune("none.zarr", 1));
