@@ -361,6 +361,39 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert_eq!(Series::open(&ds, "empty", None, 0, 0).err().unwrap().kind(), ErrorKind::Argument);
 }
 
+/// Output and diagnostics of one run come at times of their own: each dimension has a series, whose steps do not wait for the other's.
+#[test]
+fn several_dimensions_of_a_dataset_grow_side_by_side() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        ds.define_coordinate("event", 0, Some(2), DataType::Float64, None, Create::New).unwrap();
+        let variable = Variable { chunks: Some(vec![3, 2]), ..Variable::new(DataType::Int32, &["x", "event"]) };
+        ds.define_variable("hit", &variable, Create::New).unwrap();
+        let open = |ds: &Dataset| ["time", "event"].map(|name| Series::open(ds, name, None, 1, 0).unwrap());
+        let [mut times, mut events] = open(&ds);
+        for round in 0..3u64 {
+            run(&mut times, 2 * round + 2).unwrap();
+            for event in [3 * round, 3 * round + 1, 3 * round + 2] {
+                put(&mut events, "hit", &mut [0, 1, 2].map(|x| value(event, x))).unwrap();
+                events.step(event as f64 / 4.0).unwrap();
+            }
+            assert_eq!(check(&store), 2 * round + 2);
+            let seen = dataset(&anew(&store));
+            assert_eq!(["time", "event"].map(|name| seen.dimension(name).unwrap().length), [2 * round + 2, 3 * round + 3]);
+            // The one that is opened again finds its own steps.
+            drop((times, events));
+            [times, events] = open(&dataset(&anew(&store)));
+        }
+        assert_eq!(
+            numbers(&Array::open(&store, "hit").unwrap()),
+            (0..3).flat_map(|x| (0..9).map(move |e| value(e, x))).collect::<Vec<_>>()
+        );
+        assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+    }
+}
+
 #[test]
 fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     let store = Store::memory(&Context::with_threads(1));
