@@ -2182,7 +2182,11 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
 
-/** Frees the handle, without what `ozarr_dataset_close` writes; NULL is allowed. */
+/**
+ * Frees the handle, without what `ozarr_dataset_close` writes: what is stored stays as it is, after a
+ * kill of its writer, too, and is of use to readers. The next one that is opened to be changed and is
+ * closed, or given a series, brings it in order. NULL is allowed.
+ */
 void ozarr_dataset_free(ozarr_dataset *dataset);
 
 /* ========================================================================================================

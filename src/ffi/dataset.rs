@@ -489,7 +489,9 @@ pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> oza
     entry!("ozarr_dataset_close", { ozarr_dataset::close(dataset, "dataset")?.close() })
 }
 
-/// Frees the handle, without what `ozarr_dataset_close` writes; NULL is allowed.
+/// Frees the handle, without what `ozarr_dataset_close` writes: what is stored stays as it is, after a
+/// kill of its writer, too, and is of use to readers. The next one that is opened to be changed and is
+/// closed, or given a series, brings it in order. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_free(dataset: *mut ozarr_dataset) {
     entry!("ozarr_dataset_free", else (), { ozarr_dataset::free(dataset, "dataset") })

@@ -467,6 +467,43 @@ fn an_open_for_changes_reads_documents_when_they_are_needed() {
     }
 }
 
+/// After a kill readers go by what is consolidated. A handle that is only freed leaves all as it is. One that is asked or closed brings what is
+/// consolidated in step where all variables have the same steps; a series cuts off the others first.
+#[test]
+fn a_dataset_that_is_only_freed_changes_nothing_and_the_next_one_mends() {
+    type Use = (&'static str, fn(Dataset));
+    let uses: [Use; 3] = [
+        ("asked", |ds| drop(ds.dimension("t").unwrap())),
+        ("closed", |ds| drop(ds.close())),
+        ("a series", |ds| drop(Series::open(&ds, "t", None, 1, 0).unwrap())),
+    ];
+    // The steps of both variables when the writer was killed, of which two are consolidated; and those that readers see of both in the end.
+    let killed = [([4, 4], 4), ([4, 2], 2), ([2, 3], 2)];
+    let cases = killed.into_iter().flat_map(|case| uses.map(|(how, next)| (case, how, next)));
+    for (format, ((lengths, seen), how, next)) in cases.flat_map(|case| [(Format::V2, case), (Format::V3, case)]) {
+        let folder = Folder::new("freed");
+        let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
+        ds.define_dimension("t", 2).unwrap();
+        let variable = Variable::new(crate::dtype::DataType::Int32, &["t"]);
+        for (name, length) in ["a", "b"].into_iter().zip(lengths) {
+            ds.define_variable(name, &variable, Create::New).unwrap();
+            let key = path::join(name, document::array_document(format));
+            let mut document = json::parse_object(&folder.1.key_get(&key).unwrap().unwrap(), 1 << 20).unwrap();
+            document.insert("shape".into(), json::parse_text(&format!("[{length}]")).unwrap());
+            folder.1.key_put(&key, json::to_text(&Value::Object(document)).as_bytes()).unwrap();
+        }
+        let reader = || ["a", "b"].map(|name| Group::open(&anew(&folder.1), "").unwrap().open_array(name).unwrap().shape()[0]);
+        let stored = || folder.1.key_list("").unwrap().into_iter().map(|key| (folder.1.key_get(&key).unwrap(), key)).collect::<Vec<_>>();
+        let before = stored();
+        drop(dataset(&anew(&folder.1)));
+        assert_eq!((reader(), stored()), ([2, 2], before), "{format:?} {lengths:?}, freed");
+        next(dataset(&anew(&folder.1)));
+        let differences = Group::open(&anew(&folder.1), "").unwrap().consolidated_differences().unwrap().unwrap();
+        let is_right = lengths[0] == lengths[1] || how == "a series";
+        assert_eq!((reader(), differences.is_empty()), ([seen; 2], is_right), "{format:?} {lengths:?}, {how}: {differences:?}");
+    }
+}
+
 /// What a process knows of one store stays known while it changes any others.
 #[test]
 fn consolidated_metadata_are_used_while_other_stores_change() {
