@@ -1,10 +1,11 @@
 //! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
 //! so that readers see whole steps only.
 
-use super::claim::Claim;
+use super::claim::{self, Claim};
 use super::document;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
+use super::stored::StoredDocument;
 use super::{Array, path};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
@@ -94,12 +95,28 @@ impl Appender {
     /// `dim` across the whole array). Errors: `Limit` where that is not enough; `Unsupported` where extents of chunks are listed along
     /// `dim`; `Type` for elements of variable length.
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
+        let mark = Appender::prepare(array, None)?;
+        Appender::begin(array, dim, (every, memory), mark)
+    }
+
+    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
+    /// another appender behind the document.
+    pub(super) fn prepare(array: &Array, found: Option<StoredDocument>) -> Result<Vec<u8>> {
         array.store().check_writable()?;
         array.dialect().refuse()?;
         array.store_waiting()?;
+        if let Some(mut found) = found {
+            let mark = std::mem::take(&mut found.mark);
+            return array.renew_from(found).map(|()| mark);
+        }
         let (fresh, text, _) = array.read_with_text(array.format())?;
         array.renew(fresh, None)?;
-        let claim = Claim::new(array.store().shared().capabilities().swaps, &text);
+        Ok(claim::mark_in(&text))
+    }
+
+    /// An appender at an array that is ready for it.
+    fn begin(array: &Array, dim: usize, (every, memory): (u64, usize), mark: Vec<u8>) -> Result<Appender> {
+        let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
         let bound = array.state().bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
             bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, bound.shape.len()), bound.shape.len())
@@ -152,9 +169,9 @@ impl Appender {
         })
     }
 
-    /// An appender for a series, which decides when something is published.
-    pub(super) fn silent(array: &Array, dim: usize) -> Result<Appender> {
-        let mut appender = Appender::open(array, dim, 0, 0)?;
+    /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark.
+    pub(super) fn silent(array: &Array, dim: usize, mark: Vec<u8>) -> Result<Appender> {
+        let mut appender = Appender::begin(array, dim, (0, 0), mark)?;
         appender.silent = true;
         Ok(appender)
     }

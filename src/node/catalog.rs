@@ -54,8 +54,8 @@ impl Catalog {
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
-            let (format, dialect, as_of, findings) = (self.format, Dialect::Final, self.as_of, Vec::new());
-            Some(StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, findings })
+            let (format, dialect, as_of, mark, findings) = (self.format, Dialect::Final, self.as_of, Vec::new(), Vec::new());
+            Some(StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, mark, findings })
         };
         match self.format {
             Format::V3 => {

@@ -16,7 +16,7 @@ const BLANKS: usize = 128;
 pub(super) struct Claim {
     /// The blanks behind the document while this appender has the claim.
     mine: Vec<u8>,
-    /// The blanks that were there when the appender was opened.
+    /// The mark that was there when the appender was opened; empty without one.
     found: Vec<u8>,
     state: State,
 }
@@ -31,8 +31,8 @@ enum State {
 }
 
 impl Claim {
-    /// Makes the claim of an appender that found the document `text`; with `needed` false the store has locks.
-    pub fn new(needed: bool, text: &[u8]) -> Claim {
+    /// Makes the claim of an appender that found the mark `found`; with `needed` false the store has locks.
+    pub fn new(needed: bool, found: Vec<u8>) -> Claim {
         if !needed {
             return Claim { mine: Vec::new(), found: Vec::new(), state: State::Unneeded };
         }
@@ -40,7 +40,7 @@ impl Claim {
         let bits = (u128::from(random()) << 64) | u128::from(random());
         let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
         let mine = std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect();
-        Claim { mine, found: mark_of(text).to_vec(), state: State::Due }
+        Claim { mine, found, state: State::Due }
     }
 
     /// Whether the document is to be stored with the mark before anything else is.
@@ -75,6 +75,11 @@ impl Claim {
             carry(&self.mine, text);
         }
     }
+}
+
+/// The mark behind a document; empty without one.
+pub(super) fn mark_in(text: &[u8]) -> Vec<u8> {
+    Some(mark_of(text)).filter(|blanks| is_mark(blanks)).map(<[u8]>::to_vec).unwrap_or_default()
 }
 
 /// Puts the mark that is behind the document `from`, if there is one, behind the document `text`.

@@ -27,7 +27,7 @@ impl Group {
                 let key = path::join(path, v2::CONSOLIDATED);
                 document::change(store, path, v2::CONSOLIDATED, || {
                     let (_, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-                    let entries = collect_v2(store, path)?;
+                    let entries = collect(store, path, Format::V2)?;
                     document::publish(store, &key, &consolidated::write_v2(entries), condition)
                 })
             }
@@ -35,7 +35,7 @@ impl Group {
                 let key = path::join(path, v3::DOCUMENT);
                 let document = document::change(store, path, v3::DOCUMENT, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-                    let entries = collect_v3(store, path)?;
+                    let entries = collect(store, path, Format::V3)?;
                     let read = |bytes: Vec<u8>| StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
                     let found = bytes.map(read).transpose()?.filter(|found| found.kind == NodeKind::Group);
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
@@ -52,20 +52,21 @@ impl Group {
     /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are
     /// none. All documents are read for it.
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
-        let (store, path) = (self.store(), self.path());
+        self.compare().map(|(differences, _)| differences)
+    }
+
+    /// Gives [`Group::consolidated_differences`], and the nodes below, whose documents were read for that.
+    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<String>>, Vec<Found>)> {
+        let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;
-        Ok(match self.format() {
-            Format::V2 => match Catalog::read_v2(store, path)? {
-                None => None,
-                Some(catalog) => catalog.entries().map(|e| collect_v2(store, path).map(|fresh| differences(e, &fresh))).transpose()?,
-            },
-            Format::V3 => match lookup::find_v3(store, path)? {
-                None => None,
-                Some(found) => consolidated::entries_v3(&found.document)
-                    .map(|e| collect_v3(store, path).map(|fresh| differences(e, &fresh)))
-                    .transpose()?,
-            },
-        })
+        let listed = match format {
+            Format::V2 => Catalog::read_v2(store, path)?.and_then(|catalog| catalog.entries().cloned()),
+            Format::V3 => lookup::find_v3(store, path)?.and_then(|found| consolidated::entries_v3(&found.document).cloned()),
+        };
+        let Some(listed) = listed else { return Ok((None, Vec::new())) };
+        let below = walk_fresh(store, path, format)?;
+        let fresh = entries_of(store, path, format, &below)?;
+        Ok((Some(differences(&listed, &fresh)), below))
     }
 }
 
@@ -125,23 +126,24 @@ fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
     lines
 }
 
-/// The consolidated entries of all nodes below a v3 group.
-pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map> {
-    let mut entries = Map::new();
-    for found in walk_fresh(store, group, Format::V3)? {
-        entries.insert(path::relative(group, &found.path).into(), consolidated::entry_v3(found.node?.document));
-    }
-    Ok(entries)
+/// The consolidated entries of all nodes below a group; in v2 of the group, too.
+pub(super) fn collect(store: &Store, group: &str, format: Format) -> Result<Map> {
+    entries_of(store, group, format, &walk_fresh(store, group, format)?)
 }
 
-/// The consolidated entries of a v2 group and of all nodes below it.
-pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map> {
+fn entries_of(store: &Store, group: &str, format: Format, below: &[Found]) -> Result<Map> {
     let mut entries = Map::new();
-    if let Some(found) = lookup::find_v2(store, group)? {
+    if format == Format::V2
+        && let Some(found) = lookup::find_v2(store, group)?
+    {
         upkeep::insert_v2(store, &mut entries, group, group, found)?;
     }
-    for found in walk_fresh(store, group, Format::V2)? {
-        upkeep::insert_v2(store, &mut entries, group, &found.path, found.node?)?;
+    for Found { path, node, .. } in below {
+        let node = node.clone()?;
+        match format {
+            Format::V2 => upkeep::insert_v2(store, &mut entries, group, path, node)?,
+            Format::V3 => drop(entries.insert(path::relative(group, path).into(), consolidated::entry_v3(node.document))),
+        }
     }
     Ok(entries)
 }

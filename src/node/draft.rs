@@ -80,6 +80,7 @@ fn find_in(store: &Store, entry: &EntryPoint, path: &str) -> Result<Option<Store
         as_of,
         listed: false,
         attributes: None,
+        mark: Vec::new(),
         findings: Vec::new(),
     };
     let key = |word: &str| format!("{}.{word}{}", base(path), entry.suffix);

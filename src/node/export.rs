@@ -33,10 +33,7 @@ impl Group {
     pub fn export(&self) -> Result<Vec<u8>> {
         let (store, path) = (self.store(), self.path());
         store.check_listable()?;
-        let entries = match self.format() {
-            Format::V2 => consolidate::collect_v2(store, path)?,
-            Format::V3 => consolidate::collect_v3(store, path)?,
-        };
+        let entries = consolidate::collect(store, path, self.format())?;
         let mut document = document_of(&self.metadata_json())?;
         document.shift_remove(v3::CONSOLIDATED);
         export(path, self.format(), self.dialect(), NodeKind::Group, document, self.attributes().all()?, Some(entries))
@@ -140,8 +137,8 @@ fn read(store: &Store, bytes: &[u8]) -> Result<Exported> {
         (Format::V2, _) => v2::GROUP,
     };
     let key = path::join(&path, name);
-    let found =
-        StoredDocument { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
+    let (dialect, mark, findings) = (Dialect::Final, Vec::new(), Vec::new());
+    let found = StoredDocument { format, dialect, kind, key, document, as_of, listed: true, attributes, mark, findings };
     Ok(Exported { path, found, catalog })
 }
 

@@ -58,15 +58,17 @@ impl Series {
     /// another series of the dimension is open, in any process.
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
-        dataset.dimension(dimension)?;
+        dataset.known_dimension(dimension)?;
         let mut along = dataset.along(dimension);
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
         let alone = lock_alone(dataset, dimension)?;
         along.sort_by_key(|(name, array, _)| name == dimension && array.rank() == 1);
-        along.iter().try_for_each(|(_, array, _)| array.refresh())?;
-        let there = dataset.dimension(dimension)?.length;
+        let (differences, mut documents) = dataset.compare()?;
+        let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
+        let marks: Vec<Vec<u8>> = ready.collect::<Result<_>>()?;
+        let there = dataset.known_dimension(dimension)?.length;
         let position = keep.unwrap_or(there);
         if position > there {
             bail!(Bounds, "found {there} steps of {dimension:?} that all variables have, expected {position} to keep or more");
@@ -76,8 +78,8 @@ impl Series {
             dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;
         }
         let mut parts = Vec::with_capacity(along.len());
-        for (name, array, d) in along {
-            let appender = Appender::silent(&array, d).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+        for ((name, array, d), mark) in along.into_iter().zip(marks) {
+            let appender = Appender::silent(&array, d, mark).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
             parts.push(Part { name, appender, kept: false });
         }
         check_memory(&parts, memory)?;
@@ -86,7 +88,7 @@ impl Series {
         let (dataset, dimension) = (dataset.clone(), dimension.to_string());
         let (published, values) = (position, [None; 2]);
         let mut series = Series { dataset, dimension, parts, has_coordinate, every, position, published, values, _alone: alone };
-        series.dataset.consolidate_for_growth()?;
+        series.dataset.consolidate_for_growth(differences)?;
         series.read_values();
         Ok(series)
     }

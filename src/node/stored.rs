@@ -1,6 +1,6 @@
 //! A node's document as it is stored, and its reading into the model.
 
-use super::{NodeKind, Store};
+use super::{NodeKind, Store, claim};
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
@@ -23,6 +23,8 @@ pub(super) struct StoredDocument {
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
     pub attributes: Option<Map>,
+    /// The mark of an appender behind it, in stores without locks.
+    pub mark: Vec<u8>,
     /// The findings in its bytes, if the context asks for them.
     pub findings: Vec<Finding>,
 }
@@ -37,8 +39,8 @@ impl StoredDocument {
         };
         let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
         let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
-        let (dialect, findings) = (Dialect::Final, findings(store, bytes));
-        Ok(StoredDocument { format, dialect, kind, key, document, as_of, listed: false, attributes: None, findings })
+        let (dialect, findings, mark) = (Dialect::Final, findings(store, bytes), claim::mark_in(bytes));
+        Ok(StoredDocument { format, dialect, kind, key, document, as_of, listed: false, attributes: None, mark, findings })
     }
 
     /// Reads the document into the model, as the store's options say.

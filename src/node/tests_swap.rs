@@ -429,6 +429,52 @@ fn publishing_a_step_reads_each_document_twice() {
     assert_eq!(read_all(&Array::open(&store, "t").unwrap()), [0, 1, 2, 3, 4]);
 }
 
+/// Over a network each look at a document is a request.
+#[test]
+fn opening_a_series_reads_each_document_once() {
+    let whole = |consolidate| Options { consolidate, ..Options::default() };
+    for (format, latency, consolidate) in [
+        (Format::V3, false, Consolidate::Named),
+        (Format::V3, true, Consolidate::Named),
+        (Format::V3, false, Consolidate::Never),
+        (Format::V2, false, Consolidate::Named),
+        (Format::V2, true, Consolidate::Named),
+        (Format::V2, false, Consolidate::Never),
+    ] {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        let opened_anew = |shared: SharedStore| {
+            let store = Store::new(&Context::with_threads(1), shared, Mode::ReadWrite, whole(consolidate));
+            Dataset::open(Group::open(&store, "").unwrap()).unwrap()
+        };
+        let store = Store::new(&Context::with_threads(1), inner.clone(), Mode::ReadWrite, whole(consolidate));
+        let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+        ds.define_time("time", 0, Some(8), "days since 2026-01-01", "standard", Create::New).unwrap();
+        ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
+        Series::open(&ds, "time", None, 1, 0).unwrap().step(1.0).unwrap();
+
+        let counted = Arc::new(Overtaken::alone(inner, latency));
+        let ds = opened_anew(counted.clone());
+        counted.calls.lock().unwrap().clear();
+        let series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        let opened = counted.calls.lock().unwrap().clone();
+        assert_eq!(series.position(), (1, 1));
+        let read = |key: &str| opened.iter().filter(|opened| *opened == key).count();
+        for name in ["t", "time"] {
+            let of_array: &[&str] = if format == Format::V3 { &["zarr.json"] } else { &[".zarray", ".zattrs"] };
+            of_array.iter().for_each(|document| {
+                assert_eq!(
+                    read(&format!("{name}/{document}")),
+                    1,
+                    "{document} of {name}, {format:?} {latency} {consolidate:?}: {opened:?}"
+                );
+            });
+        }
+        for key in ["zarr.json", ".zmetadata", ".zgroup", ".zattrs"] {
+            assert!(read(key) <= 1, "{key}, {format:?} {latency} {consolidate:?}: {opened:?}");
+        }
+    }
+}
+
 /// A reader, and a restart after a power cut, must not find a length whose elements are not there.
 #[test]
 fn an_appender_makes_chunks_durable_before_it_publishes_the_length() {

@@ -22,7 +22,7 @@ impl Array {
         self.renew(self.read_fresh(self.format())?, None)
     }
 
-    /// What [`Array::refresh`] does, with a document that another process exported.
+    /// What [`Array::refresh`] does, with a document that was read or that another process exported.
     pub(super) fn renew_from(&self, found: StoredDocument) -> Result<()> {
         let attributes = found.attributes.clone();
         match found.parse(self.store())? {

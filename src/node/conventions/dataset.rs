@@ -11,13 +11,18 @@ use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
+use crate::node::stored::StoredDocument;
 use crate::node::{Array, Create, Group, Store, path, upkeep};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The attribute that names coordinates, of a variable or of the group (XR-09).
 const COORDINATES: &str = "coordinates";
+
+/// The documents of nodes as they are stored, by the paths of the nodes.
+pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 
 /// An open dataset. Clones share it.
 #[derive(Clone)]
@@ -89,7 +94,6 @@ impl Dataset {
         let consolidated = store.options().consolidate != Consolidate::Never && store.capabilities().listable;
         let dataset = Dataset::open(Group::create_as(store, path, format, how, consolidated)?)?;
         dataset.settle()?;
-        dataset.consolidate_for_growth()?;
         Ok(dataset)
     }
 
@@ -133,16 +137,15 @@ impl Dataset {
     /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
     /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed.
     fn mend(&self) -> Result<()> {
-        let (group, variables) = (self.group(), self.0.state.read(|state| state.variables.clone()));
-        let store = group.store();
-        if !store.capabilities().listable {
-            return Ok(());
-        }
-        match group.consolidated_differences()? {
-            None => variables.iter().for_each(|v| store.note_named(v.array.path(), true)),
+        let variables = self.0.state.read(|state| state.variables.clone());
+        let (differences, mut documents) = self.compare()?;
+        match differences {
+            None => variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true)),
             Some(differences) if differences.is_empty() => {}
             Some(_) => {
-                variables.iter().try_for_each(|v| v.array.refresh())?;
+                for Known { array, .. } in &variables {
+                    documents.remove(array.path()).map_or_else(|| array.refresh(), |found| array.renew_from(found))?;
+                }
                 if self.known_dimensions().differences().next().is_none() {
                     self.consolidate()?;
                 }
@@ -151,16 +154,27 @@ impl Dataset {
         Ok(())
     }
 
-    /// Makes consolidated metadata that are right, where the store's options do not forbid it: readers then see the lengths of all variables
-    /// change at once.
-    pub(in crate::node) fn consolidate_for_growth(&self) -> Result<()> {
-        let (group, store) = (self.group(), self.group().store());
-        let there = if store.capabilities().listable { group.consolidated_differences()? } else { return Ok(()) };
-        match there {
-            Some(differences) if differences.is_empty() => Ok(()),
-            None if store.options().consolidate == Consolidate::Never => Ok(()),
-            _ => self.consolidate(),
+    /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
+    /// which was read once for that.
+    pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<String>>, Documents)> {
+        if !self.group().store().capabilities().listable {
+            return Ok((None, HashMap::new()));
         }
+        let (differences, below) = self.group().compare()?;
+        Ok((differences, below.into_iter().filter_map(|found| Some((found.path, found.node.ok()?))).collect()))
+    }
+
+    /// Makes consolidated metadata that are right where [`Dataset::compare`] found others, and where the store's options do not forbid it:
+    /// readers then see the lengths of all variables change at once.
+    pub(in crate::node) fn consolidate_for_growth(&self, differences: Option<Vec<String>>) -> Result<()> {
+        let store = self.group().store();
+        match differences {
+            Some(differences) if differences.is_empty() => {}
+            None if !store.capabilities().listable || store.options().consolidate == Consolidate::Never => {}
+            _ => self.consolidate()?,
+        }
+        self.0.unsettled.store(false, Ordering::Release);
+        Ok(())
     }
 
     /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
@@ -184,6 +198,11 @@ impl Dataset {
     /// A dimension, as long as the variables are by now.
     pub fn dimension(&self, name: &str) -> Result<Dimension> {
         self.settle()?;
+        self.known_dimension(name)
+    }
+
+    /// A dimension, as long as the variables are as far as this process knows.
+    pub(in crate::node) fn known_dimension(&self, name: &str) -> Result<Dimension> {
         let all = self.known_dimensions();
         all.find(name).cloned().ok_or_else(|| all.missing(name))
     }
@@ -296,12 +315,12 @@ impl Dataset {
     /// Changes the length of a dimension: all variables along it are resized. Readers that go by consolidated metadata see all lengths
     /// change at once. After an error some are resized, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.dimension(name)?;
         self.resize_along(name, length, false)
     }
 
-    /// As [`Dataset::resize_dimension`]; with `keep_outside` chunks beyond the length stay.
+    /// As [`Dataset::resize_dimension`] of a dimension that is there; with `keep_outside` chunks beyond the length stay.
     pub(in crate::node) fn resize_along(&self, name: &str, length: u64, keep_outside: bool) -> Result<()> {
-        self.dimension(name)?;
         let along = self.along(name);
         let mut before = Vec::with_capacity(along.len());
         for (_, array, d) in &along {
