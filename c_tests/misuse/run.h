@@ -1,5 +1,8 @@
 /* Runs the calls that tools/misuse made (RUNS), each with a new fixture: the wrong values of a function first, then its good call, which
- * succeeds, since none of the wrong ones changed anything; then what is right of the values that are wrong elsewhere. */
+ * succeeds, since none of the wrong ones changed anything; then what is right of the values that are wrong elsewhere. Whether it fails or not, no
+ * call changes errno or the floating-point environment. */
+#include <errno.h>
+#include <fenv.h>
 #include <stdio.h>
 
 typedef struct run {
@@ -54,8 +57,12 @@ int main(void) {
         fresh();
         if (ALL[i].first != NULL) ALL[i].first();
         poison();
+        errno = 42, fesetround(FE_UPWARD), feclearexcept(FE_ALL_EXCEPT);
         if (ALL[i].inside == 0) ALL[i].call();
         else call_inside(ALL[i].inside, ALL[i].call);
+        if (errno != 42 || fegetround() != FE_UPWARD || fetestexcept(FE_ALL_EXCEPT) != 0)
+            FAIL("function %d: errno %d, rounding %d, exceptions %d", (int)i, errno, fegetround(), fetestexcept(FE_ALL_EXCEPT));
+        fesetround(FE_TONEAREST);
         stale();
     }
     printf("%d functions: %d wrong values refused, %d right ones taken\n", functions, refusals, acceptances);
