@@ -29,7 +29,7 @@ program calls
   chunks = shape
   call ok(ozarr_store_memory(c_store))
   call ok(ozarr_spec_new(OZARR_FLOAT64, 2_c_int32_t, shape, c_spec))
-  call ok(ozarr_spec_set_chunks(c_spec, c_loc(chunks)))
+  call ok(ozarr_spec_set_chunks(c_spec, chunks))
   call ok(ozarr_spec_set_compressor(c_spec, "none" // c_null_char, -1_c_int32_t))
   call ok(ozarr_array_create_at(c_store, "a" // c_null_char, c_spec, OZARR_CREATE_NEW, c_array))
   start = 0
