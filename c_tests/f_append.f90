@@ -77,13 +77,16 @@ contains
 
   subroutine refreshing()
     type(ozarr_array) :: writer, reader
-    integer :: stat, step(3)
+    integer :: stat, step(3), runs
     call writer%create("run.zarr/grows", OZARR_INT32, [3, 1])
     call reader%open("run.zarr/grows")
     call writer%append([1, 2, 3])
+    call writer%set_attr("runs", 7)
     call reader%read(step, start=[1, 2], stat=stat)
-    call check(stat == OZARR_ERR_BOUNDS, "the reader has the old shape")
+    call check(stat == OZARR_ERR_BOUNDS .and. .not. reader%has_attr("runs"), "the reader has the old shape and attributes")
     call reader%refresh()
+    call reader%get_attr("runs", runs)
+    call check(runs == 7, "the attribute after refresh")
     call reader%read(step, start=[1, 2])
     call check(all(step == [1, 2, 3]) .and. all(reader%shape() == [3, 2]), "refresh")
   end subroutine refreshing
