@@ -471,11 +471,12 @@ fn an_open_for_changes_reads_documents_when_they_are_needed() {
 /// consolidated in step where all variables have the same steps; a series cuts off the others first.
 #[test]
 fn a_dataset_that_is_only_freed_changes_nothing_and_the_next_one_mends() {
-    type Use = (&'static str, fn(Dataset));
-    let uses: [Use; 3] = [
-        ("asked", |ds| drop(ds.dimension("t").unwrap())),
-        ("closed", |ds| drop(ds.close())),
-        ("a series", |ds| drop(Series::open(&ds, "t", None, 1, 0).unwrap())),
+    type Use = (&'static str, fn(&Store));
+    let uses: [Use; 4] = [
+        ("asked", |store| drop(dataset(store).dimension("t").unwrap())),
+        ("closed", |store| drop(dataset(store).close())),
+        ("created if it is not there", |store| drop(Dataset::create(store, "", None, Create::OpenIfSame).unwrap())),
+        ("a series", |store| drop(Series::open(&dataset(store), "t", None, 1, 0).unwrap())),
     ];
     // The steps of both variables when the writer was killed, of which two are consolidated; and those that readers see of both in the end.
     let killed = [([4, 4], 4), ([4, 2], 2), ([2, 3], 2)];
@@ -497,7 +498,7 @@ fn a_dataset_that_is_only_freed_changes_nothing_and_the_next_one_mends() {
         let before = stored();
         drop(dataset(&anew(&folder.1)));
         assert_eq!((reader(), stored()), ([2, 2], before), "{format:?} {lengths:?}, freed");
-        next(dataset(&anew(&folder.1)));
+        next(&anew(&folder.1));
         let differences = Group::open(&anew(&folder.1), "").unwrap().consolidated_differences().unwrap().unwrap();
         let is_right = lengths[0] == lengths[1] || how == "a series";
         assert_eq!((reader(), differences.is_empty()), ([seen; 2], is_right), "{format:?} {lengths:?}, {how}: {differences:?}");
