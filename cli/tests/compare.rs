@@ -199,3 +199,35 @@ fn sizes_are_those_of_the_objects() {
     assert_eq!(row("g")[0], size("run.zarr/g").to_string(), "{text}");
     assert!(folder.ok("du run.zarr --depth 0 --json").starts_with("[\n  {\n    \"path\": \"\",\n    \"bytes\": "));
 }
+
+#[test]
+fn chunks_that_are_not_stored_count_without_being_read() {
+    let folder = Folder::new("empty-chunks");
+    // 10^12 elements in 10^9 chunks, of which one is stored: its folder names it.
+    folder.ok("create run.zarr t --type float32 --shape 1000000,1000000 --chunks 1,1000 --fill 2.5");
+    folder.bytes("write run.zarr/t --raw --start 700000,5000 --shape 1,3", &[1.0f32, f32::NAN, 9.0].map(f32::to_le_bytes).concat());
+    let text = folder.ok("stats run.zarr/t --histogram 3");
+    for row in
+        ["elements        1000000000000\n", "NaN             1\n", "min             1.0\n", "max             9.0\n", "mean            2.5"]
+    {
+        assert!(text.contains(row), "{text}");
+    }
+    assert!(text.contains(&format!("{:>12} ", 999_999_999_998u64)), "{text}");
+    let text = folder.ok("stats run.zarr/t --start 0,0 --shape 600000,1000000 --json");
+    assert!(text.contains("\"elements\": 600000000000,") && text.contains("\"min\": 2.5,"), "{text}");
+}
+
+#[test]
+fn integers_of_64_bits_are_exact() {
+    let folder = Folder::new("exact");
+    for (kind, values) in [("uint64", [u64::MAX, (1 << 53) + 1]), ("int64", [i64::MIN as u64 + 1, i64::MAX as u64])] {
+        let file = format!("{kind}.zarr");
+        folder.ok(&format!("create {file} --type {kind} --shape 2"));
+        folder.bytes(&format!("write {file} --raw"), &values.map(u64::to_le_bytes).concat());
+        let shown = values.map(|n| if kind == "int64" { (n as i64).to_string() } else { n.to_string() });
+        let (low, high) = if kind == "int64" { (&shown[0], &shown[1]) } else { (&shown[1], &shown[0]) };
+        let (text, json) = (folder.ok(&format!("stats {file}")), folder.ok(&format!("stats {file} --json")));
+        assert!(text.contains(&format!("min             {low}\nmax             {high}\n")), "{text}");
+        assert!(json.contains(&format!("\"min\": {low},\n  \"max\": {high},")), "{json}");
+    }
+}

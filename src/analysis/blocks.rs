@@ -39,6 +39,8 @@ pub struct Blocks {
     cuts: Vec<Borders>,
     /// The bytes of an element.
     item: usize,
+    /// The numbers of those that are read, and how many elements the others have; `None` if all are.
+    chosen: Option<(Vec<u64>, u64)>,
     pool: Arc<Pool>,
     /// How many threads the stores keep busy.
     width: usize,
@@ -62,7 +64,7 @@ impl Blocks {
         element_count(selection.shape())?;
         let cuts = (0..shape.len()).map(|d| borders(&grid, &selection, d, cut)).collect::<Result<_>>()?;
         let (pool, width) = array.store().threads_with(array.store());
-        let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item, pool, width };
+        let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item, chosen: None, pool, width };
         if !matches!(cut, Cut::EachChunk) {
             let lengths = if let Cut::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
             blocks.fit(&lengths);
@@ -74,6 +76,21 @@ impl Blocks {
     pub fn beside(mut self, array: &Array, other: &Array) -> Blocks {
         (self.pool, self.width) = array.store().threads_with(other.store());
         self
+    }
+
+    /// Only the blocks of these numbers, if there is a list.
+    pub fn only(mut self, numbers: Option<Vec<u64>>) -> Blocks {
+        self.chosen = numbers.map(|numbers| {
+            let kept: u64 = numbers.iter().map(|&n| self.get(n).shape.iter().product::<u64>()).sum();
+            let all: u64 = self.selection.shape().iter().product();
+            (numbers, all - kept)
+        });
+        self
+    }
+
+    /// The number of elements of the blocks that are left out.
+    pub fn left_out(&self) -> u64 {
+        self.chosen.as_ref().map_or(0, |(_, elements)| *elements)
     }
 
     /// Joins neighbours while blocks are small, the last dimension first, and cuts those that are too large.
@@ -98,9 +115,10 @@ impl Blocks {
         others.fold(self.item as u128, |n, (_, cuts)| n.saturating_mul(u128::from(cuts.longest())))
     }
 
-    /// The bytes of all elements, in memory.
+    /// The bytes of all elements that are read, in memory.
     pub fn bytes(&self) -> u64 {
-        self.selection.shape().iter().fold(self.item as u64, |n, &c| n.saturating_mul(c))
+        let all = self.selection.shape().iter().fold(1, |n: u64, &c| n.saturating_mul(c));
+        (all - self.left_out()).saturating_mul(self.item as u64)
     }
 
     /// Returns how many blocks there are.
@@ -118,6 +136,30 @@ impl Blocks {
         block
     }
 
+    /// How many chunks the selection has elements of; `u64::MAX` if there are more.
+    pub fn chunks(&self, grid: &Grid) -> u64 {
+        (0..self.cuts.len()).fold(1, |n: u64, d| n.saturating_mul(chunks_along(grid, &self.selection, d)))
+    }
+
+    /// Calls `each` with the numbers of the blocks that have elements of a chunk.
+    pub fn of_chunk(&self, grid: &Grid, index: &[u64], each: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let mut runs = Vec::with_capacity(index.len());
+        for (d, &i) in index.iter().enumerate() {
+            let Some((first, last)) = positions(&self.selection, d, grid.origin(d, i), grid.extent(d, i)) else { return Ok(()) };
+            let first = self.cuts[d].block_of(first);
+            runs.push((first, self.cuts[d].block_of(last) - first + 1));
+        }
+        for mut n in 0..runs.iter().map(|(_, length)| length).product::<u64>() {
+            let (mut number, mut stride) = (0, 1);
+            for ((first, length), cuts) in runs.iter().zip(&self.cuts).rev() {
+                number += (first + n % length) * stride;
+                (n, stride) = (n / length, stride * cuts.blocks());
+            }
+            each(number)?;
+        }
+        Ok(())
+    }
+
     /// The elements of a block, of the array.
     pub fn part(&self, block: &Block) -> Result<Selection> {
         part_of(&self.selection, &self.array_shape, block)
@@ -130,7 +172,7 @@ impl Blocks {
         self.width.min(most).max(1)
     }
 
-    /// Runs `work` on every block, on many threads, and gives its results to `take` in the order of the blocks; `told` gets the bytes of
+    /// Runs `work` on every block that is chosen, on many threads, and gives its results to `take` in the order of the blocks; `told` gets the bytes of
     /// each. The first error ends it.
     pub fn each<T: Send>(
         &self,
@@ -140,7 +182,7 @@ impl Blocks {
     ) -> Result<()> {
         let (buffers, inbox) = (Mutex::new(Vec::new()), Mutex::new((BTreeMap::new(), 0u64, take)));
         let task = |n: u64, _: &Running<'_>| {
-            let block = self.get(n);
+            let block = self.get(self.chosen.as_ref().map_or(n, |(numbers, _)| numbers[n as usize]));
             let mut buffer = lock(&buffers).pop().unwrap_or_default();
             let result = work(&block, &mut buffer)?;
             lock(&buffers).push(buffer);
@@ -155,7 +197,8 @@ impl Blocks {
             told(bytes);
             Ok(())
         };
-        tasks::run(&self.pool, self.count(), self.threads(), &task, &mut |_| Ok(()))
+        let count = self.chosen.as_ref().map_or(self.count(), |(numbers, _)| numbers.len() as u64);
+        tasks::run(&self.pool, count, self.threads(), &task, &mut |_| Ok(()))
     }
 }
 
@@ -172,12 +215,29 @@ pub fn part_of(selection: &Selection, array_shape: &[u64], block: &Block) -> Res
     Selection::new(array_shape, &start, &count, Some(step))
 }
 
+/// How many chunks a selection has elements of along a dimension, or a few more where steps are long.
+fn chunks_along(grid: &Grid, selection: &Selection, d: usize) -> u64 {
+    let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+    let last = start.wrapping_add_signed(step.wrapping_mul(total.saturating_sub(1) as i64));
+    if total == 0 { 0 } else { grid.chunk_of(d, start).abs_diff(grid.chunk_of(d, last)).saturating_add(1).min(total) }
+}
+
+/// The first and the last position in a selection of elements from `origin` on; `None` if there are none.
+fn positions(selection: &Selection, d: usize, origin: u64, extent: u64) -> Option<(u64, u64)> {
+    let wide = i128::from;
+    let (start, total, step) = (wide(selection.start()[d]), wide(selection.shape()[d]), i128::from(selection.step()[d]));
+    let (low, high) = (wide(origin) - start, wide(origin) + wide(extent) - 1 - start);
+    let (from, to) = if step > 0 { (low, high) } else { (-high, -low) };
+    let each = step.abs();
+    let (first, last) = ((from + each - 1).div_euclid(each).max(0), to.div_euclid(each).min(total - 1));
+    Some((u64::try_from(first).ok()?, u64::try_from(last).ok()?)).filter(|(first, last)| first <= last)
+}
+
 /// The borders of chunks along a dimension of a selection. Of very many only a rule is kept: the chunks' own, if there is one; else blocks
 /// are as long as the chunks on average.
 fn borders(grid: &Grid, selection: &Selection, d: usize, cut: Cut<'_>) -> Result<Borders> {
     let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
-    let last = start.wrapping_add_signed(step.wrapping_mul(total.saturating_sub(1) as i64));
-    let chunks = if total == 0 { 0 } else { grid.chunk_of(d, start).abs_diff(grid.chunk_of(d, last)).saturating_add(1).min(total) };
+    let chunks = chunks_along(grid, selection, d);
     if chunks > LISTED {
         return match (grid.repeated(d), step, cut) {
             (Some(each), 1, Cut::Chunks | Cut::EachChunk) => Ok(Borders::Regular { first: each - start % each, each, total }),
@@ -270,6 +330,49 @@ mod tests {
         }
         assert_eq!(blocks(&[], &[], 1, 8, Cut::Chunks).count(), 1);
         assert_eq!(blocks(&[0, 5], &[1, 1], 1, 8, Cut::Chunks).count(), 0);
+    }
+
+    #[test]
+    fn the_blocks_of_a_chunk_are_those_that_have_its_elements() {
+        const M: u64 = 1 << 20;
+        // With chunks in several blocks, and blocks of several chunks.
+        for (shape, chunks, step, item) in [
+            (&[64, M][..], &[64, M][..], 1, 8),
+            (&[64, M], &[40, M], -1, 8),
+            (&[20 * M], &[3 * M], 2, 8),
+            (&[5, 9 * M], &[2, 4 * M], -3, 8),
+            (&[70_000_000], &[1000], 1, 8),
+        ] {
+            let blocks = blocks(shape, chunks, step, item, Cut::Chunks);
+            let grid = Grid::regular(chunks.iter().copied().collect()).unwrap();
+            let mut want = vec![Vec::new(); grid.counts(shape).iter().product::<u64>() as usize];
+            for n in 0..blocks.count() {
+                let part = blocks.part(&blocks.get(n)).unwrap();
+                let ends = |d: usize| {
+                    let last = part.start()[d].wrapping_add_signed(part.step()[d] * (part.shape()[d] as i64 - 1));
+                    let (a, b) = (grid.chunk_of(d, part.start()[d]), grid.chunk_of(d, last));
+                    a.min(b)..=a.max(b)
+                };
+                let inner = if shape.len() == 2 { ends(1) } else { 0..=0 };
+                for (i, j) in ends(0).flat_map(|i| inner.clone().map(move |j| (i, j))) {
+                    let columns = if shape.len() == 2 { grid.count(1, shape[1]) } else { 1 };
+                    want[(i * columns + j) as usize].push(n);
+                }
+            }
+            let columns = if shape.len() == 2 { grid.count(1, shape[1]) } else { 1 };
+            for (k, want) in want.iter().enumerate() {
+                let (i, j) = (k as u64 / columns, k as u64 % columns);
+                let mut found = Vec::new();
+                let index = if shape.len() == 2 { vec![i, j] } else { vec![i] };
+                blocks
+                    .of_chunk(&grid, &index, &mut |n| {
+                        found.push(n);
+                        Ok(())
+                    })
+                    .unwrap();
+                assert_eq!(&found, want, "{shape:?} {chunks:?} {step}: {index:?}");
+            }
+        }
     }
 
     #[test]

@@ -37,6 +37,14 @@ impl Borders {
         }
     }
 
+    /// The number of the block that has the element at `position`.
+    pub fn block_of(&self, position: u64) -> u64 {
+        match self {
+            Borders::Listed(all) => all.partition_point(|&border| border <= position) as u64 - 1,
+            Borders::Regular { first, each, .. } => position.checked_sub(*first).map_or(0, |behind| 1 + behind / each),
+        }
+    }
+
     /// The length of the longest block.
     pub fn longest(&self) -> u64 {
         match self {
@@ -101,6 +109,10 @@ mod tests {
             let mut rule = Borders::Regular { first, each, total };
             let listed = Borders::Listed(all(&rule));
             assert_eq!(all(&rule), all(&listed), "{first} {each} {total}");
+            for position in 0..total {
+                let (begin, length) = rule.block(rule.block_of(position));
+                assert!((begin..begin + length).contains(&position) && listed.block_of(position) == rule.block_of(position));
+            }
             assert!(rule.longest() >= listed.longest() && all(&rule).last() == Some(&total), "{first} {each} {total}");
             rule.join(11);
             assert!(rule.longest() <= 11 && all(&rule).last() == Some(&total));

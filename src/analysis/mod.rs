@@ -10,5 +10,6 @@ pub mod digest;
 pub mod moments;
 mod number;
 pub mod statistics;
+mod stored;
 
 pub use number::{Exact, as_number};

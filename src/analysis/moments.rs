@@ -38,6 +38,14 @@ impl Moments {
         with_type!(data_type, figures, bytes, missing)
     }
 
+    /// Of `n` elements that all have the same bytes.
+    pub fn of_equal(n: u64, data_type: DataType, element: &[u8], missing: &[Vec<u8>]) -> Moments {
+        let one = Moments::of(data_type, element, missing);
+        let sum = one.sum.and_then(|sum| sum.checked_mul(n.into()));
+        let (missing, nan, infinite) = (one.missing * n, one.nan * n, one.infinite * n);
+        Moments { elements: n, missing, nan, infinite, count: one.count * n, sum, ..one }
+    }
+
     /// Joins the figures of other elements.
     pub fn add(&mut self, other: &Moments) {
         self.elements += other.elements;
@@ -174,6 +182,13 @@ impl Bins {
         self
     }
 
+    /// Counts `n` elements that all have the same bytes.
+    pub fn count_equal(self, n: u64, data_type: DataType, element: &[u8], missing: &[Vec<u8>]) -> Bins {
+        let mut bins = self.count(data_type, element, missing);
+        bins.counts.iter_mut().for_each(|count| *count *= n);
+        bins
+    }
+
     /// Joins the counts of other elements.
     pub fn add(&mut self, other: &Bins) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
@@ -237,6 +252,20 @@ mod tests {
         assert_eq!((found.missing, found.nan, found.range()), (1, 0, Some((-9.0, 3.0))));
         let none = Moments::of(DataType::Int16, &[], &[]);
         assert!(none.range().is_none() && none.mean().is_none() && none.deviation().is_none());
+    }
+
+    #[test]
+    fn equal_elements_count_as_if_there_were_so_many() {
+        for (value, missing) in [(2.5f64, 0.0f64), (-9.0, -9.0), (f64::NAN, 0.0), (f64::INFINITY, 0.0)] {
+            let (one, missing) = (doubles(&[value]), vec![doubles(&[missing])]);
+            let many = Moments::of(DataType::Float64, &doubles(&[value; 1000]), &missing);
+            let equal = Moments::of_equal(1000, DataType::Float64, &one, &missing);
+            assert_eq!(format!("{equal:?}"), format!("{many:?}"));
+            let bins = Bins::new(0.0, 5.0, 4).count_equal(1000, DataType::Float64, &one, &missing);
+            assert_eq!(bins.counts.iter().sum::<u64>(), many.count);
+        }
+        let most = Moments::of_equal(i64::MAX as u64, DataType::UInt64, &u64::MAX.to_ne_bytes(), &[]);
+        assert_eq!((most.mean(), most.deviation()), (Some(u64::MAX as f64), Some(0.0)));
     }
 
     #[test]

@@ -184,6 +184,16 @@ impl Array {
         Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
     }
 
+    /// Calls `each` with the index of every chunk that is stored, inside of the array's shape, in no certain order; its error ends that.
+    /// What this program writes now, or lets wait, is stored first.
+    pub fn each_stored(&self, each: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        self.settle();
+        self.store_waiting()?;
+        self.store().check_listable()?;
+        let state = self.state();
+        each_chunk(&state.chunk_store, &state, &mut |_, index| each(index))
+    }
+
     /// The number of chunks, or inner chunks, that are stored.
     pub fn chunk_count(&self, inner: bool) -> Result<u64> {
         let mut chunks = self.chunks(inner)?;
