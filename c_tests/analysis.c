@@ -31,6 +31,7 @@ static int same(double x, double y) { return isnan(x) ? isnan(y) : fabs(x - y) <
 static void statistics_of_all_types_of_numbers(void) {
     const int8_t small[] = {-1, 2, 3, 4};
     const uint64_t large[] = {1, 3, UINT64_MAX, 5};
+    const int64_t exact[] = {INT64_MAX, -INT64_MAX, INT64_MAX, -INT64_MAX};
     const float singles[] = {1, NAN, INFINITY, 4};
     const double doubles[] = {-9, NAN, 2, 4};
     const bool truths[] = {true, false, true, true};
@@ -43,15 +44,16 @@ static void statistics_of_all_types_of_numbers(void) {
         double missing;
         ozarr_summary want;
     } cases[] = {
-        {"int8", OZARR_INT8, small, sizeof small, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, -1, 4, 2, sqrt(3.5)}},
-        {"a part", OZARR_INT8, small, sizeof small, ONE, N2, NULL, 0, {0, 2, 0, 0, 0, 2, 2, 3, 2.5, 0.5}},
-        {"backwards by two", OZARR_INT8, small, sizeof small, LAST, N2, TWO_BACK, 0, {0, 2, 0, 0, 0, 2, 2, 4, 3, 1}},
-        {"nothing", OZARR_INT8, small, sizeof small, ONE, N0, NULL, 0, {0, 0, 0, 0, 0, 0, NAN, NAN, NAN, NAN}},
-        {"uint64", OZARR_UINT64, large, sizeof large, ONE, N2, NULL, 0, {0, 2, 0, 0, 0, 2, 3, 0x1p64, 0x1p63, 0x1p63}},
-        {"float32", OZARR_FLOAT32, singles, sizeof singles, NULL, NULL, NULL, 0, {0, 4, 0, 1, 1, 2, 1, 4, 2.5, 1.5}},
-        {"missing", OZARR_FLOAT64, doubles, sizeof doubles, NULL, NULL, NULL, -9, {0, 4, 1, 1, 0, 2, 2, 4, 3, 1}},
-        {"all fill", OZARR_FLOAT64, NULL, 0, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, 0, 0, 0, 0}},
-        {"bool", OZARR_BOOL, truths, sizeof truths, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, 0, 1, 0.75, sqrt(0.1875)}},
+        {"int8", OZARR_INT8, small, sizeof small, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, -1, 4, 2, sqrt(3.5), -1, 4}},
+        {"a part", OZARR_INT8, small, sizeof small, ONE, N2, NULL, 0, {0, 2, 0, 0, 0, 2, 2, 3, 2.5, 0.5, 2, 3}},
+        {"backwards by two", OZARR_INT8, small, sizeof small, LAST, N2, TWO_BACK, 0, {0, 2, 0, 0, 0, 2, 2, 4, 3, 1, 2, 4}},
+        {"nothing", OZARR_INT8, small, sizeof small, ONE, N0, NULL, 0, {0, 0, 0, 0, 0, 0, NAN, NAN, NAN, NAN, 0, 0}},
+        {"uint64", OZARR_UINT64, large, sizeof large, ONE, N2, NULL, 0, {0, 2, 0, 0, 0, 2, 3, 0x1p64, 0x1p63, 0x1p63, 3, -1}},
+        {"int64", OZARR_INT64, exact, sizeof exact, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, -0x1p63, 0x1p63, 0, 0x1p63, -INT64_MAX, INT64_MAX}},
+        {"float32", OZARR_FLOAT32, singles, sizeof singles, NULL, NULL, NULL, 0, {0, 4, 0, 1, 1, 2, 1, 4, 2.5, 1.5, 0, 0}},
+        {"missing", OZARR_FLOAT64, doubles, sizeof doubles, NULL, NULL, NULL, -9, {0, 4, 1, 1, 0, 2, 2, 4, 3, 1, 0, 0}},
+        {"all fill", OZARR_FLOAT64, NULL, 0, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0}},
+        {"bool", OZARR_BOOL, truths, sizeof truths, NULL, NULL, NULL, 0, {0, 4, 0, 0, 0, 4, 0, 1, 0.75, sqrt(0.1875), 0, 1}},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         ozarr_array *a = create("numbers.zarr", cases[i].type, 4, 3, cases[i].values, cases[i].size);
@@ -66,6 +68,8 @@ static void statistics_of_all_types_of_numbers(void) {
                  found.elements, found.missing, found.nan, found.infinite, found.count);
         if (!same(found.min, want->min) || !same(found.max, want->max) || !same(found.mean, want->mean) || !same(found.std, want->std))
             FAIL("%s: min %g, max %g, mean %g, std %g", cases[i].name, found.min, found.max, found.mean, found.std);
+        if (found.min_integer != want->min_integer || found.max_integer != want->max_integer)
+            FAIL("%s: exactly %" PRId64 " to %" PRId64, cases[i].name, found.min_integer, found.max_integer);
         ozarr_array_free(a);
     }
 }

@@ -595,21 +595,31 @@ typedef struct ozarr_summary {
     int64_t nan;
     /** Those that are infinite, but for missing ones. */
     int64_t infinite;
-    /** Those that are left, which the members below are of. Where there are none, these are NaN. */
+    /**
+     * Those that are left, which the members below are of. Where there are none, `min`, `max`, `mean`
+     * and `std` are NaN.
+     */
     int64_t count;
-    /** The least value. Integers beyond 2^53 are rounded. */
+    /** The least value; of an integer beyond 2^53 the nearest double (`min_integer` has all digits). */
     double min;
-    /** The greatest value. */
+    /** The greatest value, like `min`. */
     double max;
     /** The mean value, of integers the exact one, rounded once. */
     double mean;
     /** The standard deviation from the mean: of these values, not of a sample of more. */
     double std;
+    /**
+     * The least value of integers, truth values and times, exactly; that of `uint64` is to be cast to
+     * `uint64_t`. 0 for floats, and where there is none.
+     */
+    int64_t min_integer;
+    /** The greatest value, like `min_integer`. */
+    int64_t max_integer;
 } ozarr_summary;
 
 /** The first value of an `ozarr_summary`: {0} with its size. */
 #define OZARR_SUMMARY_INIT \
-    {sizeof(ozarr_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(ozarr_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /** Gives `*summary` the value OZARR_SUMMARY_INIT. */
 static inline void ozarr_summary_init(ozarr_summary *summary) {
@@ -647,7 +657,8 @@ static inline void ozarr_comparison_init(ozarr_comparison *comparison) {
 /**
  * Fills `summary` with the statistics of a region (NULL: the whole array) of real numbers, truth
  * values (0 and 1) or times (their counts). Values count as they are stored, without scale factors
- * and offsets of attributes.
+ * and offsets of attributes. Of a region of many chunks, most of which are not stored, those count by
+ * their fill value without being read, where the store can list its keys.
  *
  * Errors: `OZARR_ERR_TYPE` for elements of other types; `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for
  * a periodic region; `OZARR_ERR_METADATA` for attributes that do not say what is missing; those of

@@ -156,6 +156,8 @@ module ozarr_c
     real(c_double) :: max = 0
     real(c_double) :: mean = 0
     real(c_double) :: std = 0
+    integer(c_int64_t) :: min_integer = 0
+    integer(c_int64_t) :: max_integer = 0
   end type ozarr_summary
 
   type, bind(c) :: ozarr_comparison

@@ -338,6 +338,8 @@ class ozarr_summary(C.Structure):
         ('max', C.c_double),
         ('mean', C.c_double),
         ('std', C.c_double),
+        ('min_integer', C.c_int64),
+        ('max_integer', C.c_int64),
     ]
 
 

@@ -24,6 +24,7 @@ use super::status::ozarr_status;
 use super::strings::{put_numbers, put_text};
 use super::structs::{Output, growing};
 use super::types::ozarr_array;
+use crate::analysis::Exact;
 use crate::analysis::difference::{Tolerance, compare};
 use crate::analysis::digest::{DIGITS, digest};
 use crate::analysis::statistics::Numbers;
@@ -46,18 +47,24 @@ pub struct ozarr_summary {
     pub nan: i64,
     /// Those that are infinite, but for missing ones.
     pub infinite: i64,
-    /// Those that are left, which the members below are of. Where there are none, these are NaN.
+    /// Those that are left, which the members below are of. Where there are none, `min`, `max`, `mean`
+    /// and `std` are NaN.
     pub count: i64,
-    /// The least value. Integers beyond 2^53 are rounded.
+    /// The least value; of an integer beyond 2^53 the nearest double (`min_integer` has all digits).
     pub min: f64,
-    /// The greatest value.
+    /// The greatest value, like `min`.
     pub max: f64,
     /// The mean value, of integers the exact one, rounded once.
     pub mean: f64,
     /// The standard deviation from the mean: of these values, not of a sample of more.
     pub std: f64,
+    /// The least value of integers, truth values and times, exactly; that of `uint64` is to be cast to
+    /// `uint64_t`. 0 for floats, and where there is none.
+    pub min_integer: i64,
+    /// The greatest value, like `min_integer`.
+    pub max_integer: i64,
 }
-growing!(ozarr_summary: 80);
+growing!(ozarr_summary: 96);
 
 /// What differs between two regions. Set it to `OZARR_COMPARISON_INIT` first.
 #[repr(C)]
@@ -79,7 +86,8 @@ growing!(ozarr_comparison: 40);
 
 /// Fills `summary` with the statistics of a region (NULL: the whole array) of real numbers, truth
 /// values (0 and 1) or times (their counts). Values count as they are stored, without scale factors
-/// and offsets of attributes.
+/// and offsets of attributes. Of a region of many chunks, most of which are not stored, those count by
+/// their fill value without being read, where the store can list its keys.
 ///
 /// Errors: `OZARR_ERR_TYPE` for elements of other types; `OZARR_ERR_BOUNDS`; `OZARR_ERR_ARGUMENT` for
 /// a periodic region; `OZARR_ERR_METADATA` for attributes that do not say what is missing; those of
@@ -112,6 +120,8 @@ pub unsafe extern "C" fn ozarr_array_summarize(
             max,
             mean: found.mean().unwrap_or(f64::NAN),
             std: found.deviation().unwrap_or(f64::NAN),
+            min_integer: integer(found.least),
+            max_integer: integer(found.greatest),
         });
         Ok(())
     })
@@ -205,6 +215,11 @@ fn check_tolerance(tolerance: f64, argument: &str) -> Result<()> {
         return Ok(());
     }
     bail!(Argument, "the argument `{argument}` is {tolerance}, expected a number that is not negative")
+}
+
+/// The low 64 bits of an integer, which are all of it in its own type; 0 for others.
+fn integer(value: Option<Exact>) -> i64 {
+    if let Some(Exact::Integer(n)) = value { n as i64 } else { 0 }
 }
 
 /// A count for C.

@@ -336,9 +336,11 @@ struct ozarr_summary
     max::Cdouble
     mean::Cdouble
     std::Cdouble
+    min_integer::Int64
+    max_integer::Int64
 end
-@inline ozarr_summary(; struct_size = sizeof(ozarr_summary), elements = 0, missing = 0, nan = 0, infinite = 0, count = 0, min = 0, max = 0, mean = 0, std = 0) =
-    ozarr_summary(struct_size, elements, missing, nan, infinite, count, min, max, mean, std)
+@inline ozarr_summary(; struct_size = sizeof(ozarr_summary), elements = 0, missing = 0, nan = 0, infinite = 0, count = 0, min = 0, max = 0, mean = 0, std = 0, min_integer = 0, max_integer = 0) =
+    ozarr_summary(struct_size, elements, missing, nan, infinite, count, min, max, mean, std, min_integer, max_integer)
 
 struct ozarr_comparison
     struct_size::Csize_t
