@@ -3,6 +3,10 @@
 mod program;
 
 use program::Folder;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 /// A store with a plain array, a compressed one, a sharded one and one of version 2, all consolidated.
@@ -37,6 +41,10 @@ fn change(file: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = std::fs::read(file).unwrap();
     change(&mut bytes);
     std::fs::write(file, bytes).unwrap();
+}
+
+fn pipe(file: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success());
 }
 
 #[test]
@@ -94,6 +102,41 @@ fn each_planted_fault_is_told_with_its_key() {
             false,
         ),
         ("a foreign file", |g| std::fs::write(g.join("plain/notes.txt"), b"x").unwrap(), "foreign  g/plain/notes.txt", false),
+        (
+            "a pipe is where a chunk is",
+            |g| {
+                std::fs::remove_file(g.join("plain/c/0/1")).unwrap();
+                pipe(&g.join("plain/c/0/1"));
+            },
+            "unreadable  g/plain/c/0/1",
+            false,
+        ),
+        ("a pipe is where nothing belongs", |g| pipe(&g.join("plain/p")), "foreign  g/plain/p", false),
+        (
+            "a pipe is where a document is",
+            |g| {
+                std::fs::remove_file(g.join("zstd/zarr.json")).unwrap();
+                pipe(&g.join("zstd/zarr.json"));
+            },
+            "unreadable  g/zstd/zarr.json",
+            false,
+        ),
+        ("a socket", |g| drop(UnixListener::bind(g.join("s")).unwrap()), "foreign  g/s", false),
+        (
+            "a chunk is a link to nothing",
+            |g| {
+                std::fs::remove_file(g.join("plain/c/1/0")).unwrap();
+                symlink("nothing", g.join("plain/c/1/0")).unwrap();
+            },
+            "unreadable  g/plain/c/1/0",
+            false,
+        ),
+        (
+            "a name that is no text",
+            |g| std::fs::write(g.join(OsStr::from_bytes(b"plain/n\xff")), b"x").unwrap(),
+            "foreign  g/plain/n\\xff",
+            false,
+        ),
         (
             "a temporary file",
             |g| std::fs::write(g.join("plain/c/0/.ozarr-7-1-1-1.tmp"), b"x").unwrap(),

@@ -9,12 +9,13 @@ use crate::store::SharedStore;
 pub(super) enum Place {
     /// A chunk inside of the array's shape: its key and its index.
     Chunk(String, Dims),
-    /// A file where chunks have a folder, or a folder at a chunk's key.
+    /// A file where chunks have a folder, a folder at a chunk's key, or what is neither.
     Misplaced(Error),
 }
 
 /// Calls `each` with the key and the index of every chunk of the array in `store` that is inside of its shape. In a folder, a file where
-/// chunks have a folder and a folder at a chunk's key are errors, as they are when the chunk is read: they are no missing chunks.
+/// chunks have a folder, a folder at a chunk's key, and a pipe or the like at either, are errors, as they are when the chunk is read: they
+/// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     each_place(store, array, &mut |place| match place {
         Place::Chunk(key, index) => each(&key, &index),
@@ -29,7 +30,7 @@ pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn
         return store
             .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(Place::Chunk(key.to_string(), index))));
     }
-    let misplaced = |what: &str, errno: i32, key: String| Place::Misplaced(err!(Io, "{what}").with_errno(errno).at_key(key));
+    let misplaced = |e: Error, key: String| Place::Misplaced(e.at_key(key));
     let mut folders = vec![places.folder().to_string()];
     while let Some(folder) = folders.pop() {
         let listing = store.list_dir(&folder)?;
@@ -37,15 +38,18 @@ pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn
             if let Some(index) = places.chunk(&key) {
                 each(Place::Chunk(key, index))?;
             } else if places.leads_to_chunks(&key) {
-                each(misplaced("found a file, expected a folder of chunks", libc::ENOTDIR, key))?;
+                each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
             }
         }
         for key in listing.prefixes.iter().map(|name| format!("{folder}{name}")) {
             if places.chunk(&key).is_some() {
-                each(misplaced("found a folder, expected the file of a chunk", libc::EISDIR, key))?;
+                each(misplaced(err!(Io, "found a folder, expected the file of a chunk").with_errno(libc::EISDIR), key))?;
             } else if places.leads_to_chunks(&key) {
                 folders.push(format!("{key}/"));
             }
+        }
+        for key in listing.others.iter().map(|name| format!("{folder}{name}")).filter(|key| places.is_among_chunks(key)) {
+            each(misplaced(err!(Io, "found neither a file nor a folder, expected chunks"), key))?;
         }
     }
     Ok(())
@@ -77,6 +81,11 @@ impl Places<'_> {
         let (prefix, keys) = &self.array.chunks;
         let index = keys.parse(key.strip_prefix(prefix.as_str())?, self.counts.len())?;
         self.is_inside(&index).then_some(index)
+    }
+
+    /// Whether this is the key of a chunk inside of the array's shape, or of what leads to such chunks.
+    pub fn is_among_chunks(&self, key: &str) -> bool {
+        self.chunk(key).is_some() || self.leads_to_chunks(key)
     }
 
     /// Whether this is the key of a chunk beyond the array's shape.

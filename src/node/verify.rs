@@ -10,8 +10,10 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
-use crate::store::local::temporary_files;
+use crate::store::local::{Unlisted, unlisted};
 use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names of documents.
@@ -121,8 +123,9 @@ impl Store {
         require(self, &path, NodeKind::None)?;
         let mut run = Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
         let arrays = run.documents(&path)?;
-        run.keys(&path, &arrays)?;
-        run.temporaries(&path)?;
+        let places = arrays.iter().map(|(node, array)| (node.as_str(), Places::new(array))).collect();
+        run.keys(&path, &places)?;
+        run.unlisted(&path, &places)?;
         let work = run.listed(&arrays)?;
         run.chunks(&work, progress)?;
         Ok(run.done)
@@ -161,6 +164,27 @@ impl Chosen {
             }
         }
     }
+}
+
+/// Where a key is in the hierarchy.
+enum KeyPlace<'a> {
+    /// It is a document's.
+    Document,
+    /// It is below an array, maybe one of its chunks.
+    Array(&'a Places<'a>),
+    /// It is below a node that cannot be read.
+    Unknown,
+    Elsewhere,
+}
+
+/// The text of a path, with escapes for bytes that are no UTF-8.
+fn with_escapes(path: &Path) -> String {
+    let mut text = String::new();
+    for part in path.as_os_str().as_bytes().utf8_chunks() {
+        text.push_str(part.valid());
+        text.extend(part.invalid().iter().map(|b| format!("\\x{b:02x}")));
+    }
+    text
 }
 
 struct Verification<'a> {
@@ -231,34 +255,20 @@ impl Verification<'_> {
     }
 
     /// Tells of keys that belong to no node.
-    fn keys(&mut self, top: &str, arrays: &[(String, Arc<ArrayState>)]) -> Result<()> {
+    fn keys(&mut self, top: &str, places: &HashMap<&str, Places<'_>>) -> Result<()> {
         // In the first draft documents and chunks are in places of their own.
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
             return Ok(());
         }
-        let places: HashMap<&str, Places<'_>> = arrays.iter().map(|(node, array)| (node.as_str(), Places::new(array))).collect();
         let mut faults = Vec::new();
         self.store.shared().list(&path::prefix(top), &mut |key| {
-            let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-            if DOCUMENTS.contains(&name) {
-                return Ok(());
-            }
-            let mut above = Some(folder);
-            let array = loop {
-                match above {
-                    None => break None,
-                    Some(node) if self.unread.contains(node) => return Ok(()),
-                    Some(node) if places.contains_key(node) => break places.get(node),
-                    Some(node) => above = (!node.is_empty()).then(|| node.rsplit_once('/').map_or("", |(up, _)| up)),
-                }
-            };
-            match array {
-                Some(places) if places.chunk(key).is_some() => {}
-                Some(places) if places.is_outside(key) => {
+            match self.place_of(key, places) {
+                KeyPlace::Document | KeyPlace::Unknown => {}
+                // What is in the way of chunks is told of with the chunks.
+                KeyPlace::Array(array) if array.is_among_chunks(key) => {}
+                KeyPlace::Array(array) if array.is_outside(key) => {
                     faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
                 }
-                // What is in the way of chunks is told of with the chunks.
-                Some(places) if places.leads_to_chunks(key) => {}
                 _ => faults.push(Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")),
             }
             Ok(())
@@ -266,23 +276,58 @@ impl Verification<'_> {
         faults.iter().try_for_each(|fault| self.tell(fault))
     }
 
-    /// Tells of temporary files in folders, which listings hide.
-    fn temporaries(&mut self, top: &str) -> Result<()> {
+    /// Where a key is in the hierarchy.
+    fn place_of<'p>(&self, key: &str, places: &'p HashMap<&str, Places<'p>>) -> KeyPlace<'p> {
+        let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+        if DOCUMENTS.contains(&name) {
+            return KeyPlace::Document;
+        }
+        let mut above = Some(folder);
+        while let Some(node) = above {
+            if self.unread.contains(node) {
+                return KeyPlace::Unknown;
+            }
+            if let Some(array) = places.get(node) {
+                return KeyPlace::Array(array);
+            }
+            above = (!node.is_empty()).then(|| node.rsplit_once('/').map_or("", |(up, _)| up));
+        }
+        KeyPlace::Elsewhere
+    }
+
+    /// Tells of what listings leave out in folders: temporary files, and what can be no key.
+    fn unlisted(&mut self, top: &str, places: &HashMap<&str, Places<'_>>) -> Result<()> {
         let shared = self.store.shared();
         let document = DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
-        let Some(folder) = document.as_deref().and_then(std::path::Path::parent) else { return Ok(()) };
-        for (file, is_gone) in temporary_files(folder)? {
-            let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy();
-            let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
-            let (what, remove): (_, fn(&std::path::Path) -> std::io::Result<()>) = match file.is_dir() {
-                true => ("the rest of what was erased or replaced by a writer", |folder| std::fs::remove_dir_all(folder)),
-                false => ("a temporary file of a writer", |file| std::fs::remove_file(file)),
+        let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
+        for (file, what) in unlisted(folder)? {
+            let key = path::join(top, &with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
+            let fault = match what {
+                Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone),
+                Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
+                Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
+                Unlisted::NoFile => match self.place_of(&key, places) {
+                    // These were told, or are with the chunks.
+                    KeyPlace::Document => continue,
+                    KeyPlace::Array(array) if array.is_among_chunks(&key) => continue,
+                    _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
+                },
             };
-            let mut fault = Fault::new(FaultKind::Temporary, &path::join(top, &name), &format!("{what} {whose}"));
-            fault.repaired = self.options.repair && is_gone && self.store.is_writable() && remove(&file).is_ok();
             self.tell(&fault)?;
         }
         Ok(())
+    }
+
+    /// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
+    fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Fault {
+        let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
+        let (what, remove): (_, fn(&Path) -> std::io::Result<()>) = match file.is_dir() {
+            true => ("the rest of what was erased or replaced by a writer", |folder| std::fs::remove_dir_all(folder)),
+            false => ("a temporary file of a writer", |file| std::fs::remove_file(file)),
+        };
+        let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
+        fault.repaired = self.options.repair && is_gone && self.store.is_writable() && remove(file).is_ok();
+        fault
     }
 
     /// The chunks of all arrays.

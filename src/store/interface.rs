@@ -124,6 +124,8 @@ pub struct Listing {
     pub keys: Vec<String>,
     /// Names of sub-prefixes that hold at least one key, sorted. (A local folder may list empty folders, too.)
     pub prefixes: Vec<String>,
+    /// Names of pipes, sockets and devices in a local folder, which are no keys, sorted.
+    pub others: Vec<String>,
 }
 
 /// A folder that keys are opened in during one call ([`LocalFiles::folder`]).

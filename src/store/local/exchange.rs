@@ -7,7 +7,7 @@ use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
 use crate::store::SharedStore;
 use crate::store::keys::MAKES_A_NODE;
-use crate::store::os::{self, CWD, Errno};
+use crate::store::os::{self, CWD, EntryKind, Errno};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl LocalStore {
         }
         // Listing moves a folder's place, from which it is emptied.
         let Some(listed) = self.open_folder(folder, 0)? else { return Ok(()) };
-        for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, is_folder)| *is_folder) {
+        for (name, _) in visible(listed.as_fd())?.into_iter().filter(|(_, kind)| *kind == EntryKind::Folder) {
             let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
         }
         empty_folder(fd, 0)

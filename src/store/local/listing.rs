@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// How deep folders are followed when listing or erasing.
 const MAX_DEPTH: usize = MAX_KEY / 2;
 
-/// The visible names of a folder in the order of keys, and whether each is a folder (then it ends in a slash).
-pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, bool)>> {
+/// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), or neither.
+pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     let entries = match os::entries(fd) {
         // Erased meanwhile.
         Err(Errno(libc::ENOENT)) => return Ok(Vec::new()),
@@ -33,12 +33,11 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, bool)>> {
             kind => kind,
         };
         match kind {
-            EntryKind::File => names.push((text.to_string(), false)),
-            EntryKind::Folder => names.push((format!("{text}/"), true)),
-            _ => {}
+            EntryKind::Folder => names.push((format!("{text}/"), kind)),
+            kind => names.push((text.to_string(), kind)),
         }
     }
-    names.sort_unstable();
+    names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(names)
 }
 
@@ -60,11 +59,11 @@ pub(super) fn list_folder(
     }
     above.push(here);
     let len = path.len();
-    for (name, is_folder) in visible(fd).map_err(|e| e.at_key(&*path))? {
+    for (name, kind) in visible(fd).map_err(|e| e.at_key(&*path))? {
         path.push_str(&name);
-        if !is_folder {
+        if kind == EntryKind::File {
             each(path)?;
-        } else {
+        } else if kind == EntryKind::Folder {
             let c = CString::new(name).map_err(|_| err!(Internal, "a folder name with a NUL"))?;
             match os::open(fd, &c, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
                 Ok(below) => list_folder(below.as_fd(), path, above, each)?,

@@ -30,7 +30,7 @@ use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
-pub(crate) use self::sweep::temporary_files;
+pub(crate) use self::sweep::{Unlisted, unlisted};
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, SyncMode};
@@ -332,8 +332,12 @@ impl Storage for LocalStore {
         let folder = check_prefix(prefix)?;
         let mut listing = Listing::default();
         let Some(fd) = self.open_folder(folder, 0)? else { return Ok(listing) };
-        for (name, is_folder) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
-            if is_folder { listing.prefixes.push(name) } else { listing.keys.push(name) }
+        for (name, kind) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
+            match kind {
+                EntryKind::File => listing.keys.push(name),
+                EntryKind::Folder => listing.prefixes.push(name),
+                _ => listing.others.push(name),
+            }
         }
         listing.prefixes.iter_mut().for_each(|name| name.truncate(name.len() - 1));
         listing.prefixes.sort_unstable();

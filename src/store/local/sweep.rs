@@ -86,9 +86,23 @@ impl Sweeper {
     }
 }
 
-/// The temporary files in a folder and those below it, and what is left of erased and replaced folders, in order, and whether the process of
-/// each is gone for certain. Links are not followed.
-pub(crate) fn temporary_files(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
+/// What listings of keys leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unlisted {
+    /// A temporary file, or what is left of an erased or replaced folder, of a process that is gone for certain.
+    OfProcessGone,
+    /// The same of a process that may be alive, or is on another machine.
+    OfProcess,
+    /// A file or folder whose name is no UTF-8.
+    NoText,
+    /// A pipe, a socket or a device.
+    NoFile,
+    /// A link to nothing.
+    DeadLink,
+}
+
+/// What listings leave out in a folder and those below it, in order. Links are not followed.
+pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
     let failed = |path: &Path, e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("list {}", path.display()));
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = todo.pop() {
@@ -100,12 +114,20 @@ pub(crate) fn temporary_files(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
             let entry = entry.map_err(|e| failed(&folder, e))?;
             let kind = entry.file_type().map_err(|e| failed(&entry.path(), e))?;
             let name = entry.file_name();
-            let is_temporary = is_hidden(name.as_bytes()) && name != LOCK_NAME;
-            if kind.is_dir() && !is_temporary {
-                todo.push(entry.path());
-            } else if (kind.is_file() || kind.is_dir()) && is_temporary {
-                found.push((entry.path(), owner_of(name.as_bytes()).is_some_and(|owner| owner.is_gone(here))));
-            }
+            let is_plain = kind.is_file() || kind.is_dir();
+            let what = match owner_of(name.as_bytes()) {
+                _ if name == LOCK_NAME => continue,
+                Some(owner) if is_plain && owner.is_gone(here) => Unlisted::OfProcessGone,
+                _ if is_plain && is_hidden(name.as_bytes()) => Unlisted::OfProcess,
+                _ if name.to_str().is_none() => Unlisted::NoText,
+                _ if kind.is_symlink() && !entry.path().exists() => Unlisted::DeadLink,
+                _ if !is_plain && !kind.is_symlink() => Unlisted::NoFile,
+                _ => {
+                    todo.extend(kind.is_dir().then(|| entry.path()));
+                    continue;
+                }
+            };
+            found.push((entry.path(), what));
         }
     }
     found.sort();

@@ -117,7 +117,7 @@ impl Live {
                     let kept = found.objects.iter().filter(|meta| !is_mark(meta.size, &meta.location));
                     let mut keys: Vec<String> = kept.map(|meta| name(&meta.location)).collect();
                     keys.sort_unstable();
-                    return Ok(Listing { keys, prefixes });
+                    return Ok(Listing { keys, prefixes, ..Listing::default() });
                 }
                 Err(fault) => {
                     self.no_container(&tries)?;
