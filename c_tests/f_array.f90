@@ -15,6 +15,7 @@ program f_array
   call ranks()
   call empty()
   call growing()
+  call figures()
   call creating()
   call wrong_regions()
   call wrong_variables(reshape([1d0, 2d0, 3d0, 4d0], [2, 2]), 2)
@@ -305,6 +306,44 @@ contains
     call a%resize([1, 2], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANK, message, "2 numbers", "resize with another rank")
   end subroutine growing
+
+  subroutine figures()
+    type(ozarr_array) :: a, b, c
+    type(ozarr_summary) :: found
+    type(ozarr_comparison) :: differences
+    character(:), allocatable :: digits, others
+    integer(int64), allocatable :: first(:)
+    integer(int64), parameter :: large = huge(1_int64)
+    integer :: i, status
+    call a%create("figures.zarr/a", OZARR_INT64, [4, 3])
+    call b%create("figures.zarr/b", OZARR_INT64, [4, 3], chunks=[1, 2])
+    call a%write(reshape([(large - i, i=1, 12)], [4, 3]))
+    call b%write(reshape([(large - i, i=1, 12)], [4, 3]))
+    call a%summarize(found)
+    call check(found%elements == 12 .and. found%count == 12 .and. found%max_integer == large - 1 &
+      .and. found%min_integer == large - 12, "summarize")
+    call a%summarize(found, start=[2, 1], count=[2, 2], stride=[2, 2])
+    call check(found%elements == 4 .and. found%max_integer == large - 2 .and. found%min_integer == large - 12, "of a region")
+    call a%digest(digits)
+    call b%digest(others)
+    call check(len(digits) == 32 .and. digits == others, "digest")
+    call a%digest(others, start=[1, 1], count=[4, 2])
+    call check(digits /= others, "digest of a region")
+    call a%compare(b, differences, first=first)
+    call check(differences%elements == 12 .and. differences%differing == 0 .and. all(first == 0), "compare")
+    call b%write(large - 107, start=[3, 2])
+    call a%compare(b, differences, first=first)
+    call check(differences%differing == 1 .and. abs(differences%largest_absolute - 100) < 1d-9 .and. all(first == [3, 2]), &
+      "where they differ")
+    call a%compare(b, differences, absolute=100d0)
+    call check(differences%differing == 0, "a tolerance")
+    call a%summarize(found, start=[2, 1], stat=status)
+    call check(status == OZARR_ERR_ARGUMENT, "start without count")
+    call a%summarize(found, start=[2, 1], count=[4, 1], stat=status)
+    call check(status == OZARR_ERR_BOUNDS, "outside")
+    call c%summarize(found, stat=status)
+    call check(status == OZARR_ERR_NULL, "not open")
+  end subroutine figures
 
   subroutine creating()
     type(ozarr_array) :: a

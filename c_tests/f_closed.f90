@@ -16,6 +16,8 @@ program f_closed
   type(ozarr_store) :: st
   type(ozarr_context) :: ctx
   type(ozarr_dtype) :: d, e
+  type(ozarr_summary) :: summary
+  type(ozarr_comparison) :: comparison
   integer :: u(4, 3) = 1, line(4), wrong(5, 3) = 1, stat, i, kind, refusals = 0
   integer(int64) :: counts(4), at, first(2), extent(2)
   integer(int8), allocatable :: bytes(:)
@@ -75,6 +77,9 @@ contains
     call a%wait_growth(0_int64, 0d0, at, stat=stat, errmsg=message); call refuses("array%wait_growth")
     call a%partition(1, 2, starts, extents, stat=stat, errmsg=message); call refuses("array%partition")
     call a%chunk_extent(1, 1, first(1), extent(1), stat=stat, errmsg=message); call refuses("array%chunk_extent")
+    call a%summarize(summary, stat=stat, errmsg=message); call refuses("array%summarize")
+    call a%digest(text, stat=stat, errmsg=message); call refuses("array%digest")
+    call a%compare(a, comparison, stat=stat, errmsg=message); call refuses("array%compare")
     call a%fill_value(i, stat=stat, errmsg=message); call refuses("array%fill_value")
     call a%missing_value(i, flag, stat=stat, errmsg=message); call refuses("array%missing_value")
     call a%dimension_name(1, text, stat=stat, errmsg=message); call refuses("array%dimension_name")

@@ -26,7 +26,7 @@
 !              assignment is another name for the same handle: once one of them is gone, the other gives an error.
 module ozarr
   use ozarr_appenders, only: ozarr_appender
-  use ozarr_arrays, only: ozarr_array, ozarr_import, ozarr_indices, ozarr_open
+  use ozarr_arrays, only: ozarr_array, ozarr_comparison, ozarr_import, ozarr_indices, ozarr_open, ozarr_summary
   use ozarr_batches, only: ozarr_batch
   use ozarr_base, only: ozarr_erase, ozarr_has, ozarr_library_version, ozarr_name_of_status
   use ozarr_checkpoints, only: ozarr_checkpoint, ozarr_list_checkpoints, ozarr_prune_checkpoints

@@ -12,7 +12,7 @@ module ozarr_arrays
   use ozarr_stores
   implicit none
   private
-  public :: ozarr_array, ozarr_indices, array_note, array_take, ozarr_open, ozarr_import
+  public :: ozarr_array, ozarr_comparison, ozarr_indices, ozarr_summary, array_note, array_take, ozarr_open, ozarr_import
 
   type, extends(ozarr_node) :: ozarr_array
     integer(c_int32_t), private :: dimensions = not_open
@@ -101,6 +101,9 @@ module ozarr_arrays
     procedure :: write_struct => array_write_struct
     procedure :: read_times => array_read_times
     procedure :: write_times => array_write_times
+    procedure :: summarize => array_summarize
+    procedure :: digest => array_digest
+    procedure :: compare => array_compare
     procedure :: fill_value => array_fill_value
     procedure :: missing_value => array_missing_value
     procedure :: resize => array_resize
@@ -144,6 +147,13 @@ module ozarr_arrays
     type(c_ptr) :: units = c_null_ptr, field = c_null_ptr, dtype = c_null_ptr
     integer(c_int64_t) :: periodic = 0                      ! bit i - 1: dimension i
   end type move_options
+
+  ! A region as C has it.
+  type :: place
+    logical :: is_whole = .true.
+    integer(c_int64_t) :: first(max_rank) = 0, extent(max_rank) = 0, step(max_rank) = 1
+    type(ozarr_region) :: region
+  end type place
 
   ! Of fortran/ozarr_shim.c.
   interface
@@ -449,5 +459,7 @@ contains
   end subroutine array_partition
 
   include "array_about.inc"
+
+  include "array_figures.inc"
 
 end module ozarr_arrays

@@ -27,6 +27,30 @@
     @test OZarr.set_dimension_names!(z, (nothing, "lat")) === z && dimension_names(z) == (nothing, "lat") && OZarr.zarr_format(z) == 3
 end
 
+@testset "statistics, digests and differences" begin
+    s = OZarr.memory()
+    large = typemax(Int64)
+    values = reshape(large .- Int64.(1:12), 4, 3)
+    a, b = OZarr.create(s, "a", values), OZarr.create(s, "b", Int64, 4, 3; chunks = (1, 2))
+    b[:, :] = values
+    found = OZarr.summarize(a)
+    @test (found.elements, found.count, found.min, found.max) == (12, 12, large - 12, large - 1)
+    found = OZarr.summarize(a, 2:2:4, 1:2:3)
+    @test (found.elements, found.min, found.max) == (4, large - 12, large - 2)
+    @test OZarr.summarize(OZarr.create(s, "u", [typemax(UInt64)])).max === typemax(UInt64)
+    odd = OZarr.summarize(OZarr.create(s, "f", [1.5, NaN, Inf]))
+    @test (odd.nan, odd.infinite, odd.count, odd.mean) == (1, 1, 1, 1.5)
+    @test isnan(OZarr.summarize(a, 1:0, :).min)
+    @test OZarr.digest(a) == OZarr.digest(b) && length(OZarr.digest(a)) == 32 && OZarr.digest(a, :, 1:2) != OZarr.digest(a)
+    @test OZarr.compare(a, b) == (elements = 12, differing = 0, largest_absolute = 0.0, largest_relative = 0.0, first = nothing)
+    b[3, 2] -= 100
+    found = OZarr.compare(a, b)
+    @test (found.differing, found.largest_absolute, found.first) == (1, 100.0, CartesianIndex(3, 2))
+    @test OZarr.compare(a, b; absolute = 100).differing == 0
+    @test_throws BoundsError OZarr.summarize(a, 1:5, 1)
+    @test fails(() -> OZarr.summarize(OZarr.create(s, "t", ["text"])), OZarr.OZARR_ERR_TYPE, "text")
+end
+
 @testset "settings, contexts and logs" begin
     before = OZarr.settings["strict"]
     OZarr.settings["strict"] = true
