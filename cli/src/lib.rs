@@ -152,6 +152,8 @@ fn parsed() -> Result<Cli, Failure> {
     if let Some(tip) = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar ")) {
         let name = tip.1.split('\'').skip(1).step_by(2).last().unwrap_or_default();
         message.push_str(&format!("; did you mean `{name}`?"));
+    } else if e.kind() == ErrorKind::InvalidSubcommand {
+        message.push_str("; `ozarr --help` lists them");
     }
     Err(Failure::Usage(message))
 }

@@ -20,6 +20,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         // Usage.
         ("", 2, &["a subcommand is missing"]),
         ("frobnicate", 2, &["unrecognized subcommand 'frobnicate'"]),
+        ("help", 2, &["unrecognized subcommand 'help'", "`ozarr --help` lists them"]),
         ("crate run.zarr x", 2, &["unrecognized subcommand 'crate'", "did you mean `create`?"]),
         ("info", 2, &["<LOCATION>"]),
         ("info run.zarr --jsno", 2, &["unexpected argument '--jsno'", "did you mean `--json`?"]),

@@ -23,7 +23,8 @@ impl Array {
 
 /// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
 pub(super) fn describe(meta: &ArrayMeta) -> String {
-    let name = if meta.data_type.code().is_some() { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
+    let has_name = meta.data_type.code().is_some() || meta.data_type.is_variable();
+    let name = if has_name { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
     let chunks = json::to_compact(&chunks_json(meta)).replace(',', ", ");
     format!("{name} {:?} in chunks of {chunks}", meta.shape.as_slice())
 }

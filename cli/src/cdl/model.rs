@@ -6,6 +6,7 @@ use super::token::{NcType, Number};
 use crate::failure::Outcome;
 use ozarr::dtype::{DataType, Kind};
 use ozarr::node::{Array, Format, Group, Map, Node, NodeKind, Value, json};
+use std::collections::HashMap;
 
 /// What this library's format of netCDF records of a group.
 pub const RECORD: &str = "_nc_model";
@@ -72,9 +73,9 @@ impl Model {
         into.attributes = read(&group.attributes().shown()?, &types, None);
         let nczarr = nczarr_group(group, &all);
         let children = group.children()?;
-        let is_group = |name: &str| children.iter().any(|c| c.name == name && c.kind() == NodeKind::Group);
-        let all: Vec<&str> = children.iter().map(|c| c.name.as_str()).collect();
-        let of_kind = |wanted: bool| all.iter().copied().filter(|name| is_group(name) == wanted).collect::<Vec<_>>();
+        let of_kind = |groups: bool| -> Vec<&str> {
+            children.iter().filter(|c| (c.kind() == NodeKind::Group) == groups).map(|c| c.name.as_str()).collect()
+        };
         for name in in_order(of_kind(false), [record.get("variables"), nczarr.get("arrays").or_else(|| nczarr.get("vars"))]) {
             let mine = record.get("variables").and_then(|all| all.get(name)).cloned().unwrap_or_default();
             self.add(name, Node::open(group.store(), &group.child_path(name)?), &mine, into, outer)?;
@@ -184,8 +185,9 @@ fn nczarr_group(group: &Group, attributes: &Map) -> Value {
 fn in_order<'a>(mut names: Vec<&'a str>, records: [Option<&Value>; 2]) -> Vec<&'a str> {
     let Some(record) = records.into_iter().flatten().next() else { return names };
     let listed = record.as_array().unwrap_or_default().iter().filter_map(Value::as_str);
-    let order: Vec<&str> = listed.chain(record.as_object().into_iter().flat_map(Map::keys).map(|n| n.as_str())).collect();
-    names.sort_by_key(|name| order.iter().position(|o| o == name).unwrap_or(order.len()));
+    let order = listed.chain(record.as_object().into_iter().flat_map(Map::keys).map(|n| n.as_str()));
+    let places: HashMap<&str, usize> = order.zip(0..).collect();
+    names.sort_by_key(|name| places.get(name).copied().unwrap_or(usize::MAX));
     names
 }
 
