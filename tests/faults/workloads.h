@@ -235,6 +235,52 @@ static void run_request(void) {
     LAST(ozarr_array_close(a));
 }
 
+static char digits_before[33];
+static const int64_t MANY[] = {1 << 27}, ONE_CHUNK[] = {1 << 20};
+
+/* The array of generation 0, its digest, and a large array of which one chunk is stored. */
+static void prepare_analysis(void) {
+    static const double one = 7;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    prepare_array();
+    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_digest(a, NULL, digits_before, sizeof digits_before, NULL));
+    ozarr_array_free(a);
+    SURE(ozarr_spec_new(OZARR_FLOAT64, 1, MANY, &spec));
+    SURE(ozarr_spec_set_chunks(spec, ONE_CHUNK));
+    SURE(ozarr_array_create_ex("large.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    SURE(ozarr_array_write_region(a, ONE_CHUNK, (const int64_t[]){1}, OZARR_FLOAT64, &one, sizeof one));
+    ozarr_array_free(a);
+    ozarr_spec_free(spec);
+}
+
+/* Statistics, a digest and differences of the halves, and statistics of an array that is mostly not stored. */
+static void run_analysis(void) {
+    static const int64_t half[] = {ROWS / 2, COLUMNS}, middle[] = {ROWS / 2, 0};
+    enum { HALF = CELLS / 2 };
+    ozarr_array *a = NULL, *large = NULL;
+    ozarr_summary summary = OZARR_SUMMARY_INIT;
+    ozarr_comparison found = OZARR_COMPARISON_INIT;
+    ozarr_region upper = OZARR_REGION_INIT, lower = OZARR_REGION_INIT;
+    char digits[33] = "";
+    int64_t first[2] = {-1, -1}, differing = 0;
+    upper.start = ORIGIN, upper.shape = lower.shape = half, lower.start = middle;
+    for (int i = 0; i < HALF; i++) differing += value(i, 0) != value(i + HALF, 0);
+    STEP(ozarr_array_open(current->location, "r", &a));
+    STEP(ozarr_array_summarize(a, NULL, &summary));
+    if (trouble[0] == 0 && (summary.count != CELLS || summary.min != 0 || summary.max != 488)) wrong("the statistics are others");
+    STEP(ozarr_array_digest(a, NULL, digits, sizeof digits, NULL));
+    if (trouble[0] == 0 && strcmp(digits, digits_before)) wrong("the digest is %s, before %s", digits, digits_before);
+    STEP(ozarr_array_compare(a, &upper, a, &lower, 0, 0, &found, first));
+    if (trouble[0] == 0 && (found.differing != differing || first[0] != 0 || first[1] != 0)) wrong("%d differ", (int)found.differing);
+    STEP(ozarr_array_open("large.zarr", "r", &large));
+    STEP(ozarr_array_summarize(large, NULL, &summary));
+    if (trouble[0] == 0 && (summary.count != MANY[0] || summary.max != 7 || summary.mean != 7.0 / (1 << 27))) wrong("the large array's are others");
+    ozarr_array_free(large);
+    ozarr_array_free(a);
+}
+
 static const char *const NAMES[] = {"alpha", "beta", "gamma", "delta"};
 
 static void prepare_attrs(void) {
@@ -523,6 +569,7 @@ static const workload workloads[] = {
     {"migrate in place", prepare_migrate, run_migrate_in_place, check_in_place, "zlib", 2, 0, "array.zarr/a", 46},
     {"series", prepare_none, run_series, check_series, "", 0, 0, "", 42},
     {"checkpoint", prepare_checkpoint, run_checkpoint, check_checkpoint, "", 0, 0, "", 43},
+    {"analysis", prepare_analysis, run_analysis, check_read, "zstd", 0, 1, "array.zarr/a", 47},
     {"strings", prepare_none, run_strings, check_read, "", 0, 0, "", 44},
     {0},
 };
