@@ -1,5 +1,6 @@
 /* The table's functions of attributes. */
 #include "hierarchy.h"
+#include "json.h"
 #include "table.h"
 #include "types.h"
 
@@ -143,6 +144,17 @@ static int put_fill(oz_var *var, nc_type type, size_t len, const void *values) {
     return late ? NC_ELATEFILL : set_fill(var, values);
 }
 
+/* Whether the texts of a call are such as JSON can hold; a document with others could not be stored. */
+static bool are_texts(const char *name, size_t len, const void *values) {
+    for (size_t i = 0; i < len; i++) {
+        const char *one = ((char *const *)values)[i];
+        if (!one || utf8(one, strlen(one))) continue;
+        oz_log("the attribute %s: string %zu is not UTF-8; text of the type NC_CHAR may be any bytes", name, i);
+        return false;
+    }
+    return true;
+}
+
 static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
     int status = oz_check_name(name);
     if (len && !values) return NC_EINVAL;
@@ -154,6 +166,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     if (!info || !oz_type_of(file, memory_type) || (type != memory_type && (info->kind || !oz_type_size(memory_type)))) return NC_EBADTYPE;
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
     if (type != memory_type && texts) return NC_ECHAR;
+    if (type == NC_STRING && !are_texts(name, len, values)) return NC_EINVAL;
     return oz_type_allowed(file, type) ? NC_NOERR : file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
 }
 
