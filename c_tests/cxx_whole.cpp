@@ -213,6 +213,13 @@ static void contexts_have_settings_and_logs() {
     c.set_log(ozarr::log_level::info, log);
     ozarr::defaults::set_log(ozarr::log_level::off, log);
     CHECK(c.stats().reads == 0 && said == 0);
+    ozarr::group::create("odd.zarr").close();
+    const std::string odd = R"({"zarr_format": 3, "node_type": "group", "node_type": "group"})";
+    put_file("odd.zarr/zarr.json", odd.data(), odd.size());
+    ozarr::group::open("odd.zarr").close();
+    CHECK(said == 0);
+    ozarr::store::open("odd.zarr", "r", {}, &c).open_group("").close();
+    CHECK(said == 1);
     THROWS(OZARR_ERR_ARGUMENT, "colour", c.set("colour", "red"));
     auto moved = std::move(c);
     THROWS(OZARR_ERR_NULL, "the context is empty", c.set("threads", "1")); // NOLINT(bugprone-use-after-move)
