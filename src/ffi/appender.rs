@@ -21,7 +21,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, dimension, put};
+use super::strings::{at_least_0, dimension, put, put_optional};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Appender;
@@ -125,11 +125,10 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender
         let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
         unsafe {
-            if !position.is_null() {
-                put(found.0 as i64, position, "position")?;
-            }
-            if published.is_null() { Ok(()) } else { put(found.1 as i64, published, "published") }
+            put_optional(found.0 as i64, position);
+            put_optional(found.1 as i64, published);
         }
+        Ok(())
     })
 }
 
@@ -186,7 +185,8 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
         let dim = dimension(array.rank(), dim)?;
         let found = array.wait_growth(dim, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
         // SAFETY: `length` points to room for a number, or is NULL.
-        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
+        unsafe { put_optional(found as i64, length) };
+        Ok(())
     })
 }
 

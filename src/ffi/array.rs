@@ -13,7 +13,7 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_optional, put_text, rank, text};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, type_code};
 use crate::counting;
 use crate::dtype::DataType;
@@ -309,8 +309,9 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(name.as_deref().unwrap_or(""), buf, cap, len)?;
-            if named.is_null() { Ok(()) } else { put(name.is_some(), named, "named") }
+            put_optional(name.is_some(), named);
         }
+        Ok(())
     })
 }
 
@@ -361,8 +362,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
         // SAFETY: `value` has at least `item` bytes, the element's own size.
         unsafe {
             std::ptr::copy_nonoverlapping(fill.element(array.data_type()).as_ptr(), value.cast(), item);
-            if defined.is_null() { Ok(()) } else { put(fill.defined, defined, "defined") }
+            put_optional(fill.defined, defined);
         }
+        Ok(())
     })
 }
 

@@ -13,7 +13,7 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{not_null, put, put_optional, put_text, text};
 use super::types::{OZARR_AS_STORED, data_type, node_of, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -168,9 +168,9 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
         }
         // SAFETY: room as is said, by the function's contract.
         let done = unsafe { put_text(&texts.join("\0"), buf, cap, len) };
-        if !count.is_null() && done.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::BufferSize) {
-            // SAFETY: not NULL, room for a number.
-            unsafe { put(texts.len() as i64, count, "count") }?;
+        if done.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::BufferSize) {
+            // SAFETY: room for a number, or NULL.
+            unsafe { put_optional(texts.len() as i64, count) };
         }
         done
     })

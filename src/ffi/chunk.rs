@@ -29,7 +29,7 @@ use super::array::contiguous;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_text};
+use super::strings::{bytes, dimension, lengths, not_null, put, put_numbers, put_optional, put_text};
 use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::Dims;
@@ -77,8 +77,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
         // SAFETY: `start` points to room for a number, `extent` too unless it is NULL.
         unsafe {
             put(found.0 as i64, start, "start")?;
-            if extent.is_null() { Ok(()) } else { put(found.1 as i64, extent, "extent") }
+            put_optional(found.1 as i64, extent);
         }
+        Ok(())
     })
 }
 
@@ -185,9 +186,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
         let room = if cap == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(buf.cast::<u8>(), most) } };
         let mut found = u64::MAX;
         let done = array.chunk_read(&index, inner, room, &mut found);
-        if found != u64::MAX && !len.is_null() {
-            // SAFETY: `len` points to room for it.
-            unsafe { put(found as usize, len, "len") }?;
+        if found != u64::MAX {
+            // SAFETY: `len` points to room for it, or is NULL.
+            unsafe { put_optional(found as usize, len) };
         }
         match done {
             Err(e) if buf.is_null() && e.kind() == ErrorKind::BufferSize => Ok(()),

@@ -25,7 +25,7 @@ use super::entry;
 use super::handle::Handle;
 use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
-use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_text, text};
+use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_optional, put_text, text};
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::error::{Result, bail};
@@ -178,8 +178,9 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(&found.name, buf, cap, len)?;
-            if extent.is_null() { Ok(()) } else { put(found.length as i64, extent, "extent") }
+            put_optional(found.length as i64, extent);
         }
+        Ok(())
     })
 }
 
@@ -206,8 +207,9 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
         unsafe {
             let found = dataset.dimension(text(name, "name")?)?;
             put(found.length as i64, length, "length")?;
-            if longest.is_null() { Ok(()) } else { put(found.longest as i64, longest, "longest") }
+            put_optional(found.longest as i64, longest);
         }
+        Ok(())
     })
 }
 
@@ -452,8 +454,9 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(name, buf, cap, len)?;
-            if coordinate.is_null() { Ok(()) } else { put(is_coordinate, coordinate, "coordinate") }
+            put_optional(is_coordinate, coordinate);
         }
+        Ok(())
     })
 }
 

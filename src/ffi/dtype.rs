@@ -265,7 +265,7 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_spec_set_fill_dtype", {
-        super::spec::change(spec, |s| {
+        super::spec::change(spec, &mut |s| {
             let data_type = memory_type(dtype, "dtype")?;
             // SAFETY: `size` bytes at `value`, by the function's contract.
             s.set_fill(data_type, unsafe { bytes_of(data_type, value, size) }?)

@@ -6,7 +6,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{position, put, put_text, text};
+use super::strings::{position, put, put_optional, put_text, text};
 use super::types::ozarr_group;
 use crate::error::{Result, bail};
 use crate::node::{Axis, ImageLevel, Multiscale};
@@ -67,11 +67,10 @@ pub unsafe extern "C" fn ozarr_group_image_size(group: *const ozarr_group, image
         let found = image_of(group, image)?;
         // SAFETY: numbers, or NULL, by the function's contract.
         unsafe {
-            if !levels.is_null() {
-                put(found.levels.len() as i64, levels, "levels")?;
-            }
-            if axes.is_null() { Ok(()) } else { put(found.axes.len() as i64, axes, "axes") }
+            put_optional(found.levels.len() as i64, levels);
+            put_optional(found.axes.len() as i64, axes);
         }
+        Ok(())
     })
 }
 

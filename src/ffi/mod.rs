@@ -76,19 +76,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// thread's last error, and the host's `errno` and floating-point environment are as before.
 macro_rules! entry {
     ($name:literal, else $fallback:expr, $body:block) => {
-        match $crate::ffi::guard($name, || $body) {
-            Ok(value) => value,
-            Err(error) => {
-                let _ = $crate::ffi::status::fail(&error);
-                $fallback
-            }
-        }
+        $crate::ffi::status::value_or($name, $fallback, || $body)
     };
     ($name:literal, new($($out:ident),+), $body:block) => {
         $crate::ffi::entry!($name, {
             // SAFETY: NULL or room for a pointer, by the contract of every exported function. All, before one that is NULL is an error.
-            let emptied = [$(unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }),+];
-            emptied.into_iter().collect::<$crate::error::Result<()>>()?;
+            unsafe { $crate::ffi::strings::empty(&[$(($out.cast(), stringify!($out))),+]) }?;
             $body
         })
     };
@@ -96,19 +89,20 @@ macro_rules! entry {
         $crate::ffi::entry!($name, {
             if !$out.is_null() {
                 // SAFETY: room for a pointer, by the contract of every exported function.
-                unsafe { $crate::ffi::strings::empty($out, stringify!($out)) }?;
+                unsafe { $crate::ffi::strings::empty(&[($out.cast(), stringify!($out))]) }?;
             }
             $body
         })
     };
     ($name:literal, $body:block) => {
-        $crate::ffi::status::of($crate::ffi::guard($name, || $body))
+        $crate::ffi::status::of($crate::ffi::guard($name, &mut || $body))
     };
 }
 pub(crate) use entry;
 
-/// Runs the body of the exported function `name` away from the host's world.
-fn guard<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs the body of the exported function `name` away from the host's world. It is no parameter of a type: this is compiled once, not for
+/// each function.
+fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let _host = host::Host::leave();
     let _memory = Memory::begin(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {

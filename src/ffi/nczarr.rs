@@ -9,7 +9,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, position, put, put_text, text};
+use super::strings::{not_null, position, put, put_optional, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
 use crate::error::{bail, err};
 use crate::node::{NcType, Node};
@@ -68,11 +68,10 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension(
         // SAFETY: room as is said, by the function's contract.
         unsafe {
             put_text(&found.name, buf, cap, len)?;
-            if !extent.is_null() {
-                put(length, extent, "extent")?;
-            }
-            if unlimited.is_null() { Ok(()) } else { put(found.is_unlimited, unlimited, "unlimited") }
+            put_optional(length, extent);
+            put_optional(found.is_unlimited, unlimited);
         }
+        Ok(())
     })
 }
 

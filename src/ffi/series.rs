@@ -23,7 +23,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, item_count, put, text, texts};
+use super::strings::{at_least_0, item_count, put, put_optional, text, texts};
 use super::structs::structs;
 use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
 use crate::node::Series;
@@ -178,11 +178,10 @@ pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, positi
         let found = ozarr_series::get(series, "series")?.with(|series| Ok(series.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
         unsafe {
-            if !position.is_null() {
-                put(found.0 as i64, position, "position")?;
-            }
-            if published.is_null() { Ok(()) } else { put(found.1 as i64, published, "published") }
+            put_optional(found.0 as i64, position);
+            put_optional(found.1 as i64, published);
         }
+        Ok(())
     })
 }
 
@@ -243,6 +242,7 @@ pub unsafe extern "C" fn ozarr_dataset_wait_growth(
         let dimension = unsafe { text(dimension, "dimension") }?;
         let found = dataset.wait_growth(dimension, at_least_0(beyond, "beyond")?, longest_wait(seconds)?)?;
         // SAFETY: `length` points to room for a number, or is NULL.
-        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
+        unsafe { put_optional(found as i64, length) };
+        Ok(())
     })
 }

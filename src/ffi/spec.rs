@@ -63,7 +63,7 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
 pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_shape", {
         // SAFETY: one number for each dimension, by the function's contract.
-        change(spec, |s| s.set_shape(&unsafe { lengths(shape, s.rank(), "shape", 0) }?))
+        change(spec, &mut |s| s.set_shape(&unsafe { lengths(shape, s.rank(), "shape", 0) }?))
     })
 }
 
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, format: i32) -> ozarr_status {
-    entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(format_of(format)?)) })
+    entry!("ozarr_spec_set_zarr_format", { change(spec, &mut |s| s.set_format(format_of(format)?)) })
 }
 
 /// Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, forma
 pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunks", {
         // SAFETY: one number for each dimension, by the function's contract.
-        change(spec, |s| s.set_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?))
+        change(spec, &mut |s| s.set_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?))
     })
 }
 
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
             _ => bail!(Argument, "the argument `count` is {count}, expected 1 to {MAX_JSON_VALUES}"),
         };
         not_null(extents, "extents")?;
-        change(spec, |s| {
+        change(spec, &mut |s| {
             let dim = dimension(s.rank(), dim)?;
             // SAFETY: `count` numbers, by the function's contract.
             s.set_chunk_extents(dim, &unsafe { lengths(extents, count, "extents", 1) }?)
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_inner_chunks", {
-        change(spec, |s| match chunks.is_null() && s.rank() > 0 {
+        change(spec, &mut |s| match chunks.is_null() && s.rank() > 0 {
             true => s.unset_inner_chunks(),
             // SAFETY: one number for each dimension, by the function's contract.
             false => s.set_inner_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?),
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
-    entry!("ozarr_spec_set_type", { change(spec, |s| s.set_data_type(data_type(r#type, None)?)) })
+    entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })
 }
 
 /// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozar
 pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type: ozarr_type, value: *const c_void) -> ozarr_status {
     entry!("ozarr_spec_set_fill_value", {
         not_null(value, "value")?;
-        change(spec, |s| {
+        change(spec, &mut |s| {
             let data_type = data_type(r#type, Some(s.data_type()))?;
             // SAFETY: not NULL, one element of that type, by the function's contract.
             s.set_fill(data_type, unsafe { std::slice::from_raw_parts(value.cast(), data_type.size()) })
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
     entry!("ozarr_spec_set_member_json", {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (name, json) = unsafe { (text(name, "name")?, text(json, "json")?) };
-        change(spec, |s| s.set_member_json(name, json))
+        change(spec, &mut |s| s.set_member_json(name, json))
     })
 }
 
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, names: *const *const c_char) -> ozarr_status {
     entry!("ozarr_spec_set_dimension_names", {
-        change(spec, |s| {
+        change(spec, &mut |s| {
             let rank = s.rank();
             if rank > 0 {
                 not_null(names, "names")?;
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
 pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozarr_order) -> ozarr_status {
     entry!("ozarr_spec_set_order", {
         let order = if is_order_f(order)? { Order::F } else { Order::C };
-        change(spec, |s| s.set_order(order))
+        change(spec, &mut |s| s.set_order(order))
     })
 }
 
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
     entry!("ozarr_spec_set_big_endian", {
         let order = if big { ByteOrder::Big } else { ByteOrder::Little };
-        change(spec, |s| s.set_byte_order(order))
+        change(spec, &mut |s| s.set_byte_order(order))
     })
 }
 
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
             "/" => Separator::Slash,
             other => bail!(Argument, "the argument `separator` is {other:?}, expected \".\" or \"/\""),
         };
-        change(spec, |s| s.set_separator(separator))
+        change(spec, &mut |s| s.set_separator(separator))
     })
 }
 
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: 
     entry!("ozarr_spec_set_compressor", {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let name = unsafe { text(name, "name") }?;
-        change(spec, |s| s.set_compressor(name, (level != -1).then_some(level)))
+        change(spec, &mut |s| s.set_compressor(name, (level != -1).then_some(level)))
     })
 }
 
@@ -336,7 +336,7 @@ pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
 pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: ozarr_shuffle) -> ozarr_status {
     entry!("ozarr_spec_set_shuffle", {
         let shuffle = shuffle_of(shuffle, "shuffle")?;
-        change(spec, |s| s.set_shuffle(shuffle))
+        change(spec, &mut |s| s.set_shuffle(shuffle))
     })
 }
 
@@ -349,7 +349,7 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 pub unsafe extern "C" fn ozarr_spec_set_keep_bits(spec: *mut ozarr_spec, bits: i32) -> ozarr_status {
     entry!("ozarr_spec_set_keep_bits", {
         let bits = bits_of(bits, "bits")?;
-        change(spec, |s| s.set_keep_bits(bits))
+        change(spec, &mut |s| s.set_keep_bits(bits))
     })
 }
 
@@ -385,7 +385,7 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
             OZARR_ZFP_RATE => Zfp::Rate(parameter),
             _ => bail!(Argument, "the argument `mode` is {mode}, expected one of OZARR_ZFP_..."),
         };
-        change(spec, |s| s.set_zfp(zfp))
+        change(spec, &mut |s| s.set_zfp(zfp))
     })
 }
 
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
-    entry!("ozarr_spec_set_checksum", { change(spec, |s| s.set_checksum(checksum)) })
+    entry!("ozarr_spec_set_checksum", { change(spec, &mut |s| s.set_checksum(checksum)) })
 }
 
 /// Gets, as JSON, the metadata document that an array created now would have.
@@ -420,7 +420,7 @@ pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_spec_suggest", {
-        change(spec, |s| {
+        change(spec, &mut |s| {
             let text = s.suggest()?;
             // SAFETY: room as is said, by the function's contract.
             unsafe { put_text(&text, buf, cap, len) }
@@ -471,7 +471,7 @@ pub(super) fn snapshot(spec: *const ozarr_spec) -> Result<Spec> {
 }
 
 /// Changes a specification; one change at a time, and none at all if it fails.
-pub(super) fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
+pub(super) fn change(spec: *mut ozarr_spec, how: &mut dyn FnMut(&mut Spec) -> Result<()>) -> Result<()> {
     let spec = ozarr_spec::get(spec, "spec")?;
     let _turn = spec.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
     let mut changed = spec.value.read(Spec::clone);

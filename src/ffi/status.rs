@@ -346,6 +346,17 @@ pub(super) fn fail(error: &Error) -> ozarr_status {
     })
 }
 
+/// Runs the body of an exported function that gives a value; a failure becomes the thread's last error
+/// and leaves the fallback.
+pub(super) fn value_or<T>(name: &str, fallback: T, mut body: impl FnMut() -> Result<T>) -> T {
+    let mut value = fallback;
+    let _ = of(super::guard(name, &mut || {
+        value = body()?;
+        Ok(())
+    }));
+    value
+}
+
 /// The status of a result; a failure becomes the thread's last error.
 pub(super) fn of(result: Result<()>) -> ozarr_status {
     match result {

@@ -1,27 +1,31 @@
 //! Text and pointers at the boundary: in, checked by the argument's name; out, into the caller's buffer.
 
 use crate::counting;
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::MAX_RANK;
 use std::ffi::{CStr, c_char, c_void};
 
 /// An error of kind `Null` that names the argument, if it is NULL.
 pub(super) fn not_null<T>(pointer: *const T, argument: &str) -> Result<()> {
-    if pointer.is_null() {
-        bail!(Null, "the argument `{argument}` is NULL");
-    }
-    Ok(())
+    if pointer.is_null() { Err(null(argument)) } else { Ok(()) }
 }
 
-/// Makes the caller's variable for a new pointer NULL, so that it is NULL after any failure.
+#[cold]
+fn null(argument: &str) -> Error {
+    err!(Null, "the argument `{argument}` is NULL")
+}
+
+/// Makes the caller's variables for new pointers NULL, so that they are NULL after any failure: all of them, before one that is not
+/// there is an error.
 ///
 /// # Safety
-/// `out` is NULL, which is an error, or points to room for a pointer.
-pub(super) unsafe fn empty<T>(out: *mut *mut T, argument: &str) -> Result<()> {
-    not_null(out, argument)?;
-    // SAFETY: not NULL, with room.
-    unsafe { out.write(std::ptr::null_mut()) };
-    Ok(())
+/// Each is NULL, which is an error, or points to room for a pointer.
+pub(super) unsafe fn empty(all: &[(*mut *mut c_void, &str)]) -> Result<()> {
+    for (out, _) in all.iter().filter(|(out, _)| !out.is_null()) {
+        // SAFETY: not NULL, with room.
+        unsafe { out.write(std::ptr::null_mut()) };
+    }
+    all.iter().try_for_each(|&(out, argument)| not_null(out, argument))
 }
 
 /// A text that the caller gives.
@@ -195,6 +199,17 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     Ok(())
 }
 
+/// Writes one value, if there is room for it.
+///
+/// # Safety
+/// `out` is NULL or points to room for a `T`.
+pub(super) unsafe fn put_optional<T>(value: T, out: *mut T) {
+    if !out.is_null() {
+        // SAFETY: not NULL, with room.
+        unsafe { out.write(value) };
+    }
+}
+
 /// Bytes for the caller's buffer of `cap` bytes. `*len` becomes their number, also if it is too small. NULL with `cap` 0 asks for that only.
 ///
 /// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
@@ -202,10 +217,8 @@ pub(super) unsafe fn put_bytes(bytes: &[u8], buf: *mut c_void, cap: usize, len: 
     if cap > 0 {
         not_null(buf, "buf")?;
     }
-    if !len.is_null() {
-        // SAFETY: room for it.
-        unsafe { put(bytes.len(), len, "len") }?;
-    }
+    // SAFETY: room for it, or NULL.
+    unsafe { put_optional(bytes.len(), len) };
     if buf.is_null() {
         return Ok(());
     }
@@ -226,10 +239,8 @@ pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mu
     if buf.is_null() && cap > 0 {
         bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
     }
-    if !len.is_null() {
-        // SAFETY: not NULL, a `size_t`.
-        unsafe { len.write(text.len()) };
-    }
+    // SAFETY: room for it, or NULL.
+    unsafe { put_optional(text.len(), len) };
     if buf.is_null() {
         return Ok(());
     }

@@ -46,17 +46,26 @@ pub(super) use growing;
 /// # Safety `pointer` points to a struct of as many bytes as its `struct_size` says, or of its first size
 /// where that is 0.
 pub(super) unsafe fn struct_size<T: Growing>(pointer: *const T, argument: &str) -> Result<usize> {
+    // SAFETY: the caller's promise.
+    unsafe { size_at(pointer.cast(), (T::FIRST, size_of::<T>()), argument) }
+}
+
+/// [`struct_size`] of a struct by its first size and that of now.
+///
+/// # Safety
+/// As for [`struct_size`].
+unsafe fn size_at(pointer: *const u8, (first, now): (usize, usize), argument: &str) -> Result<usize> {
     // SAFETY: the struct begins with it.
     let size = match unsafe { pointer.cast::<usize>().read_unaligned() } {
-        0 => T::FIRST,
+        0 => first,
         size => size,
     };
-    if size < T::FIRST || size > MAX_STRUCT {
-        bail!(Argument, "`{argument}`->struct_size is {size}, expected {}: set it with the struct's ..._INIT or sizeof", size_of::<T>());
+    if size < first || size > MAX_STRUCT {
+        bail!(Argument, "`{argument}`->struct_size is {size}, expected {now}: set it with the struct's ..._INIT or sizeof");
     }
-    for i in size_of::<T>()..size {
+    for i in now..size {
         // SAFETY: within the size that the caller vouches for.
-        if unsafe { pointer.cast::<u8>().add(i).read() } != 0 {
+        if unsafe { pointer.add(i).read() } != 0 {
             bail!(Unsupported, "`{argument}` uses members that came after ozarr {}", env!("CARGO_PKG_VERSION"));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{put, text};
+use super::strings::{put_optional, text};
 use crate::node::repair_zip;
 use std::ffi::c_char;
 
@@ -20,11 +20,10 @@ pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, l
     entry!("ozarr_zip_repair", {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let done = repair_zip(unsafe { text(path, "path") }?)?;
-        for (out, value, name) in [(keys, done.keys, "keys"), (lost, done.lost, "lost")] {
-            if !out.is_null() {
-                // SAFETY: room for it.
-                unsafe { put(value as i64, out, name) }?;
-            }
+        // SAFETY: each points to room for a number, or is NULL.
+        unsafe {
+            put_optional(done.keys as i64, keys);
+            put_optional(done.lost as i64, lost);
         }
         Ok(())
     })
