@@ -11,10 +11,13 @@
 //! top-byte-ignore): a handle that is dereferenced by mistake traps at once.
 
 use crate::error::{Error, Result, bail, err};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Deref;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 const SLOT_BITS: u32 = 22;
@@ -174,22 +177,58 @@ macro_rules! handle_type {
 }
 pub(super) use handle_type;
 
-struct Slot<T> {
+/// What the places of all kinds begin with.
+#[repr(C)]
+struct Slot {
     word: AtomicU64,
     /// The next free slot's number plus 1; 0 is the end of the list.
     next_free: AtomicU32,
-    object: UnsafeCell<Option<T>>,
 }
 
-/// All handles of one kind.
-pub(crate) struct Table<T> {
+/// A slot with its object, which is there while the slot is open or has references. All bytes zero are a place without one.
+#[repr(C)]
+struct Place<T> {
+    slot: Slot,
+    object: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// Where a slot is, and behind it its place.
+#[derive(Clone, Copy)]
+struct SlotPointer(NonNull<Slot>);
+
+impl SlotPointer {
+    fn object<T>(self) -> *mut T {
+        // SAFETY: no more than an address in the slot's place, whose block is never freed.
+        unsafe { UnsafeCell::raw_get(&raw const (*self.0.as_ptr().cast::<Place<T>>()).object).cast() }
+    }
+}
+
+impl Deref for SlotPointer {
+    type Target = Slot;
+
+    fn deref(&self) -> &Slot {
+        // SAFETY: made by `Slots::slot`, in a block that is never freed.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// The slots of one kind, whatever its objects are.
+struct Slots {
     kind: Kind,
-    blocks: [AtomicPtr<Slot<T>>; BLOCKS],
+    /// The layout of a place.
+    place: Layout,
+    blocks: [AtomicPtr<u8>; BLOCKS],
     /// The number of slots that were ever given out.
     used: AtomicU32,
     /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in
     /// the lower.
     free: AtomicU64,
+}
+
+/// All handles of one kind.
+pub(crate) struct Table<T> {
+    slots: Slots,
+    objects: PhantomData<T>,
 }
 
 // SAFETY: a slot's object is written only by the thread that owns the slot alone (taken from the free list, or its last reference
@@ -198,42 +237,59 @@ unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 /// A reference to a handle's object. The object is dropped with the last one after the handle was closed.
 pub(crate) struct Ref<T: Send + Sync + 'static> {
-    table: &'static Table<T>,
-    slot: &'static Slot<T>,
+    slots: &'static Slots,
+    slot: SlotPointer,
     number: u32,
+    object: PhantomData<&'static T>,
 }
 
 impl<T: Send + Sync + 'static> Table<T> {
     pub(crate) const fn new(kind: Kind) -> Table<T> {
-        Table { kind, blocks: [const { AtomicPtr::new(null_mut()) }; BLOCKS], used: AtomicU32::new(0), free: AtomicU64::new(0) }
+        let (blocks, place) = ([const { AtomicPtr::new(null_mut()) }; BLOCKS], Layout::new::<Place<T>>());
+        let slots = Slots { kind, place, blocks, used: AtomicU32::new(0), free: AtomicU64::new(0) };
+        Table { slots, objects: PhantomData }
     }
 
     fn insert(&'static self, object: T) -> Result<u64> {
-        let (number, slot) = self.vacant_slot()?;
-        // SAFETY: the slot was taken from the free list (or is new), it is closed and has no references: no one else looks at it.
-        unsafe { *slot.object.get() = Some(object) };
+        let (number, slot) = self.slots.vacant_slot()?;
+        // SAFETY: the slot was taken from the free list (or is new), it is closed and has no references: no one else looks at it. Its
+        // place was made for a `T`.
+        unsafe { slot.object::<T>().write(object) };
         let generation = slot.word.load(Relaxed) >> 32;
         slot.word.store(generation << 32 | OPEN | 1, Release);
-        Ok(self.bits(generation as u32, number))
+        Ok(self.slots.bits(generation as u32, number))
     }
 
+    fn get(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
+        self.slots.take_reference(handle, argument).map(|found| self.reference(found))
+    }
+
+    fn close(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
+        // The handle's own reference goes over to the result.
+        self.slots.close(handle, argument).map(|found| self.reference(found))
+    }
+
+    fn reference(&'static self, (number, slot): (u32, SlotPointer)) -> Ref<T> {
+        Ref { slots: &self.slots, slot, number, object: PhantomData }
+    }
+}
+
+/// Compiled once for all kinds.
+impl Slots {
     fn bits(&self, generation: u32, number: u32) -> u64 {
         TAG << 56 | (KIND_MARK | self.kind as u64) << 48 | (generation as u64) << SLOT_BITS | number as u64
     }
 
-    fn get(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
-        let (number, slot, _) = self.change(handle, argument, |word| word + 1)?;
-        Ok(Ref { table: self, slot, number })
+    fn take_reference(&self, handle: *const c_void, argument: &str) -> Result<(u32, SlotPointer)> {
+        self.change(handle, argument, |word| word + 1)
     }
 
-    fn close(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
-        let (number, slot, _) = self.change(handle, argument, |word| word & !OPEN)?;
-        // The handle's own reference goes over to the result.
-        Ok(Ref { table: self, slot, number })
+    fn close(&self, handle: *const c_void, argument: &str) -> Result<(u32, SlotPointer)> {
+        self.change(handle, argument, |word| word & !OPEN)
     }
 
     /// Changes the word of an open slot of the right generation; any other handle is an error.
-    fn change(&'static self, handle: *const c_void, argument: &str, to: impl Fn(u64) -> u64) -> Result<(u32, &'static Slot<T>, u64)> {
+    fn change(&self, handle: *const c_void, argument: &str, to: impl Fn(u64) -> u64) -> Result<(u32, SlotPointer)> {
         let Some((generation, number)) = self.parse(handle) else { return Err(self.refuse(handle, argument)) };
         let Some(slot) = self.slot(number) else { return Err(self.refuse(handle, argument)) };
         let changed = slot.word.fetch_update(AcqRel, Acquire, |word| {
@@ -241,7 +297,7 @@ impl<T: Send + Sync + 'static> Table<T> {
             good.then(|| to(word))
         });
         match changed {
-            Ok(word) => Ok((number, slot, word)),
+            Ok(_) => Ok((number, slot)),
             Err(_) => Err(self.refuse(handle, argument)),
         }
     }
@@ -271,17 +327,15 @@ impl<T: Send + Sync + 'static> Table<T> {
         (block as usize, (number - first) as usize)
     }
 
-    fn slot(&'static self, number: u32) -> Option<&'static Slot<T>> {
+    fn slot(&self, number: u32) -> Option<SlotPointer> {
         let (block, index) = Self::place(number);
-        let start = self.blocks.get(block)?.load(Acquire);
-        if start.is_null() {
-            return None;
-        }
-        // SAFETY: a block that is published holds `FIRST_BLOCK << block` slots, is never freed, and `index` is smaller than that.
-        Some(unsafe { &*start.add(index) })
+        let start = NonNull::new(self.blocks.get(block)?.load(Acquire))?;
+        // SAFETY: a block that is published holds `FIRST_BLOCK << block` places, is never freed, and `index` is smaller than that. Each
+        // place begins with its slot.
+        Some(SlotPointer(unsafe { start.add(index * self.place.size()) }.cast()))
     }
 
-    fn vacant_slot(&'static self) -> Result<(u32, &'static Slot<T>)> {
+    fn vacant_slot(&self) -> Result<(u32, SlotPointer)> {
         if let Some(found) = self.pop_free() {
             return Ok(found);
         }
@@ -301,20 +355,19 @@ impl<T: Send + Sync + 'static> Table<T> {
             return Ok(());
         }
         let count = (FIRST_BLOCK as usize) << block;
-        let mut slots: Vec<Slot<T>> = Vec::new();
-        if slots.try_reserve_exact(count).is_err() {
-            bail!(NoMemory, "no memory for {count} handles");
-        }
-        slots.extend((0..count).map(|_| Slot { word: AtomicU64::new(0), next_free: AtomicU32::new(0), object: UnsafeCell::new(None) }));
-        let start = Box::into_raw(slots.into_boxed_slice());
-        if self.blocks[block].compare_exchange(null_mut(), start.cast(), AcqRel, Acquire).is_err() {
-            // SAFETY: another thread published its block first; this one was never shared.
-            drop(unsafe { Box::from_raw(start) });
+        let made = self.place.size().checked_mul(count).and_then(|size| Layout::from_size_align(size, self.place.align()).ok());
+        let no_memory = || err!(NoMemory, "no memory for {count} handles");
+        let layout = made.ok_or_else(no_memory)?;
+        // SAFETY: a place has a slot at least, so that the size is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        if self.blocks[block].compare_exchange(null_mut(), start.as_ptr(), AcqRel, Acquire).is_err() {
+            // SAFETY: another thread published its block first; this one was never shared, and has no objects.
+            unsafe { dealloc(start.as_ptr(), layout) };
         }
         Ok(())
     }
 
-    fn pop_free(&'static self) -> Option<(u32, &'static Slot<T>)> {
+    fn pop_free(&self) -> Option<(u32, SlotPointer)> {
         let mut head = self.free.load(Acquire);
         loop {
             let number = (head as u32).checked_sub(1)?;
@@ -328,7 +381,7 @@ impl<T: Send + Sync + 'static> Table<T> {
         }
     }
 
-    fn push_free(&self, number: u32, slot: &Slot<T>) {
+    fn push_free(&self, number: u32, slot: SlotPointer) {
         let mut head = self.free.load(Acquire);
         loop {
             slot.next_free.store(head as u32, Release);
@@ -340,17 +393,13 @@ impl<T: Send + Sync + 'static> Table<T> {
         }
     }
 
-    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new
-    /// generation.
-    fn vacate(&'static self, number: u32, slot: &'static Slot<T>) {
-        // SAFETY: closed and without references, the slot is this thread's alone until it is in the free list.
-        let object = unsafe { (*slot.object.get()).take() };
+    /// Makes the slot, whose object was taken, vacant under a new generation.
+    fn vacate(&self, number: u32, slot: SlotPointer) {
         let generation = (slot.word.load(Relaxed) >> 32) as u32;
         if generation < MAX_GENERATION {
             slot.word.store((generation as u64 + 1) << 32, Release);
             self.push_free(number, slot);
         }
-        drop(object);
     }
 }
 
@@ -359,10 +408,7 @@ impl<T: Send + Sync> Deref for Ref<T> {
 
     fn deref(&self) -> &T {
         // SAFETY: the reference keeps the object in its slot, and nobody has it mutably meanwhile.
-        match unsafe { &*self.slot.object.get() } {
-            Some(object) => object,
-            None => unreachable!("a referenced slot holds an object"),
-        }
+        unsafe { &*self.slot.object() }
     }
 }
 
@@ -370,7 +416,10 @@ impl<T: Send + Sync> Drop for Ref<T> {
     fn drop(&mut self) {
         let before = self.slot.word.fetch_sub(1, AcqRel);
         if before & (OPEN | REFERENCES) == 1 {
-            self.table.vacate(self.number, self.slot);
+            // SAFETY: closed and without references, the slot is this thread's alone until it is in the free list.
+            let object = unsafe { self.slot.object::<T>().read() };
+            self.slots.vacate(self.number, self.slot);
+            drop(object);
         }
     }
 }
@@ -416,7 +465,7 @@ mod tests {
         assert_eq!(kind_of(arrays, 0), Some(ErrorKind::Null));
         assert_eq!(message(g), "the argument `a` is an ozarr_group, expected an ozarr_array");
         let on_stack = 5u64;
-        for bits in [1, u64::MAX, &raw const on_stack as u64, g ^ 1 << 63, arrays.bits(0, 7), arrays.bits(0, MAX_SLOTS - 1)] {
+        for bits in [1, u64::MAX, &raw const on_stack as u64, g ^ 1 << 63, arrays.slots.bits(0, 7), arrays.slots.bits(0, MAX_SLOTS - 1)] {
             assert_eq!(kind_of(arrays, bits), Some(ErrorKind::InvalidHandle), "{bits:#x}");
         }
     }
@@ -451,20 +500,20 @@ mod tests {
         for (i, &h) in handles.iter().enumerate() {
             assert_eq!(*t.get(pointer(h), "x").unwrap(), i as u32);
         }
-        assert_eq!(Table::<u8>::place(0), (0, 0));
-        assert_eq!(Table::<u8>::place(63), (0, 63));
-        assert_eq!(Table::<u8>::place(64), (1, 0));
-        assert_eq!(Table::<u8>::place(MAX_SLOTS - 1).0, BLOCKS - 1);
+        assert_eq!(Slots::place(0), (0, 0));
+        assert_eq!(Slots::place(63), (0, 63));
+        assert_eq!(Slots::place(64), (1, 0));
+        assert_eq!(Slots::place(MAX_SLOTS - 1).0, BLOCKS - 1);
     }
 
     #[test]
     fn a_handle_stays_closed_however_often_its_slot_is_used_again() {
         let t = table::<u8>(Kind::Spec);
         let first = t.insert(1).unwrap();
-        let (generation, number) = t.parse(pointer(first)).unwrap();
+        let (generation, number) = t.slots.parse(pointer(first)).unwrap();
         drop(t.close(pointer(first), "x").unwrap());
         for bit in 0..GENERATION_BITS {
-            t.slot(number).unwrap().word.store(u64::from(generation ^ 1 << bit) << 32 | OPEN | 1, Release);
+            t.slots.slot(number).unwrap().word.store(u64::from(generation ^ 1 << bit) << 32 | OPEN | 1, Release);
             assert_eq!(kind_of(t, first), Some(ErrorKind::InvalidHandle), "bit {bit} of the generation differs");
         }
     }
@@ -473,9 +522,9 @@ mod tests {
     fn a_slot_without_generations_left_is_retired() {
         let t = table::<u8>(Kind::Spec);
         let h = t.insert(1).unwrap();
-        let (_, number) = t.parse(pointer(h)).unwrap();
-        t.slot(number).unwrap().word.store((MAX_GENERATION as u64) << 32 | OPEN | 1, Release);
-        drop(t.close(pointer(t.bits(MAX_GENERATION, number)), "x").unwrap());
+        let (_, number) = t.slots.parse(pointer(h)).unwrap();
+        t.slots.slot(number).unwrap().word.store((MAX_GENERATION as u64) << 32 | OPEN | 1, Release);
+        drop(t.close(pointer(t.slots.bits(MAX_GENERATION, number)), "x").unwrap());
         assert_ne!(t.insert(2).unwrap() & (MAX_SLOTS as u64 - 1), number as u64);
     }
 
