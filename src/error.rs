@@ -144,6 +144,13 @@ impl Error {
         Error(Box::new(Facts { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0, http_status: 0 }))
     }
 
+    /// Makes an error for the macros. They write no code where they stand but a call of this: there are more than a thousand of them.
+    #[cold]
+    #[inline(never)]
+    pub fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Error {
+        Error::new(kind, message.to_string())
+    }
+
     /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
     #[cold]
     pub fn os(errno: i32, what: impl fmt::Display) -> Error {
@@ -292,7 +299,7 @@ impl fmt::Debug for Error {
 /// `err!(Kind, "format {}", x)`: an [`Error`] of that kind.
 macro_rules! err {
     ($kind:ident, $($arg:tt)*) => {
-        $crate::error::Error::new($crate::error::ErrorKind::$kind, format!($($arg)*))
+        $crate::error::Error::formatted($crate::error::ErrorKind::$kind, format_args!($($arg)*))
     };
 }
 /// `bail!(Kind, "format {}", x)`: returns such an error.

@@ -7,7 +7,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How often this process is a fork of the one that loaded the library.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -135,16 +135,14 @@ impl<T> ForkPreserved<T> {
 
     /// Reads the value.
     pub fn read<R>(&self, f: impl FnOnce(&T) -> R) -> R {
-        let _turn = self.turns.get().read().unwrap_or_else(PoisonError::into_inner);
+        let _turn = read_turn(&self.turns);
         // SAFETY: nobody has the write side. In a child of `fork` the lock is new, and no writer was at work (see `write`).
         f(unsafe { &*self.value.get() })
     }
 
     /// Changes the value. What it held is best handed out and dropped by the caller.
     pub fn write<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        let turns = self.turns.get();
-        let _no_fork = hold();
-        let _turn = turns.write().unwrap_or_else(PoisonError::into_inner);
+        let _turn = write_turn(&self.turns);
         // SAFETY: nobody else has either side.
         f(unsafe { &mut *self.value.get() })
     }
@@ -159,6 +157,22 @@ impl<T: Default> Default for ForkPreserved<T> {
     fn default() -> ForkPreserved<T> {
         ForkPreserved::new(T::default())
     }
+}
+
+/// The right to change what is preserved, which keeps forks away.
+struct WriteTurn<'a> {
+    _turn: RwLockWriteGuard<'a, ()>,
+    _no_fork: MutexGuard<'static, ()>,
+}
+
+fn read_turn(turns: &ForkReset<RwLock<()>>) -> RwLockReadGuard<'_, ()> {
+    turns.get().read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_turn(turns: &ForkReset<RwLock<()>>) -> WriteTurn<'_> {
+    let turns = turns.get();
+    let _no_fork = hold();
+    WriteTurn { _turn: turns.write().unwrap_or_else(PoisonError::into_inner), _no_fork }
 }
 
 /// Room for a value that is made when it is first asked for. Threads that come at the same time may each make one; one of them is
