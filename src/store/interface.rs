@@ -1,6 +1,7 @@
 //! The `Storage` trait: a map from keys to bytes, and all that the rest of the library may ask of it.
 
 use super::local::staged_file::StagedFile;
+use super::mailbox::mailbox;
 use super::opened::Object;
 use super::staged::Staged;
 use super::stamp::{Stamp, Version};
@@ -8,7 +9,7 @@ use crate::error::{Error, Result, bail, err};
 use crate::limits::{MAX_UNTOLD, grow};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 /// When a [`Storage::put`] may replace what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -385,6 +386,11 @@ pub type SharedStore = Arc<dyn Storage>;
 /// Reads ranges of a key in the calling thread: what [`Storage::start_read`] does by default.
 pub fn read_now<S: Storage + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
     let Some(object) = store.open(key)? else { return Ok(None) };
+    read_of(&object, ranges, if_match).map(Some)
+}
+
+/// Reads ranges of an object.
+fn read_of(object: &Object, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Fetched> {
     let version = object.version()?;
     if if_match.is_some_and(|v| v != version) {
         bail!(Conflict, "the object was replaced while it was read");
@@ -412,7 +418,14 @@ pub fn read_now<S: Storage + ?Sized>(store: &S, key: &str, ranges: &[ByteRange],
         }
         parts.push(part);
     }
-    Ok(Some(Fetched { parts, version }))
+    Ok(Fetched { parts, version })
+}
+
+/// Reads through [`Storage::start_read`], and waits for the result.
+pub fn start_and_wait(store: &dyn Storage, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
+    let (sender, receiver) = mailbox();
+    store.start_read(key, ranges, if_match, Box::new(move |result| sender.send(result)));
+    receiver.recv().unwrap_or_else(|| Err(err!(Internal, "a read that was started never ended")))
 }
 
 /// Reads all bytes of some keys, in a store with latency at the same time; what each holds, or `None`.
@@ -420,17 +433,17 @@ pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<
     if !store.capabilities().latency || keys.len() < 2 {
         return keys.iter().map(|key| get(&**store, key, max)).collect();
     }
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mailbox();
     let mut all: Vec<_> = keys.iter().map(|_| Err(err!(Internal, "a read ended without a result"))).collect();
     let (mut started, mut done) = (0, 0);
     while done < keys.len() {
         while started < keys.len() && started - done < MANY {
             let (sender, number) = (sender.clone(), started);
-            let give = Box::new(move |result| drop(sender.send((number, result))));
+            let give = Box::new(move |result| sender.send((number, result)));
             store.start_read(&keys[started], &[ByteRange::up_to(max)], None, give);
             started += 1;
         }
-        let Ok((i, result)) = receiver.recv() else { break };
+        let Some((i, result)) = receiver.recv() else { break };
         done += 1;
         let whole = result.map(|fetched: Option<Fetched>| fetched.and_then(|mut fetched| fetched.parts.pop()));
         all[i] = match whole.map_err(|e: Error| e.at_key(&keys[i])) {

@@ -13,6 +13,7 @@ pub(crate) mod keys;
 pub mod latency;
 pub mod local;
 pub mod location;
+mod mailbox;
 pub mod memory;
 mod memory_object;
 #[cfg(feature = "cloud")]
@@ -35,7 +36,7 @@ pub mod zip;
 
 pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Listing, LocalFiles, LockUse, ProcessLock, ReadDone,
-    SharedStore, Storage, Tuning, get, get_many, read_now,
+    SharedStore, Storage, Tuning, get, get_many, read_now, start_and_wait,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};

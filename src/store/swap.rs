@@ -4,10 +4,9 @@
 //! reading on, is made again after a random time.
 
 use super::opened::Object;
-use super::{ByteRange, Condition, Storage, get};
+use super::{ByteRange, Condition, Storage, get, start_and_wait};
 use crate::error::{Error, ErrorKind, Result, err};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::mpsc;
 use std::time::Duration;
 
 /// How often a change is made again: each time another one succeeded.
@@ -30,10 +29,8 @@ pub fn read_to_change(store: &dyn Storage, key: &str, max: usize) -> Result<(Opt
     if !store.capabilities().swaps {
         return Ok((get(store, key, max)?, Condition::None));
     }
-    let (sender, receiver) = mpsc::channel();
-    store.start_read(key, &[ByteRange::up_to(max)], None, Box::new(move |result| drop(sender.send(result))));
-    let read = receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a read that was started never ended")));
-    let Some(fetched) = read.map_err(|e: Error| e.at_key(key))? else { return Ok((None, Condition::Absent)) };
+    let read = start_and_wait(store, key, &[ByteRange::up_to(max)], None);
+    let Some(fetched) = read.map_err(|e| e.at_key(key))? else { return Ok((None, Condition::Absent)) };
     let bytes = fetched.parts.into_iter().next().unwrap_or_default();
     if bytes.len() > max {
         return Err(err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(key));
@@ -54,9 +51,18 @@ pub fn make<T>(store: &dyn Storage, mut change: impl FnMut() -> Result<T>) -> Re
         if !is_overtaken(store, &result) {
             return result;
         }
-        let random = RandomState::new().hash_one(MOST) >> 11;
-        std::thread::sleep(bound.mul_f64(random as f64 / (1u64 << 53) as f64));
-        bound = (bound * 2).min(LONGEST_WAIT);
+        bound = wait(bound);
     }
-    change().map_err(|e| if e.kind() == ErrorKind::Conflict { e.with_note(&format!("; others were faster {MOST} times")) } else { e })
+    change().map_err(given_up)
+}
+
+/// Waits for a random time up to a bound, and gives that of the next wait.
+fn wait(bound: Duration) -> Duration {
+    let random = RandomState::new().hash_one(MOST) >> 11;
+    std::thread::sleep(bound.mul_f64(random as f64 / (1u64 << 53) as f64));
+    (bound * 2).min(LONGEST_WAIT)
+}
+
+fn given_up(e: Error) -> Error {
+    if e.kind() == ErrorKind::Conflict { e.with_note(&format!("; others were faster {MOST} times")) } else { e }
 }

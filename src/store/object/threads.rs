@@ -3,9 +3,11 @@
 
 use crate::error::{Error, Result, err};
 use crate::fork::{ForkReset, Lazy};
+use crate::store::mailbox::{Receiver, mailbox};
 use crate::store::os::block_signals;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::runtime::{Builder, Runtime};
 
 /// Requests mostly wait; two threads decrypt and copy what comes.
@@ -43,21 +45,41 @@ pub(super) fn threads() -> Result<Arc<Threads>> {
     Ok(started)
 }
 
+/// A task that ends without a result. The runtime is compiled for this one type of tasks.
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The result of a task, which comes.
+pub(super) struct Coming<T>(Receiver<Result<T>>);
+
+impl<T> Coming<T> {
+    /// Waits for it.
+    pub(super) fn wait(self) -> Result<T> {
+        // A task that panicked drops the sender.
+        self.0.recv().unwrap_or_else(|| Err(err!(Internal, "a defect of the library: a request ended without a result")))
+    }
+}
+
 impl Threads {
     /// Starts a task.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_boxed(Box::pin(task));
+    }
+
+    fn spawn_boxed(&self, task: Task) {
         if let Some(runtime) = &self.0 {
             runtime.spawn(task);
         }
     }
 
+    /// Starts a task whose result somebody waits for.
+    pub(super) fn start<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Coming<T> {
+        let (sender, receiver) = mailbox();
+        self.spawn(async move { sender.send(task.await) });
+        Coming(receiver)
+    }
+
     /// Carries out a task while the calling thread waits for it, which may be one of a runtime of the host's.
     pub(super) fn wait<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        self.spawn(async move {
-            let _ = sender.send(task.await);
-        });
-        // A task that panicked drops the sender.
-        receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a defect of the library: a request ended without a result")))
+        self.start(task).wait()
     }
 }

@@ -1,6 +1,7 @@
 //! A value that is put in parts: large shards. The first part is kept until the end, because a shard's index may stand there.
 
 use super::live::Live;
+use super::threads::Coming;
 use crate::error::{Result, bail, err};
 use crate::limits::reserve;
 use crate::store::{Condition, StagedWrite};
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use std::collections::VecDeque;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 /// Parts on their way at the same time.
 const AT_ONCE: usize = 4;
@@ -28,7 +29,7 @@ pub(super) struct Upload {
     id: Option<String>,
     /// The next part's number.
     next: usize,
-    coming: VecDeque<(usize, mpsc::Receiver<Result<PartId>>)>,
+    coming: VecDeque<(usize, Coming<PartId>)>,
     parts: Vec<(usize, PartId)>,
 }
 
@@ -69,30 +70,25 @@ impl Upload {
         while self.coming.len() >= AT_ONCE {
             self.take_oldest()?;
         }
-        let (sender, receiver) = mpsc::sync_channel(1);
         let (live, store, path, bytes) = (self.live.clone(), self.store()?, self.path.clone(), Bytes::from(bytes));
-        self.live.threads.spawn(async move {
-            let sending = async {
-                let _permit = live.permit().await?;
-                let mut tries = live.tries(false);
-                tries.allow(bytes.len() as u64);
-                loop {
-                    match tries.run(store.put_part(&path, &id, number, bytes.clone().into())).await {
-                        Ok(part) => return Ok(part),
-                        Err(fault) => live.again(&mut tries, fault).await?,
-                    }
+        let sending = self.live.threads.start(async move {
+            let _permit = live.permit().await?;
+            let mut tries = live.tries(false);
+            tries.allow(bytes.len() as u64);
+            loop {
+                match tries.run(store.put_part(&path, &id, number, bytes.clone().into())).await {
+                    Ok(part) => return Ok(part),
+                    Err(fault) => live.again(&mut tries, fault).await?,
                 }
-            };
-            let _ = sender.send(sending.await);
+            }
         });
-        self.coming.push_back((number, receiver));
+        self.coming.push_back((number, sending));
         Ok(())
     }
 
     fn take_oldest(&mut self) -> Result<()> {
-        if let Some((number, receiver)) = self.coming.pop_front() {
-            let sent = receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a defect of the library: a part ended without a result")));
-            self.parts.push((number, sent?));
+        if let Some((number, part)) = self.coming.pop_front() {
+            self.parts.push((number, part.wait()?));
         }
         Ok(())
     }

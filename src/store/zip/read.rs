@@ -4,10 +4,10 @@ use super::directory::{DEFLATED, ENCRYPTED, Entry, LOCAL, LOCAL_LEN, STORED, STR
 use crate::error::{Error, Result, bail, err};
 use crate::inflate::{Wrapper, inflate};
 use crate::limits::{MAX_KEY, grow, max_chunk};
-use crate::store::{ByteRange, Fetched, Object, ReadDone, ReadObject, SharedStore, Version, os};
+use crate::store::{ByteRange, Fetched, Object, ReadDone, ReadObject, SharedStore, Version, os, start_and_wait};
 use libdeflater::Crc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, OnceLock};
 
 /// How many bytes of extra fields a read from afar expects at most in a local header that it has not seen.
 const SLACK: u64 = 64;
@@ -28,11 +28,8 @@ impl ArchiveBytes {
         match self {
             ArchiveBytes::Near(object) => object.read_exact_at(offset, buf),
             ArchiveBytes::Far { store, key, version } => {
-                let (sender, receiver) = mpsc::channel();
                 let range = ByteRange::Span { offset, len: buf.len() as u64 };
-                store.start_read(key, &[range], Some(*version), Box::new(move |result| drop(sender.send(result))));
-                let result = receiver.recv().map_err(|_| err!(Internal, "a started read never ended"))?;
-                let part = one_part(result)?;
+                let part = one_part(start_and_wait(&**store, key, &[range], Some(*version)))?;
                 if part.len() != buf.len() {
                     bail!(Truncated, "found {} bytes at {offset} of the zip archive, expected {}", part.len(), buf.len());
                 }
