@@ -7,12 +7,12 @@ use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
-    SharedStore, Staged, Storage, Version,
+    SharedStore, Staged, Storage, Version, start_and_wait,
 };
-use crate::error::{Result, err};
+use crate::error::Result;
 use crate::fork::ForkReset;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Another store behind a cache of `limit` bytes.
 pub struct CacheStore {
@@ -21,22 +21,25 @@ pub struct CacheStore {
     kept: Arc<ForkReset<Mutex<Kept>>>,
 }
 
-/// What is kept, and in which order it was used last.
+/// What is kept. Where room is needed the oldest entry goes, unless it was used since it came or was last passed over.
 #[derive(Default)]
 struct Kept {
     entries: HashMap<String, Vec<Entry>>,
-    used: BTreeMap<u64, String>,
-    clock: u64,
+    /// The keys and numbers of the entries, the oldest first, and of some that are gone.
+    order: VecDeque<(String, u64)>,
+    count: usize,
+    next: u64,
     bytes: usize,
 }
 
 /// What some ranges of a key gave.
 struct Entry {
+    number: u64,
     ranges: Vec<ByteRange>,
     version: Version,
     parts: Arc<Vec<Vec<u8>>>,
     bytes: usize,
-    used: u64,
+    used: bool,
 }
 
 impl Entry {
@@ -56,10 +59,7 @@ const OVERHEAD: usize = 256;
 impl Kept {
     fn find(&mut self, key: &str, ranges: &[ByteRange]) -> Option<(Version, Arc<Vec<Vec<u8>>>)> {
         let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.has(ranges))?;
-        self.clock += 1;
-        let name = self.used.remove(&entry.used)?;
-        entry.used = self.clock;
-        self.used.insert(self.clock, name);
+        entry.used = true;
         Some((entry.version, entry.parts.clone()))
     }
 
@@ -69,29 +69,38 @@ impl Kept {
         if bytes > limit / 4 {
             return;
         }
-        self.clock += 1;
-        let used = self.clock;
-        self.used.insert(used, key.to_string());
-        self.bytes += bytes;
-        let entry = Entry { ranges: ranges.to_vec(), version, parts, bytes, used };
+        let number = self.next;
+        self.next += 1;
+        let entry = Entry { number, ranges: ranges.to_vec(), version, parts, bytes, used: false };
         self.entries.entry(key.to_string()).or_default().push(entry);
+        self.order.push_back((key.to_string(), number));
+        (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);
+        self.make_room(limit);
+        if self.order.len() > 2 * self.count + 16 {
+            let entries = &self.entries;
+            self.order.retain(|(key, number)| entries.get(key).is_some_and(|list| list.iter().any(|entry| entry.number == *number)));
+        }
+    }
+
+    fn make_room(&mut self, limit: usize) {
         while self.bytes > limit {
-            let Some((oldest, key)) = self.used.pop_first() else { break };
-            self.remove(&key, |entry| entry.used == oldest);
+            let Some((key, number)) = self.order.pop_front() else { break };
+            let entry = self.entries.get_mut(&key).and_then(|list| list.iter_mut().find(|entry| entry.number == number));
+            match entry {
+                Some(entry) if entry.used => {
+                    entry.used = false;
+                    self.order.push_back((key, number));
+                }
+                _ => self.remove(&key, |entry| entry.number == number),
+            }
         }
     }
 
     fn remove(&mut self, key: &str, goes: impl Fn(&Entry) -> bool) {
         let Some(list) = self.entries.get_mut(key) else { return };
-        let (used, bytes) = (&mut self.used, &mut self.bytes);
-        list.retain(|entry| {
-            let gone = goes(entry);
-            if gone {
-                used.remove(&entry.used);
-                *bytes -= entry.bytes;
-            }
-            !gone
-        });
+        for gone in list.extract_if(.., |entry| goes(entry)) {
+            (self.count, self.bytes) = (self.count - 1, self.bytes - gone.bytes);
+        }
         if list.is_empty() {
             self.entries.remove(key);
         }
@@ -140,13 +149,6 @@ impl CacheStore {
     }
 }
 
-/// Reads through [`Storage::start_read`], and waits.
-fn read(store: &dyn Storage, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
-    let (sender, receiver) = mpsc::channel();
-    store.start_read(key, ranges, None, Box::new(move |result| drop(sender.send(result))));
-    receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a read that was started never ended")))
-}
-
 impl Storage for CacheStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.inner.capabilities() }
@@ -154,18 +156,18 @@ impl Storage for CacheStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         check_key(key)?;
-        let found = read(self, key, &[ByteRange::WHOLE])?;
+        let found = start_and_wait(self, key, &[ByteRange::WHOLE], None)?;
         Ok(found.map(|fetched| {
             let bytes = fetched.parts.into_iter().next().unwrap_or_default();
             let (inner, key) = (self.inner.clone(), key.to_string());
-            let now = move || Ok(read(&*inner, &key, &[])?.map(|now| now.version));
+            let now = move || Ok(start_and_wait(&*inner, &key, &[], None)?.map(|now| now.version));
             Object::Other(Box::new(Snapshot { bytes, version: fetched.version, now }))
         }))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
         check_key(key)?;
-        let found = read(self, key, &[ByteRange::up_to(max)])?;
+        let found = start_and_wait(self, key, &[ByteRange::up_to(max)], None)?;
         Ok(found.and_then(|fetched| fetched.parts.into_iter().next()))
     }
 
@@ -263,7 +265,7 @@ mod tests {
     fn the_cache_stays_within_its_limit_and_sees_what_others_change() {
         let inner: SharedStore = Arc::new(MemoryStore::new());
         let cache = CacheStore::new(inner.clone(), 8 << 10);
-        let value = |key: &str| read(&cache, key, &[ByteRange::WHOLE]).unwrap().map(|f| f.parts[0].clone());
+        let value = |key: &str| start_and_wait(&cache, key, &[ByteRange::WHOLE], None).unwrap().map(|f| f.parts[0].clone());
         for i in 0..100u8 {
             inner.put(&format!("k{i}"), &[&[i; 100]], Condition::None).unwrap();
             assert_eq!(value(&format!("k{i}")).unwrap(), [i; 100]);
@@ -279,5 +281,20 @@ mod tests {
         inner.put("large", &[&[0; 4000]], Condition::None).unwrap();
         let before = cache.bytes();
         assert_eq!((value("large").unwrap().len(), cache.bytes()), (4000, before));
+    }
+
+    #[test]
+    fn what_was_used_stays_and_what_is_gone_takes_no_memory() {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        let cache = CacheStore::new(inner.clone(), 8 << 10);
+        for i in 0..500 {
+            let key = format!("k{}", i % 100);
+            inner.put(&key, &[&[0; 100]], Condition::None).unwrap();
+            assert!(crate::store::get(&cache, &key, 1000).unwrap().is_some() && crate::store::get(&cache, "k1", 1000).is_ok());
+            let kept = lock(&cache.kept);
+            assert!(i < 2 || kept.entries.contains_key("k1"), "{i}");
+            assert_eq!(kept.count, kept.entries.values().map(Vec::len).sum::<usize>());
+            assert!(kept.order.len() <= 2 * kept.count + 16);
+        }
     }
 }
