@@ -3,7 +3,6 @@
 
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +11,7 @@ type Name = (&'static str, String);
 
 /// Things under names.
 pub struct Registry<T: ?Sized> {
-    all: ForkPreserved<BTreeMap<Name, Arc<T>>>,
+    all: ForkPreserved<Vec<(Name, Arc<T>)>>,
     /// How many there are, so that looking in vain costs nothing.
     count: AtomicUsize,
 }
@@ -39,10 +38,17 @@ impl<T: ?Sized> Registry<T> {
         }
         let owned: Vec<Name> = names.iter().map(|(space, name)| (*space, name.to_string())).collect();
         self.all.write(|all| {
-            if let Some((_, name)) = owned.iter().find(|name| !replace && all.contains_key(*name)) {
+            let taken = |wanted: &&Name| !replace && all.iter().any(|(name, _)| name == *wanted);
+            if let Some((_, name)) = owned.iter().find(taken) {
                 bail!(Exists, "{name:?} is registered already; the flag OZARR_REGISTER_REPLACE replaces it");
             }
-            let old = owned.into_iter().filter_map(|name| all.insert(name, thing.clone())).collect();
+            let mut old = Vec::new();
+            for name in owned {
+                match all.iter_mut().find(|(other, _)| *other == name) {
+                    Some((_, there)) => old.push(std::mem::replace(there, thing.clone())),
+                    None => all.push((name, thing.clone())),
+                }
+            }
             self.count.store(all.len(), Ordering::Release);
             Ok(old)
         })
@@ -62,10 +68,9 @@ impl<T: ?Sized> Registry<T> {
 
     /// Takes away what is under a name, there and under its other names.
     pub fn remove(&self, space: &'static str, name: &str) -> Option<Arc<T>> {
-        let name = (space, name.to_string());
         self.all.write(|all| {
-            let gone = all.remove(&name)?;
-            all.retain(|_, other| !Arc::ptr_eq(other, &gone));
+            let gone = under(all, space, name)?.clone();
+            all.retain(|(_, other)| !Arc::ptr_eq(other, &gone));
             self.count.store(all.len(), Ordering::Release);
             Some(gone)
         })
@@ -76,9 +81,13 @@ impl<T: ?Sized> Registry<T> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let name = (space, name.to_string());
-        self.all.read(|all| all.get(&name).cloned())
+        self.all.read(|all| under(all, space, name).cloned())
     }
+}
+
+/// What is under a name. Programs register a few things.
+fn under<'a, T: ?Sized>(all: &'a [(Name, Arc<T>)], space: &str, name: &str) -> Option<&'a Arc<T>> {
+    all.iter().find(|((there, known), _)| *there == space && known == name).map(|(_, thing)| thing)
 }
 
 fn check_names(names: &[(&str, &str)]) -> Result<()> {
@@ -93,14 +102,14 @@ fn check_names(names: &[(&str, &str)]) -> Result<()> {
 
 /// A name that lives for ever; equal names share the memory.
 pub fn intern(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let _no_fork = crate::fork::hold();
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.get(name) {
-        Some(known) => known,
-        None => {
+    match names.binary_search(&name) {
+        Ok(at) => names[at],
+        Err(at) => {
             let kept: &'static str = Box::leak(name.to_string().into_boxed_str());
-            names.insert(kept);
+            names.insert(at, kept);
             kept
         }
     }

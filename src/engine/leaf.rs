@@ -24,8 +24,16 @@ pub(super) fn leaf_of(chain: &BoundChain) -> &Leaf {
 /// Returns the dimensions in the order of falling strides.
 pub(super) fn by_stride(leaf: &Leaf) -> SmallVec<[usize; 6]> {
     let mut order: SmallVec<[usize; 6]> = (0..leaf.shape.len()).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(leaf.layout.strides[d]));
+    sort_falling(&mut order, &|d| leaf.layout.strides[d] as u64);
     order
+}
+
+/// Sorts a few dimensions by falling keys; those with equal ones stay in their order.
+pub(super) fn sort_falling(dimensions: &mut [usize], key: &dyn Fn(usize) -> u64) {
+    for end in 1..dimensions.len() {
+        let before = dimensions[..end].partition_point(|&d| key(d) >= key(dimensions[end]));
+        dimensions[before..=end].rotate_right(1);
+    }
 }
 
 /// Returns the distance in bytes from the lowest to the highest selected element along dimension `d`.

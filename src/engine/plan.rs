@@ -3,6 +3,7 @@
 use super::Selection;
 use super::chunk_picks::ChunkPicks;
 use super::item::{Axes, Axis, Item};
+use super::leaf::sort_falling;
 use super::pick_list::PickList;
 use crate::counting;
 use crate::error::{Error, Result, err};
@@ -235,7 +236,7 @@ fn index_at(memory: i64, axes: impl Iterator<Item = (u64, i64)>) -> Option<Dims>
     let lowest: i64 = axes.iter().map(|&(count, stride)| (stride * (count as i64 - 1)).min(0)).sum();
     let mut left = memory - lowest;
     let mut order: SmallVec<[usize; 6]> = (0..axes.len()).filter(|&d| axes[d].0 > 1 && axes[d].1 != 0).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(axes[d].1.unsigned_abs()));
+    sort_falling(&mut order, &|d| axes[d].1.unsigned_abs());
     let mut index = Dims::from_elem(0, axes.len());
     for d in order {
         let (stride, last) = (axes[d].1, axes[d].0 - 1);

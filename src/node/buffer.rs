@@ -7,10 +7,10 @@
 use crate::engine::huge_pages::Pages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::ForkPreserved;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// The blocks in use, by where they begin.
-static BLOCKS: crate::fork::Lazy<ForkPreserved<BTreeMap<usize, Pages>>> = crate::fork::Lazy::new(ForkPreserved::default);
+static BLOCKS: crate::fork::Lazy<ForkPreserved<HashMap<usize, Pages>>> = crate::fork::Lazy::new(ForkPreserved::default);
 
 /// Allocates at least `bytes` bytes, all 0, at the beginning of a page; large blocks in huge pages unless `plain`.
 pub fn allocate(bytes: usize, plain: bool) -> Result<*mut u8> {

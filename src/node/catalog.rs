@@ -10,7 +10,6 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
 use crate::store::get;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The consolidated metadata of one group.
@@ -85,7 +84,7 @@ impl Catalog {
     pub fn names(&self, above: &str) -> Vec<String> {
         let prefix = path::prefix(path::relative(&self.group, above));
         let below = self.entries().into_iter().flat_map(Map::keys).filter_map(|key| key.strip_prefix(&prefix));
-        let names: BTreeSet<&str> = match self.format {
+        let mut names: Vec<&str> = match self.format {
             Format::V3 => below.filter(|name| !name.contains('/') && !name.is_empty()).collect(),
             Format::V2 => below
                 .filter_map(|key| key.rsplit_once('/'))
@@ -93,6 +92,8 @@ impl Catalog {
                 .map(|(name, _)| name)
                 .collect(),
         };
+        names.sort_unstable();
+        names.dedup();
         names.into_iter().map(str::to_string).collect()
     }
 

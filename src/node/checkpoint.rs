@@ -136,7 +136,7 @@ impl Checkpoints {
                 found.push(Committed { node, name: name.to_string(), number });
             }
         }
-        found.sort_by(|a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
+        found.sort_unstable_by(|a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok(found)
     }
 

@@ -3,7 +3,6 @@
 use super::conventions::nczarr;
 use super::{Nczarr, NodeKind, Store, consolidate, lookup, path};
 use crate::error::Result;
-use std::collections::BTreeSet;
 
 impl Store {
     /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
@@ -22,7 +21,9 @@ impl Store {
         if nodes.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
-        let groups: BTreeSet<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
+        let mut groups: Vec<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
+        groups.sort_unstable();
+        groups.dedup();
         for group in groups {
             if let Some(found) = lookup::find_bare(self, group)?
                 && found.kind == NodeKind::Group

@@ -64,7 +64,9 @@ impl Series {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
         let alone = lock_alone(dataset, dimension)?;
-        along.sort_by_key(|(name, array, _)| name == dimension && array.rank() == 1);
+        if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
+            along[own..].rotate_left(1);
+        }
         let (differences, mut documents) = dataset.compare()?;
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
         let marks: Vec<Vec<u8>> = ready.collect::<Result<_>>()?;

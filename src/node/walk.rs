@@ -89,7 +89,7 @@ pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Ve
         }
         level = next;
     }
-    all.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+    all.sort_unstable_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
     Ok(all)
 }
 
@@ -204,7 +204,7 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
     if all.len() != places.len() {
         bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
     }
-    all.sort_by_key(|(i, _)| *i);
+    all.sort_unstable_by_key(|(i, _)| *i);
     all.into_iter().map(|(_, names)| names).collect()
 }
 

@@ -11,7 +11,7 @@ use super::{
     Version, os, read_now,
 };
 use crate::error::{Result, err};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -47,9 +47,8 @@ struct Shared {
 struct State {
     stats: Stats,
     line: Line,
-    /// By the time at which they go on, and their number.
-    waiting: BTreeMap<(Instant, u64), Step>,
-    count: u64,
+    /// In the order of the times at which they go on.
+    waiting: VecDeque<(Instant, Step)>,
     stop: bool,
 }
 
@@ -110,9 +109,8 @@ impl Shared {
 
     fn wait_until(&self, due: Instant, step: Step) {
         let mut state = self.lock();
-        state.count += 1;
-        let number = state.count;
-        state.waiting.insert((due, number), step);
+        let at = state.waiting.partition_point(|(other, _)| *other <= due);
+        state.waiting.insert(at, (due, step));
         self.changed.notify_one();
     }
 
@@ -143,14 +141,14 @@ impl Shared {
         loop {
             let now = Instant::now();
             let stop = state.stop;
-            match state.waiting.first_key_value().map(|((due, _), _)| *due) {
+            match state.waiting.front().map(|(due, _)| *due) {
                 None if stop => return,
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(due) if due > now && !stop => {
                     state = self.changed.wait_timeout(state, due - now).unwrap_or_else(PoisonError::into_inner).0;
                 }
                 Some(_) => {
-                    let first = state.waiting.pop_first();
+                    let first = state.waiting.pop_front();
                     drop(state);
                     if let Some((_, step)) = first {
                         self.go_on(step, stop);
@@ -171,7 +169,7 @@ impl LatencyStore {
     /// `inner` behind a line of that pace.
     pub fn paced(inner: SharedStore, pace: Pace) -> LatencyStore {
         let (stats, line) = (Stats::default(), Line::new(pace));
-        let state = Mutex::new(State { stats, line, waiting: BTreeMap::new(), count: 0, stop: false });
+        let state = Mutex::new(State { stats, line, waiting: VecDeque::new(), stop: false });
         LatencyStore { shared: Arc::new(Shared { inner, state, changed: Condvar::new() }), timer: OnceLock::new() }
     }
 

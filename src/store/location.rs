@@ -22,7 +22,6 @@ use super::remote::{Remote, RemoteOptions, percent_decode};
 use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -85,16 +84,16 @@ fn remote_of(location: &str) -> Result<Option<Remote>> {
 
 /// The memory store of that name, a new one if nobody has it open.
 fn named_memory(name: &str) -> SharedStore {
-    static NAMED: Mutex<BTreeMap<String, Weak<MemoryStore>>> = Mutex::new(BTreeMap::new());
+    static NAMED: Mutex<Vec<(String, Weak<MemoryStore>)>> = Mutex::new(Vec::new());
     // A child of `fork` must not find the names locked.
     let _no_fork = fork::hold();
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(store) = named.get(name).and_then(Weak::upgrade) {
+    if let Some(store) = named.iter().find(|(known, _)| known == name).and_then(|(_, store)| store.upgrade()) {
         return store;
     }
-    named.retain(|_, store| store.strong_count() > 0);
+    named.retain(|(_, store)| store.strong_count() > 0);
     let store = Arc::new(MemoryStore::new());
-    named.insert(name.to_string(), Arc::downgrade(&store));
+    named.push((name.to_string(), Arc::downgrade(&store)));
     store
 }
 

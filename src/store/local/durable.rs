@@ -131,7 +131,7 @@ impl Durability {
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
         let mut folders: Vec<String> = folders.into_iter().collect();
-        folders.sort_by_key(|f| std::cmp::Reverse(if f.is_empty() { 0 } else { 1 + f.matches('/').count() }));
+        folders.sort_unstable_by_key(|f| std::cmp::Reverse(if f.is_empty() { 0 } else { 1 + f.matches('/').count() }));
         let mut first = Ok(());
         for (key, id) in files {
             let synced = self.sync_file(root, &KeyPath::join("", &key), &key);

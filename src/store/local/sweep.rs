@@ -9,7 +9,7 @@ use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::store::os::{self, EntryKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ struct Folders {
     /// To be looked into.
     due: BTreeSet<String>,
     /// Numbers of those that need no look any more.
-    done: BTreeSet<u64>,
+    done: HashSet<u64>,
 }
 
 impl Sweeper {

@@ -383,18 +383,18 @@ pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<Shared
 
 /// The store that has `path` open for writing in this process, or `new`, which then has.
 fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
-    static WRITTEN: Mutex<BTreeMap<PathBuf, Weak<ZipStore>>> = Mutex::new(BTreeMap::new());
+    static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
     // Dropping the last reference writes to the file: not under the locks.
     let found;
     {
         // A child of `fork` must not find the map locked.
         let _no_fork = fork::hold();
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        found = written.get(path).and_then(Weak::upgrade);
+        found = written.iter().find(|(known, _)| known == path).and_then(|(_, store)| store.upgrade());
         let is_ours = found.as_ref().is_some_and(|store| store.process == fork::forks());
         if let (false, Some(new)) = (is_ours, new) {
-            written.retain(|_, store| store.strong_count() > 0);
-            written.insert(path.to_path_buf(), Arc::downgrade(new));
+            written.retain(|(known, store)| known != path && store.strong_count() > 0);
+            written.push((path.to_path_buf(), Arc::downgrade(new)));
         }
         if is_ours {
             return found.map(|store| store as SharedStore);
