@@ -16,8 +16,9 @@ pub(super) type Loop = unsafe fn(*const u8, *mut u8, usize) -> bool;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernel {
     pub plain: Loop,
-    /// Stores whole lines past the caches.
-    pub past: Loop,
+    /// Stores whole lines past the caches. For results of binary32 and binary64 only: those are what programs calculate with. Others go
+    /// through a block in memory, so that there are fewer of these loops.
+    pub past: Option<Loop>,
 }
 
 /// The stand-in for a binary16: a binary32 that is rounded to it by [`singles_to_halves`].
@@ -222,12 +223,12 @@ unsafe fn apply_past<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -
     let head = dst.align_offset(stream::LINE);
     if !head.is_multiple_of(to) {
         // SAFETY: forwarded from the caller.
-        return unsafe { apply::<S, D>(src, dst, n) };
+        return unsafe { apply_plain::<S, D>(src, dst, n) };
     }
     let head = (head / to).min(n);
     let a_line = stream::LINE / to;
     // SAFETY: the first of the elements.
-    let mut bad = unsafe { apply::<S, D>(src, dst, head) };
+    let mut bad = unsafe { apply_plain::<S, D>(src, dst, head) };
     let mut first = head;
     while n - first >= a_line {
         // SAFETY: elements first..first + a_line; their places make up a line, which begins at `dst + first * to`.
@@ -237,12 +238,17 @@ unsafe fn apply_past<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -
         first += a_line;
     }
     // SAFETY: the last of the elements.
-    bad | unsafe { apply::<S, D>(src.add(first * from), dst.add(first * to), n - first) }
+    bad | unsafe { apply_plain::<S, D>(src.add(first * from), dst.add(first * to), n - first) }
 }
 
 /// The loops from one number to another.
 const fn pair<S: Convert<D>, D>() -> Kernel {
-    Kernel { plain: apply_plain::<S, D>, past: apply_past::<S, D> }
+    Kernel { plain: apply_plain::<S, D>, past: None }
+}
+
+/// [`pair`] with a loop past the caches.
+const fn pair_past<S: Convert<D>, D>() -> Kernel {
+    Kernel { plain: apply_plain::<S, D>, past: Some(apply_past::<S, D>) }
 }
 
 /// The kernel for the numbers of two types.
@@ -283,8 +289,8 @@ where
         UInt64 => pair::<S, u64>(),
         Float16 => pair::<S, Half>(),
         Narrow(_) | ComplexNarrow(_) => pair::<S, RoundedToOdd>(),
-        Float32 | Complex64 => pair::<S, f32>(),
-        Float64 | Complex128 => pair::<S, f64>(),
+        Float32 | Complex64 => pair_past::<S, f32>(),
+        Float64 | Complex128 => pair_past::<S, f64>(),
         _ => pair::<S, u8>(),
     }
 }

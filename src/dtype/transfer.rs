@@ -242,8 +242,8 @@ impl Transfer {
     pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
         if let Some(rows) = self.rows
             && (run.src_stride, run.dst_stride) == (rows.from as isize, rows.to as isize)
+            && let Some(convert) = if self.streams { rows.kernel.past } else { Some(rows.kernel.plain) }
         {
-            let convert = if self.streams { rows.kernel.past } else { rows.kernel.plain };
             // SAFETY: the elements that the caller vouches for, contiguous on both sides, native and numbers of the kernel's types.
             if !unsafe { convert(run.src, run.dst, run.n * rows.parts) } || self.wraps() {
                 return Ok(());
@@ -431,8 +431,15 @@ impl Transfer {
             let input = self.widened(run, a, b, numbers);
             let plain = !widen && !matches!(to, DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(to);
             if run.dst_stride == to.size() as isize && !self.to.swapped() && plain {
-                let convert = if self.streams { kernel.past } else { kernel.plain };
-                return convert(input, run.dst, numbers);
+                return match kernel.past {
+                    _ if !self.streams => (kernel.plain)(input, run.dst, numbers),
+                    Some(past) => past(input, run.dst, numbers),
+                    None => {
+                        let bad = (kernel.plain)(input, c, numbers);
+                        stream::copy(c, run.dst, run.n * to.size());
+                        bad
+                    }
+                };
             }
             let mut bad = (kernel.plain)(input, c, numbers);
             // What the kernel read is free now.
@@ -944,5 +951,38 @@ mod tests {
         }
         // A time and its count are the same 64 bits.
         assert_eq!(Transfer::new(native(Int64), native(second)).unwrap().plain_copy(), Some(8));
+    }
+
+    #[test]
+    fn what_goes_past_the_caches_is_what_goes_through_them() {
+        const COUNT: usize = 2500;
+        // 200 does not fit into int8.
+        let bytes: Vec<u8> = (0..COUNT).map(|i| if i == 1500 { 200 } else { (i % 100) as u8 }).collect();
+        let convert = |transfer: &Transfer, src: &[u8], dst: &mut [u8]| {
+            let [from, to] = [transfer.from(), transfer.to()].map(|e| e.size() as isize);
+            // SAFETY: as many elements on both sides.
+            let done =
+                unsafe { transfer.run(Run { src: src.as_ptr(), src_stride: from, dst: dst.as_mut_ptr(), dst_stride: to, n: COUNT }) };
+            transfer.settle();
+            done
+        };
+        for from in [UInt8, Int32, Float64] {
+            let native = ElementType::native;
+            let mut src = vec![0; COUNT * from.size()];
+            convert(&Transfer::new(native(UInt8), native(from)).unwrap(), &bytes, &mut src).unwrap();
+            for to in [Int8, UInt16, Int64, Float16, Float32, Float64, Complex128] {
+                let transfer = Transfer::new(native(from), native(to)).unwrap();
+                let mut through = vec![0; COUNT * to.size()];
+                let done = convert(&transfer, &src, &mut through);
+                let same = done.err().unwrap_or(COUNT) * to.size();
+                for offset in [0, 1, 2, 8, 24, 63] {
+                    let mut room = vec![0; through.len() + 128];
+                    let first = room.as_ptr().align_offset(64) + offset;
+                    assert_eq!(convert(&transfer.clone().streaming(), &src, &mut room[first..][..through.len()]), done, "{from:?} {to:?}");
+                    assert!(room[first..][..same] == through[..same], "{from:?} to {to:?} at {offset}");
+                    assert!(room[..first].iter().chain(&room[first + through.len()..]).all(|b| *b == 0), "{from:?} to {to:?} at {offset}");
+                }
+            }
+        }
     }
 }
