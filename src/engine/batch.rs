@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::pool::Pool;
 use super::read;
 use super::read_job::ReadJob;
-use super::request::{self, Outcome, Request, Work, of_entry};
+use super::request::{self, About, Outcome, Request, Work, of_entry};
 use super::under_lock;
 use super::write::{self, ChunkWrites};
 use super::{Memory, Overflow, Selection};
@@ -175,24 +175,12 @@ impl Batch {
 }
 
 impl Work for Batch {
-    fn items(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
+    fn about(&self) -> About {
+        About { items: self.ends.last().copied().unwrap_or(0), bytes: self.bytes, finish_others: self.writes, tuning: self.tuning }
     }
 
     fn pool(&self) -> &Pool {
         &self.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        self.writes
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.tuning
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {

@@ -77,7 +77,7 @@ impl Budget {
                 self.limit()
             );
         }
-        let fits = |list: &QueueState| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
+        let mut fits = |list: &QueueState| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
         if self.again.load(Ordering::Relaxed) || is_inside() {
             if !self.try_add(bytes) {
                 let used = self.used.get().load(Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Budget {
                     self.limit()
                 );
             }
-        } else if !go_on(until, fits) {
+        } else if !go_on(until, &mut fits) {
             bail!(Timeout, "the deadline passed before there was room for the request's {bytes} bytes");
         }
         Ok(Charge { budget: self.clone(), bytes, forks: forks() })

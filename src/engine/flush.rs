@@ -5,14 +5,13 @@ use super::array::BoundArray;
 use super::lock::ChunkGuard;
 use super::plan::Plan;
 use super::pool::Pool;
-use super::request::{self, Outcome, Request, Work};
+use super::request::{self, About, Outcome, Request, Work};
 use super::scratch::Scratch;
 use super::under_lock::{self, ChunkTask};
 use super::write::WriteJob;
 use super::write_back::WriteBack;
 use crate::error::Result;
 use crate::limits::{Dims, Strides, chunk_bytes};
-use crate::store::Tuning;
 use std::sync::Arc;
 
 /// Stores the chunks of which selected elements wait (all, without a selection). What cannot be stored goes on waiting, and is tried
@@ -48,24 +47,17 @@ struct Chunks {
 }
 
 impl Work for Flush {
-    fn items(&self) -> u64 {
-        self.0.chunks.len() as u64
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.kept.bytes() as u64
+    fn about(&self) -> About {
+        About {
+            items: self.0.chunks.len() as u64,
+            bytes: self.0.kept.bytes() as u64,
+            finish_others: true,
+            tuning: self.0.array.store.tuning(),
+        }
     }
 
     fn pool(&self) -> &Pool {
         &self.0.array.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        true
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.0.array.store.tuning()
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {

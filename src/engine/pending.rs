@@ -233,7 +233,7 @@ impl Pending {
         let d = self.detached()?;
         if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() && !is_inside() {
             // Another thread is ending it at this moment.
-            go_on(None, |_| if d.is_done() { Next::Over } else { Next::Help(Vec::new()) });
+            go_on(None, &mut |_| if d.is_done() { Next::Over } else { Next::Help(Vec::new()) });
         }
         self.found_done(d);
         Ok(())
@@ -286,7 +286,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
             abandon(&r.queued.request, d, too_late());
         });
         let deadline = all.iter().filter(|d| d.state.load(Ordering::Acquire) == ACTIVE).filter_map(|d| d.deadline).min();
-        let over = go_on(until.into_iter().chain(deadline).min(), |list| match first_done() {
+        let over = go_on(until.into_iter().chain(deadline).min(), &mut |list| match first_done() {
             Some(_) => Next::Over,
             None => Next::Help(requests.iter().map(|r| list.in_front(&r.queued)).filter(|r| helps(r)).collect()),
         });
@@ -305,7 +305,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
 mod tests {
     use super::super::buffer_guard;
     use super::super::pool::Pool;
-    use super::super::request::Outcome;
+    use super::super::request::{About, Outcome};
     use super::*;
     use crate::error::ErrorKind;
     use crate::limits::Dims;
@@ -322,24 +322,12 @@ mod tests {
     }
 
     impl Work for Steps {
-        fn items(&self) -> u64 {
-            self.items
-        }
-
-        fn bytes(&self) -> u64 {
-            u64::MAX
+        fn about(&self) -> About {
+            About { items: self.items, bytes: u64::MAX, finish_others: true, tuning: Tuning::default() }
         }
 
         fn pool(&self) -> &Pool {
             &self.pool
-        }
-
-        fn finish_others(&self) -> bool {
-            true
-        }
-
-        fn tuning(&self) -> Tuning {
-            Tuning::default()
         }
 
         fn run(&self, _: &Arc<Request>, _: u64) -> Outcome {

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::pool::Pool;
 use super::read_job::ReadJob;
 use super::read_local::read_now;
-use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
+use super::request::{self, About, INLINE_BYTES, Outcome, Request, Work};
 use super::stats::Scope;
 use super::target::Target;
 use super::{Memory, Selection};
@@ -20,7 +20,6 @@ use crate::codec::Sharded;
 use crate::dtype::coding::Coding;
 use crate::error::Result;
 use crate::limits::chunk_bytes;
-use crate::store::Tuning;
 use std::sync::{Arc, OnceLock};
 
 /// Reads `selection` into `memory`: what the elements mean by `coding`, if given. A single item is read without a request, which would
@@ -127,24 +126,12 @@ pub(super) fn run_item(job: &Arc<ReadJob>, request: &Arc<Request>, item: u64) ->
 struct Read(Arc<ReadJob>);
 
 impl Work for Read {
-    fn items(&self) -> u64 {
-        self.0.plan.items()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.plan.bytes()
+    fn about(&self) -> About {
+        About { items: self.0.plan.items(), bytes: self.0.plan.bytes(), finish_others: false, tuning: self.0.array.store.tuning() }
     }
 
     fn pool(&self) -> &Pool {
         &self.0.array.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        false
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.0.array.store.tuning()
     }
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {

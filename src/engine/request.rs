@@ -30,20 +30,24 @@ pub(super) enum Outcome {
 
 /// A plan that can be carried out item by item, from any threads.
 pub(super) trait Work: Send + Sync {
-    /// Returns how many items there are.
-    fn items(&self) -> u64;
-    /// Returns how many bytes they move, about.
-    fn bytes(&self) -> u64;
+    /// Returns its size, and how it is to be done.
+    fn about(&self) -> About;
     /// Returns the threads to use.
     fn pool(&self) -> &Pool;
-    /// Returns whether the other items are carried out after one failed (writes: what can be stored is stored).
-    fn finish_others(&self) -> bool;
-    /// Returns what may be in flight, in a store with latency.
-    fn tuning(&self) -> Tuning {
-        Tuning::default()
-    }
     /// Carries out one item.
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome;
+}
+
+/// What is known of work before it begins.
+pub(super) struct About {
+    /// How many items there are.
+    pub items: u64,
+    /// How many bytes they move, about.
+    pub bytes: u64,
+    /// Whether the other items are carried out after one failed (writes: what can be stored is stored).
+    pub finish_others: bool,
+    /// What may be in flight, in a store with latency.
+    pub tuning: Tuning,
 }
 
 /// What a request reports that has left its caller.
@@ -61,6 +65,7 @@ type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 /// See the module.
 pub struct Request {
     work: Box<dyn Work>,
+    about: About,
     /// Each item that is done wakes the thread that waits.
     reports_progress: bool,
     next: AtomicU64,
@@ -70,7 +75,6 @@ pub struct Request {
     stopped: AtomicBool,
     /// What hears of a request that has left its caller.
     after: Option<Arc<dyn After>>,
-    tuning: Tuning,
     in_flight: AtomicUsize,
     /// Bytes that are waited for, or have come and are not used yet.
     bytes: AtomicU64,
@@ -104,11 +108,11 @@ impl Drop for FlightBytes<'_> {
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
 pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
-    let (items, bytes) = (work.items(), work.bytes());
+    let request = Request::new(work, false, None);
+    let About { items, bytes, .. } = request.about;
     if items == 0 {
         return Ok(());
     }
-    let request = Request::new(work, false, None);
     if items > 1 && (bytes > INLINE_BYTES || items > INLINE_ITEMS) {
         request.work.pool().offer(&request, (items - 1).min(1024) as usize);
     }
@@ -120,11 +124,9 @@ pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
 /// Carries out `work` with up to `width` threads, and calls `told` in this thread with the number of items that are done, whenever
 /// it grew. An error of it ends the request before the next item.
 pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-    if work.items() == 0 {
-        return Ok(());
-    }
     let request = Request::new(work, true, None);
-    let helpers = usize::try_from(request.work.items() - 1).unwrap_or(usize::MAX).min(width.saturating_sub(1));
+    let Some(others) = request.about.items.checked_sub(1) else { return Ok(()) };
+    let helpers = usize::try_from(others).unwrap_or(usize::MAX).min(width.saturating_sub(1));
     request.work.pool().offer(&request, helpers);
     request.help_and_tell(told);
     request.result()
@@ -139,7 +141,7 @@ impl Helpable for Request {
 impl Request {
     pub(super) fn new(work: Box<dyn Work>, reports_progress: bool, after: Option<Arc<dyn After>>) -> Arc<Request> {
         Arc::new(Request {
-            tuning: work.tuning(),
+            about: work.about(),
             work,
             reports_progress,
             after,
@@ -159,7 +161,7 @@ impl Request {
     /// Helps until every item is done, and reports how many are. Returns in any case, so that what the items use may go
     /// afterwards.
     fn help_and_tell(self: &Arc<Self>, told: &mut dyn FnMut(u64) -> Result<()>) {
-        let (total, mut before) = (self.work.items(), 0);
+        let (total, mut before) = (self.about.items, 0);
         loop {
             let done = self.finished.load(Ordering::Acquire);
             if done > before && !self.failed() {
@@ -212,7 +214,7 @@ impl Request {
 
     /// Has others help, as far as there are.
     pub(super) fn call_for_help(self: &Arc<Self>) {
-        match self.work.items() {
+        match self.about.items {
             0 => self.all_done(),
             items => self.work.pool().offer(self, items.min(1024) as usize),
         }
@@ -220,14 +222,14 @@ impl Request {
 
     /// Counts the items that no thread has begun as done.
     fn skip_rest(self: &Arc<Self>) {
-        let total = self.work.items();
+        let total = self.about.items;
         let begun = self.next.swap(total, Ordering::Relaxed);
         self.count(total.saturating_sub(begun));
     }
 
     /// Counts items that are done.
     fn count(self: &Arc<Self>, items: u64) {
-        let total = self.work.items();
+        let total = self.about.items;
         let before = self.finished.fetch_add(items, Ordering::AcqRel);
         if before < total && before + items >= total {
             self.all_done();
@@ -255,7 +257,7 @@ impl Request {
         state.error.get_or_insert(e);
         self.failed.store(true, Ordering::Relaxed);
         drop(state);
-        if !self.work.finish_others() {
+        if !self.about.finish_others {
             self.skip_rest();
         }
     }
@@ -270,7 +272,7 @@ impl Request {
         if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
             return true;
         }
-        let total = self.work.items();
+        let total = self.about.items;
         if !self.claimable(total) {
             return false;
         }
@@ -284,7 +286,7 @@ impl Request {
 
     fn run_item(self: &Arc<Self>, item: u64) {
         let _inside = self.after.as_ref().map(|after| after.enter(self));
-        if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.work.finish_others()) {
+        if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.about.finish_others) {
             return self.finish(Ok(()));
         }
         if let Err(e) = limits::check_memory() {
@@ -335,7 +337,7 @@ impl Request {
 
     /// Returns whether fewer items are left to be begun than other threads could begin.
     pub(super) fn has_idle_threads(&self) -> bool {
-        let left = self.work.items().saturating_sub(self.next.load(Ordering::Relaxed));
+        let left = self.about.items.saturating_sub(self.next.load(Ordering::Relaxed));
         left + 1 < self.threads() as u64
     }
 
@@ -393,7 +395,7 @@ impl Request {
 
     fn has_room(&self, bytes: u64) -> bool {
         let used = self.bytes.load(Ordering::Acquire);
-        used == 0 || used.saturating_add(bytes) <= self.tuning.bytes
+        used == 0 || used.saturating_add(bytes) <= self.about.tuning.bytes
     }
 
     /// Starts the next of the reads that wait, if there is room for its bytes; false if not.
@@ -442,7 +444,7 @@ impl Request {
 
     /// Helps until every item is done.
     fn wait(self: &Arc<Self>) {
-        let total = self.work.items();
+        let total = self.about.items;
         while self.finished.load(Ordering::Acquire) < total {
             let mut state = lock(&self.state);
             while state.ready.is_empty() && self.finished.load(Ordering::Acquire) < total && !self.claimable(total) {
@@ -455,16 +457,16 @@ impl Request {
 
     fn claimable(&self, total: u64) -> bool {
         self.held.load(Ordering::Relaxed) == 0
-            && self.in_flight.load(Ordering::Relaxed) < self.tuning.requests
-            && self.bytes.load(Ordering::Relaxed) < self.tuning.bytes
+            && self.in_flight.load(Ordering::Relaxed) < self.about.tuning.requests
+            && self.bytes.load(Ordering::Relaxed) < self.about.tuning.bytes
             && self.next.load(Ordering::Relaxed) < total
     }
 
     pub(super) fn result(&self) -> Result<()> {
         let mut state = lock(&self.state);
-        let (failures, total) = (state.failures, self.work.items());
+        let (failures, total) = (state.failures, self.about.items);
         let Some(e) = state.error.take() else { return Ok(()) };
-        if !self.work.finish_others() || total == 1 {
+        if !self.about.finish_others || total == 1 {
             return Err(e);
         }
         let message = format!("{} ({failures} of {total} chunks were not written, the others were)", e.message());
@@ -544,20 +546,12 @@ mod tests {
     }
 
     impl Work for Pieces {
-        fn items(&self) -> u64 {
-            self.plan.items()
-        }
-
-        fn bytes(&self) -> u64 {
-            self.plan.bytes()
+        fn about(&self) -> About {
+            About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
         }
 
         fn pool(&self) -> &Pool {
             &self.pool
-        }
-
-        fn finish_others(&self) -> bool {
-            true
         }
 
         fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {

@@ -153,7 +153,7 @@ pub(super) enum Next {
 }
 
 /// Helps and sleeps until `next` says that it is over, or until that time: then returns false.
-pub(super) fn go_on(until: Option<Instant>, mut next: impl FnMut(&QueueState) -> Next) -> bool {
+pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState) -> Next) -> bool {
     let queue = RequestQueue::of_process();
     loop {
         let (epoch, helped) = {
@@ -191,7 +191,7 @@ fn settle_those(wanted: impl Fn(&QueuePlace) -> bool) {
     }
     let end = lock(&queue.list).next;
     let is_one = |queued: &&Queued| queued.place.number.load(Ordering::Relaxed) < end && wanted(&queued.place);
-    go_on(None, |list| match list.all.iter().find(is_one) {
+    go_on(None, &mut |list| match list.all.iter().find(is_one) {
         None => Next::Over,
         Some(queued) => Next::Help(vec![list.in_front(queued)]),
     });

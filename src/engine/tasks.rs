@@ -4,8 +4,9 @@
 //! so that whoever waits for one of them waits for work that goes on.
 
 use super::pool::Pool;
-use super::request::{self, Outcome, Request, Work};
+use super::request::{self, About, Outcome, Request, Work};
 use crate::error::Result;
+use crate::store::Tuning;
 use std::sync::Arc;
 
 /// What a task can ask while it runs.
@@ -28,20 +29,12 @@ struct Tasks {
 }
 
 impl Work for Tasks {
-    fn items(&self) -> u64 {
-        self.count
-    }
-
-    fn bytes(&self) -> u64 {
-        u64::MAX
+    fn about(&self) -> About {
+        About { items: self.count, bytes: u64::MAX, finish_others: false, tuning: Tuning::default() }
     }
 
     fn pool(&self) -> &Pool {
         &self.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        false
     }
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {

@@ -16,7 +16,7 @@ use super::pick_list::{PickList, Repeats};
 use super::plan::Plan;
 use super::pool::Pool;
 use super::read_local::{ReadBuffers, read_object};
-use super::request::{self, Outcome, Request, Work};
+use super::request::{self, About, Outcome, Request, Work};
 use super::scratch::{ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
 use super::target::Target;
@@ -30,7 +30,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::{LockUse, Tuning, swap};
+use crate::store::{LockUse, swap};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -141,24 +141,12 @@ impl FillProbe {
 }
 
 impl Work for Write {
-    fn items(&self) -> u64 {
-        self.0.plan.items()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.plan.bytes()
+    fn about(&self) -> About {
+        About { items: self.0.plan.items(), bytes: self.0.plan.bytes(), finish_others: true, tuning: self.0.array.store.tuning() }
     }
 
     fn pool(&self) -> &Pool {
         &self.0.array.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        true
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.0.array.store.tuning()
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {

@@ -58,9 +58,7 @@ impl Variable {
         }
         Ok(self)
     }
-}
 
-impl Variable {
     /// The array that is to be created.
     pub(super) fn spec_of(&self, format: Format, shape: &[u64]) -> Result<Spec> {
         let mut spec = match &self.spec {
