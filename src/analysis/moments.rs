@@ -89,7 +89,7 @@ impl Moments {
 }
 
 /// Calls `each` with pieces of the values that count; gives how many are missing, NaN and infinite.
-fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], mut each: impl FnMut(&[T])) -> (u64, u64, u64) {
+fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T])) -> (u64, u64, u64) {
     let missing: Vec<T> = missing.iter().filter(|b| b.len() == T::SIZE).map(|b| T::from_bytes(b)).collect();
     let is_missing_nan = missing.iter().any(|m| m.double().is_nan());
     let (mut gone, mut nan, mut infinite) = (0, 0, 0);
@@ -117,7 +117,7 @@ fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], mut each: impl FnMut(&[T
 
 fn figures<T: Number>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     let mut all = Moments { elements: (bytes.len() / T::SIZE) as u64, ..Moments::default() };
-    let found = values::<T>(bytes, missing, |piece| {
+    let found = values::<T>(bytes, missing, &mut |piece| {
         let (mut least, mut greatest) = (piece[0], piece[0]);
         for &x in piece {
             least = if x < least { x } else { least };
@@ -206,7 +206,7 @@ fn count_in<T: Number>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
     // Halves, for the whole may be more than the greatest double.
     let width = bins.greatest / 2.0 - least / 2.0;
     let mut counts = std::mem::take(&mut bins.counts);
-    values::<T>(bytes, missing, |piece| {
+    values::<T>(bytes, missing, &mut |piece| {
         for x in piece {
             let share = if width > 0.0 { (x.double() / 2.0 - least / 2.0) / width } else { 0.0 };
             // The last part, and nothing behind it, for the greatest.

@@ -48,7 +48,7 @@ impl Stage for Base64 {
             bail!(Chunk, "found {} characters of base64, expected a multiple of 4", src.len());
         }
         let padding = src.iter().rev().take(2).take_while(|&&c| c == b'=').count();
-        decode_known(dst, src.len() / 4 * 3 - padding, |out| match STANDARD.decode_slice(src, out) {
+        decode_known(dst, src.len() / 4 * 3 - padding, &mut |out| match STANDARD.decode_slice(src, out) {
             Ok(n) if n == out.len() => Ok(()),
             Ok(n) => Err(wrong_size(n, out.len())),
             Err(e) => bail!(Chunk, "the base64 text is damaged ({e})"),

@@ -279,7 +279,7 @@ impl Stage for Blosc {
         let header = Header::read(src)?;
         // A block is decoded as a whole: to look at the first bytes gains nothing where one is long.
         let dst = if header.blocksize <= FIRST_ROOM { dst.check_first(header.nbytes, |first| header.decode(src, 0, first))? } else { dst };
-        decode_known(dst, header.nbytes, |out| header.decode(src, 0, out))
+        decode_known(dst, header.nbytes, &mut |out| header.decode(src, 0, out))
     }
 
     /// Decodes only the blocks that the range touches, if they are at most half of all.

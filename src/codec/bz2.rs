@@ -121,7 +121,7 @@ impl Stage for Bz2 {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        decode_growing(dst, src.len().saturating_mul(4), |out| streams(src, out))
+        decode_growing(dst, src.len().saturating_mul(4), &mut |out| streams(src, out))
     }
 }
 

@@ -173,7 +173,7 @@ impl Stage for Checksum {
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         if matches!(self.sum, Sum::Crc32c) {
             let (data, stored) = self.split(src)?;
-            return decode_known(dst, data.len(), |out| {
+            return decode_known(dst, data.len(), &mut |out| {
                 let mut sum = 0;
                 for (from, to) in data.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
                     sum = crc32c::crc32c_append(sum, from);
@@ -183,7 +183,7 @@ impl Stage for Checksum {
             });
         }
         let data = self.verified(src)?;
-        decode_known(dst, data.len(), |out| {
+        decode_known(dst, data.len(), &mut |out| {
             out.copy_from_slice(data);
             Ok(())
         })

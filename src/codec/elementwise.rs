@@ -53,6 +53,6 @@ impl<C: Elementwise> Stage for C {
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let (from, to) = self.types();
         check_whole(C::NAME, src.len(), to.size())?;
-        decode_known(dst, converted(src.len(), to, from), |out| self.decode_to(src, out))
+        decode_known(dst, converted(src.len(), to, from), &mut |out| self.decode_to(src, out))
     }
 }

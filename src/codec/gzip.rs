@@ -34,7 +34,7 @@ impl Stage for Gzip {
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let stated = src.last_chunk::<4>().map_or(0, |n| u32::from_le_bytes(*n) as usize);
-        decode_growing(dst, stated.min(src.len().saturating_mul(MAX_RATIO)), |out| members(src, out))
+        decode_growing(dst, stated.min(src.len().saturating_mul(MAX_RATIO)), &mut |out| members(src, out))
     }
 }
 

@@ -90,7 +90,7 @@ impl Stage for Lz4 {
             bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
         }
         let dst = dst.check_first(size, |first| decode_first(block, first))?;
-        decode_known(dst, size, |out| match decode_block(block, out)? {
+        decode_known(dst, size, &mut |out| match decode_block(block, out)? {
             n if n == size => Ok(()),
             n => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
         })

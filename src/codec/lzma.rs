@@ -301,7 +301,7 @@ impl Stage for Lzma {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        decode_growing(dst, src.len().saturating_mul(4), |out| self.streams(src, out))
+        decode_growing(dst, src.len().saturating_mul(4), &mut |out| self.streams(src, out))
     }
 }
 

@@ -230,7 +230,7 @@ impl Stage for Pcodec {
             Float64 | Complex128 => decode_as::<f64>,
             _ => bail!(Unsupported, "pcodec of {} is not supported", self.data_type.name()),
         };
-        decode_growing(dst, src.len().saturating_mul(4), |out| decode(src, out))
+        decode_growing(dst, src.len().saturating_mul(4), &mut |out| decode(src, out))
     }
 }
 

@@ -56,7 +56,7 @@ impl Stage for Shuffle {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        decode_known(dst, src.len(), |out| self.run(src, out, false))
+        decode_known(dst, src.len(), &mut |out| self.run(src, out, false))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn too_large(dest: &Dest<'_>) -> Error {
 }
 
 /// Decodes where the size is known before: `fill` gets exactly `n` bytes to write.
-pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<()> {
     match dest {
         Dest::Exact(d) if d.len() == n => fill(d),
         Dest::Exact(d) => Err(wrong_size(n, d.len())),
@@ -35,7 +35,7 @@ pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: impl FnOnce(&mut [u8]
 
 /// Decodes where the size may be unknown: `attempt` writes to the front of what it gets and says how many bytes, or `None`
 /// where the room is too small, with the first bytes in it. A destination that can grow starts at `hint` bytes and doubles up to its limit.
-pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMut(&mut [u8]) -> Result<Option<usize>>) -> Result<()> {
+pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, attempt: &mut dyn FnMut(&mut [u8]) -> Result<Option<usize>>) -> Result<()> {
     let (buf, max, mut check) = match dest {
         Dest::Exact(d) => {
             let expected = d.len();
@@ -53,7 +53,7 @@ pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMu
         room = room.min(FIRST_ROOM);
     }
     loop {
-        let done = limits::grow(buf, room).and_then(&mut attempt);
+        let done = limits::grow(buf, room).and_then(&mut *attempt);
         match done {
             Ok(Some(n)) => {
                 buf.truncate(n);

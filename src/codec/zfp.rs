@@ -442,7 +442,7 @@ impl Stage for Zfp {
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let n = self.decoded_size(src, &dst)?;
-        decode_known(dst, n, |out| {
+        decode_known(dst, n, &mut |out| {
             check_whole("zfp", n, self.data_type.size())?;
             if self.is_small() {
                 let mut wide = zeros::<i32>(out.len() / self.data_type.size())?;

@@ -31,7 +31,7 @@ impl Stage for Zlib {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        decode_growing(dst, src.len().saturating_mul(4), |out| match inflate(Wrapper::Zlib, src, out)? {
+        decode_growing(dst, src.len().saturating_mul(4), &mut |out| match inflate(Wrapper::Zlib, src, out)? {
             None => Ok(None),
             Some((used, made)) if used == src.len() => Ok(Some(made)),
             Some((used, _)) => bail!(Chunk, "found {} bytes after the end of the zlib stream", src.len() - used),

@@ -159,7 +159,7 @@ impl Stage for Zstd {
         // A frame that states its size saves the growing; a lying one costs at most the destination's limit.
         let stated = zstd_safe::get_frame_content_size(src).ok().flatten().and_then(|n| usize::try_from(n).ok());
         let hint = stated.unwrap_or_else(|| src.len().saturating_mul(4));
-        decode_growing(dst, hint, |out| {
+        decode_growing(dst, hint, &mut |out| {
             with_decompressor(|context| match context.decompress(out, src) {
                 Ok(n) => Ok(Some(n)),
                 Err(code) if number(code) == ROOM_TOO_SMALL => Ok(None),

@@ -174,7 +174,7 @@ impl Stage for Fixed {
             bail!(Chunk, "found {} bytes, expected a multiple of {size}", src.len());
         }
         let n = (src.len() / size).checked_mul(self.text.size());
-        decode_known(dest, n.ok_or_else(|| err!(Limit, "too many elements"))?, |out| {
+        decode_known(dest, n.ok_or_else(|| err!(Limit, "too many elements"))?, &mut |out| {
             for (code, element) in src.chunks_exact(size).zip(out.chunks_exact_mut(self.text.size())) {
                 element.fill(0);
                 // A label that is longer than the type is cut, as NumPy cuts it.

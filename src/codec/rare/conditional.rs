@@ -95,7 +95,7 @@ impl Stage for Conditional {
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let (stages, bytes) = self.applied(src)?;
         let Some((first, behind)) = stages.split_first() else {
-            return decode_known(dst, bytes.len(), |out| {
+            return decode_known(dst, bytes.len(), &mut |out| {
                 out.copy_from_slice(bytes);
                 Ok(())
             });

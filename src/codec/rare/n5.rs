@@ -131,7 +131,7 @@ impl Stage for Block {
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let (shape, payload) = self.header(src)?;
         let n = limits::chunk_bytes(&self.shape, self.item)?;
-        decode_known(dst, n, |out| {
+        decode_known(dst, n, &mut |out| {
             if shape == self.shape {
                 return self.decode_inner(payload, out);
             }

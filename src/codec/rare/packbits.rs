@@ -128,7 +128,7 @@ impl Stage for NumcodecsPackBits {
             bail!(Truncated, "found no bytes, expected at least the one that counts the padding");
         };
         match (packed.len() * 8).checked_sub(padding.into()).filter(|_| padding < 8) {
-            Some(n) => decode_known(dst, n, |out| {
+            Some(n) => decode_known(dst, n, &mut |out| {
                 unpack(packed, out, true);
                 Ok(())
             }),
@@ -300,7 +300,7 @@ impl Stage for PackBits {
         if let Some(found) = padding.filter(|p| *p != self.padding_bits(n)) {
             bail!(Chunk, "found {found} padding bits, expected {}", self.padding_bits(n));
         }
-        decode_known(dst, n, |out| {
+        decode_known(dst, n, &mut |out| {
             self.unpack_into(packed, out);
             Ok(())
         })
