@@ -271,7 +271,7 @@ static void run_analysis(void) {
     STEP(ozarr_array_summarize(a, NULL, &summary));
     if (trouble[0] == 0 && (summary.count != CELLS || summary.min != 0 || summary.max != 488)) wrong("the statistics are others");
     STEP(ozarr_array_digest(a, NULL, digits, sizeof digits, NULL));
-    if (trouble[0] == 0 && strcmp(digits, digits_before)) wrong("the digest is %s, before %s", digits, digits_before);
+    if (trouble[0] == 0 && digits_before[0] && strcmp(digits, digits_before)) wrong("the digest is %s, before %s", digits, digits_before);
     STEP(ozarr_array_compare(a, &upper, a, &lower, 0, 0, &found, first));
     if (trouble[0] == 0 && (found.differing != differing || first[0] != 0 || first[1] != 0)) wrong("%d differ", (int)found.differing);
     STEP(ozarr_array_open("large.zarr", "r", &large));
