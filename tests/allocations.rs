@@ -1,4 +1,5 @@
-//! Reading local chunks allocates nothing for each chunk: the count is the same for 100 chunks and for 1,000.
+//! Reading local chunks allocates nothing for each chunk: the count is the same for 100 chunks and for 1,000. Nor does it allocate memory for the
+//! elements of the array, in whatever order they are in the caller's.
 
 use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
@@ -20,12 +21,18 @@ struct Counting;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(size: usize) {
+    let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+    let _ = LARGEST.try_with(|c| c.set(c.get().max(size)));
 }
 
 // SAFETY: forwards to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        count(layout.size());
         // SAFETY: forwarded.
         unsafe { System.alloc(layout) }
     }
@@ -36,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        count(size);
         // SAFETY: forwarded.
         unsafe { System.realloc(p, layout, size) }
     }
@@ -85,8 +92,9 @@ fn uneven(array: &BoundArray, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     Arc::new(BoundArray { grid, by_shape, prefix: format!("uneven{chunks}/"), ..array.clone() })
 }
 
-/// Allocations of one read of all (with a hole between the rows in memory, so that nothing is contiguous), after one to warm up.
-fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: bool) -> u64 {
+/// Allocations of one read of all, after one to warm up, and the bytes of the largest. In memory are rows with a hole between them, so that nothing
+/// is contiguous, or columns.
+fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: bool, in_columns: bool) -> (u64, usize) {
     let array = array(root, codecs, chunks);
     let array = if is_uneven { uneven(&array, codecs, chunks) } else { array };
     let mut data: Vec<f64> = (0..16 * chunks * 9).map(|i| i as f64).collect();
@@ -94,7 +102,7 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: boo
         data: data.as_mut_ptr().cast(),
         size: data.len() * 8,
         offset: 0,
-        strides: [72, 8].into_iter().collect(),
+        strides: if in_columns { [8, 16 * chunks as i64 * 8] } else { [72, 8] }.into_iter().collect(),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
         arena: None,
@@ -105,8 +113,9 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: boo
         engine::write(&array, &all, &memory).unwrap();
         engine::read(&array, &all, &memory).unwrap();
         let before = COUNT.get();
+        LARGEST.set(0);
         engine::read(&array, &all, &memory).unwrap();
-        COUNT.get() - before
+        (COUNT.get() - before, LARGEST.get())
     }
 }
 
@@ -121,10 +130,13 @@ fn reading_ten_times_the_chunks_allocates_as_often() {
         ("zstd crc32c", format!(r#"[{bytes},{{"name":"zstd","configuration":{{"level":1}}}},{{"name":"crc32c"}}]"#)),
     ] {
         let root = dir.join(name.replace(' ', "_"));
-        for uneven in [false, true] {
-            let (few, many) = (allocations(&root, &codecs, 100, uneven), allocations(&root, &codecs, 1000, uneven));
-            assert_eq!(few, many, "{name}, uneven {uneven}");
-            assert!(few < 20, "{name}, uneven {uneven}: {few} allocations for one read");
+        for (uneven, columns) in [(false, false), (true, false), (false, true), (true, true)] {
+            let what = format!("{name}, uneven {uneven}, columns {columns}");
+            let ((few, _), (many, largest)) =
+                (allocations(&root, &codecs, 100, uneven, columns), allocations(&root, &codecs, 1000, uneven, columns));
+            assert_eq!(few, many, "{what}");
+            assert!(few < 20, "{what}: {few} allocations for one read");
+            assert!(largest < 16 * 1000 * 8 * 8 / 10, "{what}: {largest} bytes for one read of a million");
         }
     }
     std::fs::remove_dir_all(&dir).unwrap();
