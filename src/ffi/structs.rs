@@ -235,6 +235,8 @@ mod tests {
             ("ozarr_variable", sizes::<dataset::ozarr_variable>()),
             ("ozarr_info", sizes::<tree::ozarr_info>()),
             ("ozarr_layout", sizes::<layout::ozarr_layout>()),
+            ("ozarr_summary", sizes::<analysis::ozarr_summary>()),
+            ("ozarr_comparison", sizes::<analysis::ozarr_comparison>()),
             ("ozarr_copy_options", sizes::<copy::ozarr_copy_options>()),
             ("ozarr_store_table", sizes::<ext_store::ozarr_store_table>()),
             ("ozarr_transformer_table", sizes::<ext_misc::ozarr_transformer_table>()),
