@@ -270,6 +270,9 @@ static void structs_by_their_members() {
     std::int64_t ids[4];
     a.read_field("id", ids, 4);
     CHECK(ids[3] == 4);
+    float second[4];
+    a.read_field("v[1]", second, 4);
+    CHECK(second[0] == 2 && second[1] == 0 && second[3] == 8);
     const double x[2] = {-1, -2};
     a.write_field("x", x, 2, {{1}, {2}});
     a.read(d, out, 4);

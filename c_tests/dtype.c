@@ -229,6 +229,27 @@ static void structs_go_by_name(int32_t format) {
     OK(ozarr_array_close(a));
 }
 
+/* One value of a field that has a shape, here `w` of [1, 2], which was never written. */
+static void components_by_index(ozarr_array *a) {
+    float w[2] = {0, 0}, one = 9;
+    ozarr_memory m = memory_of(&one, sizeof one, NULL);
+    m.type = OZARR_FLOAT32, m.field = "w[0,1]";
+    OK(ozarr_array_write_ex(a, NULL, &m));
+    m = memory_of(w, sizeof w, NULL);
+    m.type = OZARR_FLOAT32, m.field = "w";
+    OK(ozarr_array_read_ex(a, NULL, &m));
+    CHECK(w[0] == 2.5f && w[1] == 9);
+    m = memory_of(&one, sizeof one, NULL);
+    m.type = OZARR_FLOAT32, m.field = "w[0,0]";
+    OK(ozarr_array_read_ex(a, NULL, &m));
+    CHECK(one == 2.5f);
+    static const char *const none[] = {"w[0,2]", "w[1]", "w[0,0,0]", "k[0]", "w[", "w[]"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        m.field = none[i];
+        ERR_SAYS(OZARR_ERR_NOT_FOUND, none[i], "no field", ozarr_array_read_ex(a, NULL, &m));
+    }
+}
+
 /* The struct itself as an array's type: the gaps go. */
 static void arrays_have_no_gaps(void) {
     int64_t shape[] = {1};
@@ -268,6 +289,7 @@ static void arrays_have_no_gaps(void) {
     OK(ozarr_array_copy_dtype(a, &found));
     OK(ozarr_dtype_field_offset(found, 1, &offset));
     EQUAL(offset, 8);
+    components_by_index(a);
     OK(ozarr_array_close(a));
     OK(ozarr_spec_set_zarr_format(s, 3));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "data_type", "has a shape, which zarr_format 3 cannot say: create the array in zarr_format 2", ozarr_spec_to_json(s, buf, sizeof buf, NULL));

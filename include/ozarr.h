@@ -866,7 +866,8 @@ typedef struct ozarr_memory {
     /**
      * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type`
      * and `dtype` are then the field's. In a field that has a shape they are those of each value, and
-     * the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
+     * the values are contiguous; `"v[1]"` (from 0; `"m[0,2]"`) is one of them. Writing leaves the others
+     * as they are. NULL: the whole element.
      */
     const char *field;
     /**

@@ -142,7 +142,7 @@ public:
         OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, r, what.get()));
         return returned<void>();
     }
-    /// One field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a.
+    /// One field of the array's structs: `"x"`, `"a.b"` for the field b of the field a, or `"v[1]"` for one value (from 0) of a field that has a shape.
     template <class T>
     returned<void> read_field(const std::string &field, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");

@@ -30,18 +30,23 @@ struct Move {
 }
 
 impl Fields {
-    /// How elements of `from` become elements of `to`. `Type` where both have fields that the other lacks, or where the types of a
-    /// field cannot be converted.
+    /// How elements of `from` become elements of `to`. `Type` where both have fields that the other lacks, where the types of a field
+    /// cannot be converted, or where two fields go to one place (`v` and `v[1]`).
     pub fn new(from: &'static Struct, to: &'static Struct) -> Result<Fields> {
         let mut moves = Vec::new();
-        for (f, t) in pairs(from, to)? {
+        for (name, f, t) in pairs(from, to)? {
             if f.count() != t.count() || (f.shape != t.shape && f.shape.len() > 1 && t.shape.len() > 1) {
-                bail!(Type, "the field {:?} has the shape {:?} on one side and {:?} on the other", f.name, f.shape, t.shape);
+                bail!(Type, "the field {name:?} has the shape {:?} on one side and {:?} on the other", f.shape, t.shape);
             }
-            let transfer = Transfer::new(f.element, t.element).map_err(|e| e.at_field(&f.name))?;
-            moves.push(Move { name: &f.name, src: f.offset, dst: t.offset, count: f.count(), transfer });
+            let transfer = Transfer::new(f.element, t.element).map_err(|e| e.at_field(name))?;
+            moves.push(Move { name, src: f.offset, dst: t.offset, count: f.count(), transfer });
         }
-        let written: usize = moves.iter().map(|m| m.count * m.transfer.to().size()).sum();
+        let mut places: Vec<_> = moves.iter().map(|m| (m.dst, m.count * m.transfer.to().size(), m.name)).collect();
+        places.sort_unstable();
+        if let Some(w) = places.windows(2).find(|w| w[0].0 + w[0].1 > w[1].0) {
+            bail!(Type, "the fields {:?} and {:?} go to the same bytes", w[0].2, w[1].2);
+        }
+        let written: usize = places.iter().map(|(_, size, _)| size).sum();
         let partial = written < to.size() || moves.iter().any(|m| m.transfer.is_partial());
         let block = (BLOCK_BYTES / (from.size() + to.size())).clamp(16, 1024);
         Ok(Fields { moves: joined(moves), block, partial })
@@ -133,18 +138,21 @@ impl Move {
     }
 }
 
-/// The fields that belong together.
-fn pairs(from: &'static Struct, to: &'static Struct) -> Result<Vec<(&'static Field, &'static Field)>> {
+/// The fields that belong together, with the name of both. Either may be a part of a field of the other struct (`v[1]` of `v`).
+fn pairs(from: &'static Struct, to: &'static Struct) -> Result<Vec<(&'static str, Field, Field)>> {
     let (a, b) = (from.fields(), to.fields());
     let alike = |(f, t): (&Field, &Field)| f.name == t.name && (!f.name.is_empty() || f.size() == t.size());
     if a.len() == b.len() && a.iter().zip(b).all(alike) {
-        return Ok(a.iter().zip(b).collect());
+        return Ok(a.iter().zip(b).map(|(f, t)| (f.name.as_str(), f.clone(), t.clone())).collect());
     }
-    let lacks = |s: &'static Struct, other: &Struct| s.fields().iter().find(|f| !f.name.is_empty() && other.field(&f.name).is_none());
+    let lacks = |s: &'static Struct, other: &Struct| s.fields().iter().find(|f| !f.name.is_empty() && other.part(&f.name).is_none());
     if let (Some(f), Some(t)) = (lacks(from, to), lacks(to, from)) {
         bail!(Type, "one struct has no field {:?}, the other has no field {:?}", t.name, f.name);
     }
-    Ok(b.iter().filter_map(|t| Some((from.field(&t.name)?, t))).collect())
+    let whole = b.iter().filter_map(|t| Some((t.name.as_str(), from.part(&t.name)?, t.clone())));
+    let parts = a.iter().filter(|f| to.field(&f.name).is_none());
+    let parts = parts.filter_map(|f| Some((f.name.as_str(), f.clone(), to.part(&f.name)?)));
+    Ok(whole.chain(parts).collect())
 }
 
 /// Neighbours that are copied as they are become one copy.
@@ -169,7 +177,7 @@ fn joined(moves: Vec<Move>) -> Vec<Move> {
 pub fn check_memory(memory: DataType, file: DataType) -> Result<()> {
     let (DataType::Struct(memory), DataType::Struct(file)) = (memory, file) else { return Ok(()) };
     for f in memory.fields().iter().filter(|f| !f.name.is_empty()) {
-        let Some(stored) = file.field(&f.name) else {
+        let Some(stored) = file.part(&f.name) else {
             let names: Vec<&str> = file.fields().iter().map(|f| f.name.as_str()).filter(|n| !n.is_empty()).take(20).collect();
             bail!(Type, "the array has no field {:?}; it has {}", f.name, names.join(", "));
         };
@@ -247,6 +255,43 @@ mod tests {
             assert!(e[4..8].iter().chain(&e[32..40]).all(|&b| b == 0xa5), "element {i}");
         }
         assert!(Transfer::new(DataType::Struct(stored()).into(), DataType::Struct(memory).into()).unwrap().is_partial());
+    }
+
+    #[test]
+    fn parts_of_a_field_that_has_a_shape_go_by_their_index() {
+        let (little, f64) = (ByteOrder::Little, DataType::Float64);
+        let parts = |names: &[(&str, &[u64])]| {
+            let fields = names.iter().map(|(name, shape)| field(name, 0, f64, little, shape)).collect();
+            DataType::Struct(Struct::packed(fields).unwrap())
+        };
+        let file = DataType::Struct(stored());
+        let src: Vec<u8> = (0..100).flat_map(element).collect();
+        let some = parts(&[("v[1]", &[]), ("x", &[]), ("v[0]", &[])]);
+        check_memory(some, file).unwrap();
+        let (_, dst) = run(file, some, &src, 100, 0);
+        for (i, e) in dst.chunks(24).enumerate() {
+            assert_eq!(e, [i as f64 + 0.5, i as f64, i as f64].map(f64::to_le_bytes).concat(), "element {i}");
+        }
+        // The other way nothing else is touched.
+        let (_, back) = run(some, file, &dst, 100, 0x5a);
+        for (b, s) in back.chunks(29).zip(src.chunks(29)) {
+            assert_eq!((&b[..8], &b[10..18]), (&s[..8], &s[10..18]));
+            assert!(b[8..10].iter().chain(&b[18..]).all(|&byte| byte == 0x5a));
+        }
+        assert!(Transfer::new(some.into(), file.into()).unwrap().is_partial());
+        // Rows and values of more dimensions.
+        let matrix = DataType::Struct(Struct::packed(vec![field("m", 0, f64, little, &[2, 3])]).unwrap());
+        let six: Vec<u8> = (0..6).flat_map(|i| f64::from(i).to_le_bytes()).collect();
+        for (name, shape, want) in [("m[1]", &[3u64][..], &[3.0, 4.0, 5.0][..]), ("m[1,2]", &[], &[5.0]), ("m[0,1]", &[], &[1.0])] {
+            let want: Vec<u8> = want.iter().flat_map(|v: &f64| v.to_le_bytes()).collect();
+            assert_eq!(run(matrix, parts(&[(name, shape)]), &six, 1, 0).1, want, "{name}");
+        }
+        for none in ["v[3]", "v[-1]", "v[]", "v[0,0]", "v[0", "x[0]", "[0]", "w[0]", "v[18446744073709551616]"] {
+            assert_eq!(check_memory(parts(&[(none, &[])]), file).unwrap_err().kind(), ErrorKind::Type, "{none}");
+        }
+        // One place is written once.
+        let twice = Transfer::new(parts(&[("v", &[3]), ("v[1]", &[])]).into(), file.into()).unwrap_err();
+        assert!(twice.message().contains("\"v\" and \"v[1]\""), "{twice}");
     }
 
     #[test]

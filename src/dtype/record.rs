@@ -101,6 +101,23 @@ impl Struct {
         self.fields.iter().find(|f| f.name == name && !name.is_empty())
     }
 
+    /// The field of that name, or what is at an index of a field that has a shape: `v[1]`, `m[0,2]`, or the row `m[0]`.
+    pub fn part(&self, name: &str) -> Option<Field> {
+        if let Some(field) = self.field(name) {
+            return Some(field.clone());
+        }
+        let (whole, indices) = name.strip_suffix(']')?.rsplit_once('[')?;
+        let mut part = Field { name: name.into(), ..self.field(whole)?.clone() };
+        for index in indices.split(',') {
+            let index: u64 = index.parse().ok()?;
+            if part.shape.is_empty() || index >= part.shape.remove(0) {
+                return None;
+            }
+            part.offset += index as usize * part.size();
+        }
+        Some(part)
+    }
+
     /// Bytes of one element.
     pub fn size(&self) -> usize {
         self.size

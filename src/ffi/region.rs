@@ -103,7 +103,8 @@ pub struct ozarr_memory {
     pub dtype: *const ozarr_dtype,
     /// Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type`
     /// and `dtype` are then the field's. In a field that has a shape they are those of each value, and
-    /// the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
+    /// the values are contiguous; `"v[1]"` (from 0; `"m[0,2]"`) is one of them. Writing leaves the others
+    /// as they are. NULL: the whole element.
     pub field: *const c_char,
     /// Where the region is a part of a larger contiguous array in memory (in `order`): the shape of that
     /// array, as `MPI_Type_create_subarray` has it, one number for each dimension of the stored array.
@@ -281,17 +282,17 @@ unsafe fn memory_type(stored: DataType, memory: &ozarr_memory) -> Result<DataTyp
         (_, false) => bail!(Argument, "`memory->dtype` is given and `memory->type` is {}, expected OZARR_BY_DTYPE", memory.r#type),
         (r#type, true) => data_type(r#type, Some(inside))?,
     };
-    fields.iter().rev().try_fold(wanted, |inner, field| {
+    fields.into_iter().rev().try_fold(wanted, |inner, field| {
         let element = ElementType::native(inner);
-        Ok(DataType::Struct(Struct::packed(vec![Field { offset: 0, element, ..(*field).clone() }])?))
+        Ok(DataType::Struct(Struct::packed(vec![Field { offset: 0, element, ..field }])?))
     })
 }
 
 /// The fields on the way from the array's type to the innermost one.
-fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<&'static Field>> {
+fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<Field>> {
     let (mut inside, mut fields) = (stored, Vec::with_capacity(path.len()));
     for name in path {
-        let field = if let DataType::Struct(s) = inside { s.field(name) } else { None };
+        let field = if let DataType::Struct(s) = inside { s.part(name) } else { None };
         let Some(field) = field else { bail!(NotFound, "the array's type has no field {:?}", path.join(".")) };
         inside = field.element.data_type;
         fields.push(field);
