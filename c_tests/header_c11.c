@@ -17,7 +17,7 @@ _Static_assert(sizeof(ozarr_region) == 40, "ozarr_region");
 _Static_assert(sizeof(ozarr_memory) == 88, "ozarr_memory");
 _Static_assert(sizeof(ozarr_explanation) == 144, "ozarr_explanation");
 _Static_assert(sizeof(ozarr_stats) == 144, "ozarr_stats");
-_Static_assert(sizeof(ozarr_summary) == 80, "ozarr_summary");
+_Static_assert(sizeof(ozarr_summary) == 96, "ozarr_summary");
 _Static_assert(sizeof(ozarr_comparison) == 40, "ozarr_comparison");
 _Static_assert(sizeof(ozarr_copy_options) == 64, "ozarr_copy_options");
 _Static_assert(sizeof(ozarr_error_info) == 48, "ozarr_error_info");
