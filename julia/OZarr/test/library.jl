@@ -48,7 +48,7 @@ end
     @test (found.differing, found.largest_absolute, found.first) == (1, 100.0, CartesianIndex(3, 2))
     @test OZarr.compare(a, b; absolute = 100).differing == 0
     @test_throws BoundsError OZarr.summarize(a, 1:5, 1)
-    @test fails(() -> OZarr.summarize(OZarr.create(s, "t", ["text"])), OZarr.OZARR_ERR_TYPE, "text")
+    @test fails(() -> OZarr.summarize(OZarr.create(s, "t", ["text"])), OZarr.OZARR_ERR_TYPE, "string")
 end
 
 @testset "settings, contexts and logs" begin
