@@ -1912,8 +1912,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  *     ...
  *     if (ozarr_dataset_close(ds)) goto fail;
  *
- * Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
- * handle. */
+ * Dimensions are stored with the arrays that have them; one without is forgotten with the handle. */
 
 /**
  * Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`

@@ -12,8 +12,7 @@
 //! and the result is scattered. Only then is the place looked for, element by element; what becomes of such numbers
 //! under other policies than an error is `number.rs`'s work.
 //!
-//! Elements may come from a [`Source`] that decodes them first, block by block, and may go past the caches where the destination is
-//! so large that it would drive everything else out of them.
+//! Elements may come from a [`Source`] that decodes them block by block, and go past the caches to a destination that would fill them.
 
 use super::coding::{Coded, Coding};
 use super::convert_element::{Pair, convert_element, load, number_text};
@@ -106,7 +105,7 @@ impl Transfer {
         if complex(from) && !complex(to) {
             bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
         }
-        let opaque = |e: ElementType| !has_kernel(e.data_type);
+        let opaque = |e: ElementType| !e.data_type.is_number();
         // A time is its count.
         let count = |e: ElementType| match e.data_type.kind() {
             Kind::Time => ElementType { data_type: DataType::Int64, ..e },
@@ -497,11 +496,6 @@ impl Transfer {
             }
         }
     }
-}
-
-/// Whether elements of the type are numbers that are converted to others.
-fn has_kernel(data_type: DataType) -> bool {
-    data_type.is_number()
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub mod explain;
 mod flight;
 mod flush;
 mod footprint;
+mod fork_join;
 mod fresh_pages;
 pub mod huge_pages;
 mod inside_request;

@@ -4,6 +4,7 @@
 //! `pending` keeps beside it. Items that wait for the network or for a busy key are parked: a continuation comes back through
 //! `resume`, and any helper runs it.
 
+use super::fork_join::ForkJoin;
 use super::inside_request::InsideRequest;
 use super::lock::{LazyCondvar, lock};
 use super::pool::{Helpable, Pool};
@@ -14,7 +15,7 @@ use crate::store::Tuning;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Work below this many bytes and items is done by the calling thread: waking another costs more (about 20 µs) than it gains.
 pub(super) const INLINE_BYTES: u64 = 256 << 10;
@@ -344,17 +345,8 @@ impl Request {
     /// Calls `work` with each number below `count`, by this thread and by those that come to help, and returns when all calls have
     /// returned. A panic in one of them goes on here.
     pub(super) fn for_each_parallel(self: &Arc<Self>, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: the pointer is used by `ForkJoin::help` for numbers below `count` only, and all calls with those have returned before
-        // `ForkJoin::wait` does, which is before this function does.
-        let work = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
-        let fork_join = Arc::new(ForkJoin {
-            work,
-            count,
-            next: AtomicUsize::new(0),
-            left: AtomicUsize::new(count),
-            panic: Mutex::default(),
-            wake: Condvar::new(),
-        });
+        // SAFETY: this function returns after `ForkJoin::wait`.
+        let fork_join = Arc::new(unsafe { ForkJoin::new(count, work) });
         let helpers = (self.threads() - 1).min(count.saturating_sub(1));
         if helpers > 0 {
             let mut state = lock(&self.state);
@@ -471,44 +463,6 @@ impl Request {
         }
         let message = format!("{} ({failures} of {total} chunks were not written, the others were)", e.message());
         Err(e.with_message(message))
-    }
-}
-
-/// One item's work in pieces.
-struct ForkJoin {
-    work: &'static (dyn Fn(usize) + Sync),
-    count: usize,
-    next: AtomicUsize,
-    left: AtomicUsize,
-    panic: Mutex<Option<Box<dyn std::any::Any + Send>>>,
-    wake: Condvar,
-}
-
-impl ForkJoin {
-    fn help(&self) {
-        loop {
-            let piece = self.next.fetch_add(1, Ordering::Relaxed);
-            if piece >= self.count {
-                return;
-            }
-            let done = catch_unwind(AssertUnwindSafe(|| (self.work)(piece)));
-            let mut panic = lock(&self.panic);
-            if let Err(e) = done {
-                panic.get_or_insert(e);
-            }
-            if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                self.wake.notify_all();
-            }
-        }
-    }
-
-    /// Waits for the pieces that other threads have begun; none is begun any more.
-    fn wait(&self) -> Option<Box<dyn std::any::Any + Send>> {
-        let mut panic = lock(&self.panic);
-        while self.left.load(Ordering::Acquire) > 0 {
-            panic = self.wake.wait(panic).unwrap_or_else(PoisonError::into_inner);
-        }
-        panic.take()
     }
 }
 

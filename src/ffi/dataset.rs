@@ -17,8 +17,7 @@
 //! if (ozarr_dataset_close(ds)) goto fail;
 //! ```
 //!
-//! Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
-//! handle.
+//! Dimensions are stored with the arrays that have them; one without is forgotten with the handle.
 
 use super::context::default_context;
 use super::entry;
@@ -27,10 +26,10 @@ use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
 use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_optional, put_text, text};
 use super::structs::{growing, read_struct};
-use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
-use crate::error::{Result, bail};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
+use crate::error::bail;
 use crate::metadata::Format;
-use crate::node::{Array, Create, Dataset, Group, Mode, Store, Variable};
+use crate::node::{Create, Dataset, Group, Mode, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -240,7 +239,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
         let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
         let variable = Variable { dimensions, ..Variable::new(data_type(r#type, None)?, &[]) };
         // SAFETY: NULL or room for a handle.
-        unsafe { give(dataset.define_variable(name, &variable, Create::New)?, out) }
+        unsafe { put_array(dataset.define_variable(name, &variable, Create::New)?, out) }
     })
 }
 
@@ -318,7 +317,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
         // SAFETY: its members are as they say, by the function's contract.
         let variable = unsafe { variable.described() }?;
         // SAFETY: NULL or room for a handle.
-        unsafe { give(dataset.define_variable(name, &variable, create(mode)?)?, out) }
+        unsafe { put_array(dataset.define_variable(name, &variable, create(mode)?)?, out) }
     })
 }
 
@@ -363,7 +362,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
             unsafe { array.write(&crate::engine::Selection::all(&[length]), &memory) }?;
         }
         // SAFETY: NULL or room for a handle.
-        unsafe { give(array, out) }
+        unsafe { put_array(array, out) }
     })
 }
 
@@ -396,7 +395,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
         let calendar = calendar.unwrap_or("standard");
         let array = dataset.define_time(name, at_least_0(length, "length")?, chunk_length(chunk)?, units, calendar, Create::New)?;
         // SAFETY: NULL or room for a handle.
-        unsafe { give(array, out) }
+        unsafe { put_array(array, out) }
     })
 }
 
@@ -498,10 +497,4 @@ pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> oza
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_dataset_free(dataset: *mut ozarr_dataset) {
     entry!("ozarr_dataset_free", else (), { ozarr_dataset::free(dataset, "dataset") })
-}
-
-/// # Safety `out` is NULL or points to room for a handle.
-unsafe fn give(array: Array, out: *mut *mut ozarr_array) -> Result<()> {
-    // SAFETY: the caller's promise.
-    if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
 }

@@ -8,6 +8,7 @@
 
 use super::handle::{Handle, Kind, handle_type, kind_of, refuse};
 use super::status::{OZARR_ORDER_C, OZARR_ORDER_F, ozarr_order};
+use super::strings::put;
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
@@ -403,6 +404,14 @@ pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
         3 => Ok(Format::V3),
         _ => bail!(Argument, "the Zarr format is {zarr_format}, expected 2 or 3"),
     }
+}
+
+/// Gives the program a handle of the array, where it wants one.
+///
+/// # Safety `out` is NULL or points to room for a handle.
+pub(super) unsafe fn put_array(array: node::Array, out: *mut *mut ozarr_array) -> Result<()> {
+    // SAFETY: the caller's promise.
+    if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
 }
 
 /// The number of a node's kind.
