@@ -866,7 +866,8 @@ typedef struct ozarr_memory {
     /**
      * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type`
      * and `dtype` are then the field's. In a field that has a shape they are those of each value, and
-     * the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
+     * the values are contiguous; `"v[1]"` (from 0; `"m[0,2]"`) is one of them. Writing leaves the others
+     * as they are. NULL: the whole element.
      */
     const char *field;
     /**
@@ -1911,8 +1912,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  *     ...
  *     if (ozarr_dataset_close(ds)) goto fail;
  *
- * Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
- * handle. */
+ * Dimensions are stored with the arrays that have them; one without is forgotten with the handle. */
 
 /**
  * Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -1931,7 +1931,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t za
  * `OZARR_ERR_METADATA` with its name. Variables may differ in length along a dimension, as they do in a
  * run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
  * `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
- * metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
+ * metadata that a kill left behind are brought up to date when a dimension is first asked for, when the
+ * dataset is changed, and at its close; the open reads nothing else. Mode `"r"` or `"r+"`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_READ_ONLY` where the store cannot be
  * written; `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
@@ -1958,7 +1959,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_group(const ozarr_dataset *dataset
  * Defines a dimension. A dimension of that name and length may exist already; another length is
  * `OZARR_ERR_EXISTS`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`.
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length; `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; those of
+ * documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset, const char *name,
     int64_t length);
@@ -1975,7 +1977,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset
 /**
  * Gets the number of dimensions.
  *
- * Errors: none of its own.
+ * Errors: those of documents and stores.
  *
  * @param[out] count
  */
@@ -1984,7 +1986,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *da
 /**
  * Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
  *
- * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`.
+ * Errors: `OZARR_ERR_BOUNDS` if there is no dimension `index`; those of documents and stores.
  *
  * @param[out] extent may be NULL
  */
@@ -1997,7 +1999,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset,
  * after a kill. What is appended through this dataset's variables counts at once.
  * `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
  *
- * Errors: none of its own.
+ * Errors: those of documents and stores.
  *
  * @param[out] length
  * @param[out] longest may be NULL
@@ -2012,8 +2014,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *d
  * `out` may be NULL.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
- * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there; `OZARR_ERR_READ_ONLY`; those of
- * documents and stores.
+ * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there: the dataset knows it then, if it
+ * is an array; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  *
  * @param[in] dimensions array(rank)
  * @param[out] out may be NULL
@@ -2180,7 +2182,11 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
 
-/** Frees the handle, without what `ozarr_dataset_close` writes; NULL is allowed. */
+/**
+ * Frees the handle, without what `ozarr_dataset_close` writes: what is stored stays as it is, after a
+ * kill of its writer, too, and is of use to readers. The next one that is opened to be changed and is
+ * closed, or given a series, brings it in order. NULL is allowed.
+ */
 void ozarr_dataset_free(ozarr_dataset *dataset);
 
 /* ========================================================================================================
