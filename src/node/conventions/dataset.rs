@@ -263,12 +263,21 @@ impl Dataset {
         })
     }
 
-    /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape. Errors: `Exists`,
+    /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape. A variable that is
+    /// opened because it is the same keeps the handle that a series of this dataset may have. Errors: `Exists`,
     /// with which the dataset knows an array that came in the meantime, as a failed call of this one may have left it.
     pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
-        let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?;
+        let there = self.known(name).ok().filter(|_| how == Create::OpenIfSame);
+        let shape = match &there {
+            // Its lengths may differ from those of the dimensions, as a kill leaves them.
+            Some(there) if there.dimensions == variable.dimensions => there.array.shape().to_vec(),
+            Some(there) => {
+                bail!(Exists, "the variable {name:?} is there with the dimensions {:?}, not {:?}", there.dimensions, variable.dimensions)
+            }
+            None => self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?,
+        };
         let spec = variable.spec_of(self.0.group.format(), &shape)?;
         let path = self.0.group.child_path(name)?;
         let array = match Array::create(self.0.group.store(), &path, &spec, how) {
@@ -279,16 +288,25 @@ impl Dataset {
             }
             done => done?,
         };
+        if let Some(there) = there {
+            return there.array.refresh().map(|()| there.array);
+        }
         self.insert(Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() });
         Ok(array)
     }
 
     /// Knows a variable, instead of one of that name.
     fn insert(&self, known: Known) {
-        self.0.state.write(|state| {
-            state.variables.retain(|v| v.name != known.name);
+        // The other one is dropped after the lock, which dropping an array takes, too.
+        let _gone = self.0.state.write(|state| {
             let place = state.variables.partition_point(|v| v.name < known.name);
-            state.variables.insert(place, known);
+            match state.variables.get_mut(place).filter(|v| v.name == known.name) {
+                Some(there) => Some(std::mem::replace(there, known)),
+                None => {
+                    state.variables.insert(place, known);
+                    None
+                }
+            }
         });
     }
 
@@ -486,6 +504,35 @@ mod tests {
         assert_eq!(ds.variable("t").err().unwrap().kind(), ErrorKind::NotFound);
         assert_eq!(ds.define_variable("t", &variable, Create::New).err().unwrap().kind(), ErrorKind::Exists);
         assert_eq!((ds.variable("t").unwrap().shape()[0], ds.variables()), (4, vec!["t".to_string()]));
+    }
+
+    #[test]
+    fn a_variable_that_is_defined_again_takes_the_place_of_the_one_that_was_known() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            ds.define_dimension("time", 4).unwrap();
+            ds.define_dimension("x", 3).unwrap();
+            let define = |data_type, dimensions: &[&str], how| {
+                let variable = Variable { chunks: Some(vec![2; dimensions.len()]), ..Variable::new(data_type, dimensions) };
+                ds.define_variable("t", &variable, how)
+            };
+            drop(define(DataType::Float32, &["time", "x"], Create::New).unwrap());
+            // The handle that is known stays, with all that was done to it.
+            let kept = ds.variable("t").unwrap();
+            kept.resize(&[5, 3], false).unwrap();
+            drop(define(DataType::Float32, &["time", "x"], Create::OpenIfSame).unwrap());
+            kept.resize(&[6, 3], false).unwrap();
+            assert_eq!(ds.dimension("time").unwrap().length, 6, "{format:?}");
+            for (data_type, dimensions) in [(DataType::Int16, ["time", "x"]), (DataType::Float32, ["x", "time"])] {
+                let e = define(data_type, &dimensions, Create::OpenIfSame).err().unwrap();
+                assert_eq!(e.kind(), ErrorKind::Exists, "{e}");
+            }
+            drop(kept);
+            // Nobody else has the handle that goes.
+            drop(define(DataType::Int16, &["x"], Create::Overwrite).unwrap());
+            assert_eq!((ds.variables(), ds.variable("t").unwrap().shape().to_vec()), (vec!["t".to_string()], vec![3]));
+        }
     }
 
     #[test]
