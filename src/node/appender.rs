@@ -12,7 +12,7 @@ use crate::engine::{self, BoundArray, Memory, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::json::{self, splice::Object};
-use crate::metadata::number_list;
+use crate::metadata::{ArrayMeta, number_list};
 use crate::store::{Condition, swap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ use std::sync::Arc;
 pub struct Appender {
     array: Array,
     dim: usize,
+    /// The array as it was when the appender was opened.
+    first: Arc<ArrayState>,
     /// The array as if it had no end along the dimension; what is written to it waits for whole chunks.
     endless: Arc<BoundArray>,
     kept: Arc<WriteBack>,
@@ -117,7 +119,8 @@ impl Appender {
     /// An appender at an array that is ready for it.
     fn begin(array: &Array, dim: usize, (every, memory): (u64, usize), mark: Vec<u8>) -> Result<Appender> {
         let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-        let bound = array.state().bound(array.path())?;
+        let first = array.state();
+        let bound = first.bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
             bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, bound.shape.len()), bound.shape.len())
         };
@@ -153,6 +156,7 @@ impl Appender {
         Ok(Appender {
             array,
             dim,
+            first,
             endless,
             kept,
             depth,
@@ -379,7 +383,20 @@ impl Appender {
         let (fresh, text, condition) = self.array.read_with_text(self.array.format())?;
         self.condition = condition;
         self.claim.check(&text)?;
+        self.check_alike(&fresh)?;
         Ok((Arc::new(fresh), text))
+    }
+
+    /// Errors: `State` if another array, whose chunks are not those of this appender, is in the place of this one.
+    fn check_alike(&self, fresh: &ArrayState) -> Result<()> {
+        let expected = ArrayMeta { shape: fresh.meta.shape.clone(), ..self.first.meta.clone() };
+        match fresh.meta.difference(&expected) {
+            None => Ok(()),
+            Some(text) => bail!(
+                State,
+                "the array has {text} by now: another program has replaced it; close this one, which has written nothing to the new one"
+            ),
+        }
     }
 
     /// The key of the document.

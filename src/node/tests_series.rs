@@ -2,7 +2,7 @@
 
 use super::tests::view;
 use super::*;
-use crate::dtype::DataType;
+use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{ErrorKind, Result};
 use crate::limits::c_strides;
@@ -359,6 +359,30 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert_eq!(Series::open(&ds, "tim", None, 0, 0).err().unwrap().kind(), ErrorKind::NotFound);
     ds.define_dimension("empty", 0).unwrap();
     assert_eq!(Series::open(&ds, "empty", None, 0, 0).err().unwrap().kind(), ErrorKind::Argument);
+}
+
+#[test]
+fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
+    type Edit = fn(&mut Variable);
+    let edits: &[(Edit, &str)] = &[
+        (|v| v.data_type = DataType::Int16, "data type"),
+        (|v| v.chunks = Some(vec![4, 1]), "chunks"),
+        (|v| v.missing = Some(Element::from_slice(&7i32.to_ne_bytes())), "fill value"),
+    ];
+    for format in [Format::V2, Format::V3] {
+        for (edit, what) in edits {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            let mut other = Variable { chunks: Some(vec![4, 2]), ..Variable::new(DataType::Int32, &["time", "x"]) };
+            edit(&mut other);
+            let replaced = dataset(&anew(&store)).define_variable("t", &other, Create::Overwrite).unwrap();
+            let e = run(&mut series, 1).unwrap_err();
+            assert!(e.kind() == ErrorKind::State && e.to_string().contains(what), "{e}");
+            drop(series);
+            replaced.each_stored(&mut |chunk| panic!("{format:?}: {what}: {chunk:?} was stored")).unwrap();
+        }
+    }
 }
 
 /// Output and diagnostics of one run come at times of their own: each dimension has a series, whose steps do not wait for the other's.
