@@ -2,8 +2,10 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::slabs::Slabs;
+use ozarr::analysis::blocks::{Block, Blocks, Cut};
 use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::Array;
 
 /// More results than this are refused.
@@ -31,11 +33,11 @@ pub fn check_numbers(array: &Array) -> Outcome {
 }
 
 /// Reads what the selected elements mean: unpacked, missing ones as NaN, times as counts.
-pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Outcome {
+pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Result<()> {
     let count = selection.shape().iter().fold(1u64, |n, &c| n.saturating_mul(c));
-    let count = usize::try_from(count).map_err(|_| Failure::Error("the region is too large".into()))?;
+    let count = usize::try_from(count).map_err(|_| Error::new(ErrorKind::Limit, "the region is too large"))?;
     let more = count.saturating_sub(out.len());
-    out.try_reserve_exact(more).map_err(|_| Failure::Error(format!("no memory for {count} elements")))?;
+    out.try_reserve_exact(more).map_err(|_| Error::new(ErrorKind::NoMemory, format!("no memory for {count} elements")))?;
     out.resize(count, 0.0);
     let (mut strides, mut size) = (vec![0isize; selection.shape().len()], size_of::<f64>());
     for (stride, &n) in strides.iter_mut().zip(selection.shape()).rev() {
@@ -62,10 +64,41 @@ pub fn read(array: &Array, selection: &Selection, out: &mut Vec<f64>) -> Outcome
         if matches!(kind, Kind::Time | Kind::Bool) { array.read(selection, &memory)? } else { array.read_unpacked(selection, &memory)? }
     }
     if kind == Kind::Time {
-        for value in out.iter_mut() {
-            let count = value.to_bits() as i64;
-            *value = if count == i64::MIN { f64::NAN } else { count as f64 };
-        }
+        out.iter_mut().for_each(|value| *value = time(*value));
+    }
+    Ok(())
+}
+
+/// The count of a time whose bits are in `value`; NaN if it is none.
+fn time(value: f64) -> f64 {
+    let count = value.to_bits() as i64;
+    if count == i64::MIN { f64::NAN } else { count as f64 }
+}
+
+/// What elements that are not stored mean, as [`read`] gives it.
+fn fill(array: &Array) -> Result<f64> {
+    let kind = array.data_type().kind();
+    let data_type = if kind == Kind::Time { array.data_type() } else { DataType::Float64 };
+    let bytes = array.fill_as(data_type, !matches!(kind, Kind::Time | Kind::Bool))?;
+    let value = f64::from_ne_bytes(bytes[..].try_into().unwrap_or_default());
+    Ok(if kind == Kind::Time { time(value) } else { value })
+}
+
+/// Makes figures of the elements of each block of a selection and joins them; `of` gets elements, and how often they are there: those that
+/// are not stored are not read.
+fn figures<T: Send>(array: &Array, selection: &Selection, of: impl Fn(&[f64], u64) -> T + Sync, mut join: impl FnMut(T) + Send) -> Outcome {
+    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), Cut::Chunks)?.only_stored(array)?;
+    let work = |block: &Block, _: &mut Vec<u8>| {
+        let mut values = Vec::new();
+        read(array, &blocks.part(block)?, &mut values)?;
+        Ok(of(&values, 1))
+    };
+    blocks.each(&|_| (), work, |_, found| {
+        join(found);
+        Ok(())
+    })?;
+    if blocks.left_out() > 0 {
+        join(of(&[fill(array)?], blocks.left_out()));
     }
     Ok(())
 }
@@ -167,25 +200,28 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How]) 
 
 /// The least and the greatest finite element, and the number of all that are finite.
 pub fn extremes(array: &Array, selection: &Selection) -> Outcome<(f64, f64, u64)> {
-    let mut found = (f64::INFINITY, f64::NEG_INFINITY, 0u64);
-    each_slab(array, selection, &mut |_, _, elements| {
-        for &v in elements.iter().filter(|v| v.is_finite()) {
-            found = (found.0.min(v), found.1.max(v), found.2 + 1);
-        }
-    })?;
-    Ok(found)
+    let of = |elements: &[f64], times: u64| {
+        let finite = elements.iter().filter(|v| v.is_finite());
+        finite.fold((f64::INFINITY, f64::NEG_INFINITY, 0), |(low, high, n), &v| (low.min(v), high.max(v), n + times))
+    };
+    let mut all = of(&[], 1);
+    figures(array, selection, of, |found| all = (all.0.min(found.0), all.1.max(found.1), all.2 + found.2))?;
+    Ok(all)
 }
 
 /// How many elements each of equal parts of a range has; the last part has its end, too.
 pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), parts: usize) -> Outcome<Vec<u64>> {
-    let mut counts = vec![0; parts];
-    each_slab(array, selection, &mut |_, _, elements| {
+    let of = |elements: &[f64], times: u64| {
+        let mut counts = vec![0; parts];
         for &v in elements.iter().filter(|v| **v >= low && **v <= high) {
             let part = ((v - low) / (high - low) * parts as f64) as usize;
-            counts[part.min(parts - 1)] += 1;
+            counts[part.min(parts - 1)] += times;
         }
-    })?;
-    Ok(counts)
+        counts
+    };
+    let mut all = vec![0; parts];
+    figures(array, selection, of, |found| all.iter_mut().zip(found).for_each(|(all, n)| *all += n))?;
+    Ok(all)
 }
 
 #[cfg(test)]

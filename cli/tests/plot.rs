@@ -166,6 +166,13 @@ fn a_line_of_more_elements_than_can_be_read_shows_some() {
     assert!(std::fs::read_to_string(folder.0.join("three.svg")).unwrap().contains(">3 elements<"));
     let told = folder.run_with("plot long.zarr/t --at 0=500000000001.4 -o one.svg", &[]).err;
     assert!(told.contains("one value is selected, 2;"), "{told}");
+    // One element is missing, those that are not stored mean 2.5.
+    for attribute in [["scale_factor", "0.5"], ["missing_value", "9"]] {
+        assert!(folder.command("attrs set long.zarr t").args(attribute).status().unwrap().success());
+    }
+    folder.ok("plot long.zarr/t --kind histogram --bins 2 -o all.svg");
+    let svg = std::fs::read_to_string(folder.0.join("all.svg")).unwrap();
+    assert!(svg.contains(">999999999999 elements<") && svg.contains(">2.4<") && !svg.contains(">2.6<"), "{svg}");
 }
 
 #[test]

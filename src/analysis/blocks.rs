@@ -78,8 +78,14 @@ impl Blocks {
         self
     }
 
+    /// The blocks of the same places in another selection of that shape, of an array of shape `array_shape`.
+    pub fn of(&self, selection: Selection, array_shape: &[u64]) -> Blocks {
+        let (cuts, pool) = (self.cuts.clone(), self.pool.clone());
+        Blocks { selection, array_shape: array_shape.to_vec(), cuts, item: self.item, chosen: None, pool, width: self.width }
+    }
+
     /// Only the blocks of these numbers, if there is a list.
-    pub fn only(mut self, numbers: Option<Vec<u64>>) -> Blocks {
+    pub(super) fn only(mut self, numbers: Option<Vec<u64>>) -> Blocks {
         self.chosen = numbers.map(|numbers| {
             let kept: u64 = numbers.iter().map(|&n| self.get(n).shape.iter().product::<u64>()).sum();
             let all: u64 = self.selection.shape().iter().product();
@@ -91,6 +97,13 @@ impl Blocks {
     /// The number of elements of the blocks that are left out.
     pub fn left_out(&self) -> u64 {
         self.chosen.as_ref().map_or(0, |(_, elements)| *elements)
+    }
+
+    /// The number of the first block that is left out.
+    pub fn first_left_out(&self) -> Option<u64> {
+        let (numbers, _) = self.chosen.as_ref()?;
+        let first = numbers.iter().zip(0..).position(|(&number, n)| number != n).unwrap_or(numbers.len()) as u64;
+        (first < self.count()).then_some(first)
     }
 
     /// Joins neighbours while blocks are small, the last dimension first, and cuts those that are too large.
@@ -134,6 +147,11 @@ impl Blocks {
             n /= cuts.blocks();
         }
         block
+    }
+
+    /// Returns the number of a block.
+    pub fn number(&self, block: &Block) -> u64 {
+        self.cuts.iter().zip(&block.at).fold(0, |n, (cuts, &at)| n * cuts.blocks() + cuts.block_of(at))
     }
 
     /// How many chunks the selection has elements of; `u64::MAX` if there are more.

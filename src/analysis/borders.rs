@@ -1,7 +1,7 @@
 //! Where blocks begin along one dimension: a list, or, where there are very many, the rule of a regular grid.
 
 /// The borders of blocks: the first is 0, the last the length of what is cut.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Borders {
     /// Every one.
     Listed(Vec<u64>),

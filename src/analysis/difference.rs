@@ -2,9 +2,10 @@
 
 use super::blocks::{Block, Blocks, Cut, part_of, read};
 use super::number::as_number;
+use super::stored::blocks_stored;
 use crate::dtype::{DataType, Kind};
 use crate::engine::Selection;
-use crate::error::{Error, Result, bail};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::reserve;
 use crate::node::Array;
 
@@ -107,6 +108,10 @@ pub fn compare(
     let (of_a, of_b) = how.types();
     let blocks = Blocks::new(a.0, a.1.clone(), of_a.size().max(of_b.size()), Cut::Chunks)?.beside(a.0, b.0);
     let b_shape = b.0.shape();
+    let stored = if let As::Variable(_) = how { None } else { either_stored(a, b, &blocks)? };
+    let blocks = blocks.only(stored);
+    let mut unstored = of_unstored(how, tolerance, a.0, b.0, &blocks)?;
+    told(blocks.left_out().saturating_mul(of_a.size().max(of_b.size()) as u64));
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let (part_a, part_b) = (blocks.part(block)?, part_of(b.1, &b_shape, block)?);
         let mut found = Differences::default();
@@ -131,11 +136,40 @@ pub fn compare(
         Ok(found)
     };
     let mut all = Differences::default();
-    blocks.each(told, work, |_, found| {
+    blocks.each(told, work, |block, found| {
+        if let Some((_, found)) = unstored.take_if(|(number, _)| *number < blocks.number(&block)) {
+            all.add(found);
+        }
         all.add(found);
         Ok(())
     })?;
+    if let Some((_, found)) = unstored {
+        all.add(found);
+    }
     Ok(all)
+}
+
+/// The numbers of the blocks of which one array or the other has stored chunks; `None` if all are to be read.
+fn either_stored(a: (&Array, &Selection), b: (&Array, &Selection), blocks: &Blocks) -> Result<Option<Vec<u64>>> {
+    let Some(mut numbers) = blocks_stored(a.0, blocks)? else { return Ok(None) };
+    let Some(others) = blocks_stored(b.0, &blocks.of(b.1.clone(), &b.0.shape()))? else { return Ok(None) };
+    numbers.try_reserve(others.len()).map_err(|_| err!(NoMemory, "no memory for a list of {} blocks", numbers.len()))?;
+    numbers.extend(others);
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(Some(numbers))
+}
+
+/// The differences of the elements of the blocks that are left out, which have the fill values, and the number of the first of these blocks.
+fn of_unstored(how: As, tolerance: Tolerance, a: &Array, b: &Array, blocks: &Blocks) -> Result<Option<(u64, Differences)>> {
+    let (Some(first), (of_a, of_b)) = (blocks.first_left_out(), how.types()) else { return Ok(None) };
+    let (x, y) = (a.fill_as(of_a, false)?, b.fill_as(of_b, false)?);
+    let mut found = Differences::default();
+    if of_a != of_b || x != y {
+        found.pair(how, tolerance, &blocks.get(first), 0, (&x[..], &y[..]))?;
+    }
+    found.differing *= blocks.left_out();
+    Ok(Some((first, found)))
 }
 
 impl Differences {
@@ -240,6 +274,49 @@ fn wide(data_type: DataType, bytes: &[u8]) -> Wide {
             let mut all = [if negative { 255 } else { 0 }; 16];
             all[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
             Wide::Integer(i128::from_le_bytes(all))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::statistics::tests::mostly_empty;
+    use crate::engine::{Memory, Overflow};
+
+    /// Compares two arrays of 10^12 elements, of which nearly none are stored.
+    fn differences(a: &Array, b: &Array, tolerance: f64) -> Differences {
+        let all = Selection::all(&[1_000_000, 1_000_000]);
+        let tolerance = Tolerance { absolute: tolerance, relative: 0.0 };
+        compare((a, &all), (b, &all), tolerance, &|e, _| e, &|_| ()).unwrap()
+    }
+
+    #[test]
+    fn what_neither_array_has_stored_is_compared_once() {
+        let array = |data_type, fill, chunks: &[u64]| mostly_empty(data_type, fill, chunks);
+        let a = array(DataType::Int16, "7", &[1000, 1000]);
+        assert_eq!(differences(&a, &array(DataType::Float16, "7", &[1, 1000]), 0.0).differing, 0);
+        let b = array(DataType::Int64, "9", &[700, 999]);
+        let found = differences(&a, &b, 0.0);
+        let first = Pair { at: vec![0, 0], a: 7i16.to_ne_bytes().into(), b: 9i64.to_ne_bytes().into() };
+        assert_eq!((found.differing, found.first, found.absolute.value), (1_000_000_000_000 - 3000, Some(first), 2.0));
+        assert_eq!(differences(&a, &b, 2.0).differing, 0);
+        let nan = array(DataType::Float64, "\"NaN\"", &[1000, 1000]);
+        assert_eq!(differences(&nan, &nan, 0.0).differing, 0);
+    }
+
+    #[test]
+    fn what_one_array_has_stored_is_read() {
+        let (a, b) = (mostly_empty(DataType::Int16, "7", &[1000, 1000]), mostly_empty(DataType::Int16, "7", &[1000, 1000]));
+        let at = Selection::new(&[1_000_000, 1_000_000], &[700_000, 3], &[1, 1], None).unwrap();
+        let mut value = 8i16.to_ne_bytes();
+        let (data, strides) = (value.as_mut_ptr(), crate::limits::c_strides(&[1, 1], 2));
+        let memory = Memory { data, size: 2, offset: 0, strides, data_type: DataType::Int16, overflow: Overflow::Error, arena: None };
+        // SAFETY: the memory is all of `value`.
+        unsafe { b.write(&at, &memory) }.unwrap();
+        for (a, b) in [(&a, &b), (&b, &a)] {
+            let found = differences(a, b, 0.0);
+            assert_eq!((found.differing, found.first.unwrap().at), (1, vec![700_000, 3]));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A checksum of the elements of a region, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
 use super::blocks::{Block, Blocks, Cut, read};
+use super::stored::blocks_stored;
 use crate::dtype::DataType;
 use crate::engine::Selection;
 use crate::error::Result;
@@ -20,6 +21,12 @@ pub fn digest(array: &Array, selection: Selection, told: &(dyn Fn(u64) + Sync)) 
     let shape = Dims::from_slice(selection.shape());
     let lengths = lengths_of_runs(&shape);
     let blocks = Blocks::new(array, selection, data_type.size(), Cut::Multiples(&lengths))?;
+    let size = data_type.size();
+    // Elements that are not stored are hashed as all others are, but looked for in no chunk.
+    let (stored, fill) = match data_type.is_variable() {
+        true => (None, Vec::new()),
+        false => (blocks_stored(array, &blocks)?, array.fill_as(data_type, false)?.repeat(lengths.iter().product::<u64>() as usize)),
+    };
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let selection = blocks.part(block)?;
         if data_type.is_variable() {
@@ -31,8 +38,10 @@ pub fn digest(array: &Array, selection: Selection, told: &(dyn Fn(u64) + Sync)) 
                 }
             }));
         }
+        if !blocks.is_among(stored.as_deref(), block) {
+            return Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.extend(&fill[..range.len() * size])));
+        }
         read(array, &selection, data_type, buffer)?;
-        let size = data_type.size();
         Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.extend(&buffer[range.start * size..range.end * size])))
     };
     let mut sum = 0u128;

@@ -4,11 +4,9 @@ use super::blocks::{Block, Blocks, Cut, read};
 use super::moments::{Bins, Moments};
 use super::number::as_number;
 use super::stored::blocks_stored;
-use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, Element, Kind};
+use crate::dtype::{DataType, Element};
 use crate::engine::Selection;
 use crate::error::{Result, bail};
-use crate::json::Value;
 use crate::node::Array;
 
 /// The numbers of a region of an array.
@@ -18,8 +16,12 @@ pub struct Numbers<'a> {
     data_type: DataType,
     /// The bytes of those that are missing.
     missing: Vec<Vec<u8>>,
-    /// Those that are read. The elements of the others have the fill value.
+    /// Those that are looked at. The elements of those that are left out have the fill value.
     blocks: Blocks,
+    /// The numbers of those of them that have stored chunks; `None` if any may have.
+    stored: Option<Vec<u64>>,
+    /// The fill value, in the type that elements are read as.
+    fill: Element,
 }
 
 impl<'a> Numbers<'a> {
@@ -29,12 +31,15 @@ impl<'a> Numbers<'a> {
         let Some(data_type) = as_number(array.data_type()) else {
             bail!(Type, "found elements of type {}; statistics are of real numbers, truth values and times", array.data_type().name())
         };
-        let missing = missing(array)?;
+        let missing: Vec<Vec<u8>> =
+            array.missing_values()?.iter().map(|element| Ok(array.convert(element, data_type, None)?.to_vec())).collect::<Result<_>>()?;
+        let fill = array.fill_as(data_type, false)?;
         let cut = if by_chunk { Cut::EachChunk } else { Cut::Chunks };
         let blocks = Blocks::new(array, selection, data_type.size(), cut)?;
-        let stored = if by_chunk { None } else { blocks_stored(array, &blocks)? };
-        let blocks = blocks.only(stored);
-        Ok(Numbers { array, data_type, missing, blocks })
+        let stored = blocks_stored(array, &blocks)?;
+        // By chunk all are told of, also those that are not stored.
+        let (blocks, stored) = if by_chunk { (blocks, stored) } else { (blocks.only(stored), None) };
+        Ok(Numbers { array, data_type, missing, blocks, stored, fill })
     }
 
     /// The bytes that looking at all of them takes, in memory.
@@ -46,7 +51,9 @@ impl<'a> Numbers<'a> {
     pub fn moments(&self, told: &(dyn Fn(u64) + Sync), mut each: impl FnMut(&Selection, &Moments) -> Result<()> + Send) -> Result<Moments> {
         let mut all = Moments::default();
         let work = |block: &Block, buffer: &mut Vec<u8>| {
-            read(self.array, &self.blocks.part(block)?, self.data_type, buffer)?;
+            if !self.read(block, buffer)? {
+                return Ok(Moments::of_equal(block.shape.iter().product(), self.data_type, &self.fill, &self.missing));
+            }
             Ok(Moments::of(self.data_type, buffer, &self.missing))
         };
         self.blocks.each(told, work, |block, found| {
@@ -54,7 +61,7 @@ impl<'a> Numbers<'a> {
             each(&self.blocks.part(&block)?, &found)
         })?;
         if self.blocks.left_out() > 0 {
-            all.add(&Moments::of_equal(self.blocks.left_out(), self.data_type, &self.fill(), &self.missing));
+            all.add(&Moments::of_equal(self.blocks.left_out(), self.data_type, &self.fill, &self.missing));
         }
         Ok(all)
     }
@@ -63,7 +70,9 @@ impl<'a> Numbers<'a> {
     pub fn bins(&self, empty: Bins, told: &(dyn Fn(u64) + Sync)) -> Result<Bins> {
         let mut sum = empty.clone();
         let work = |block: &Block, buffer: &mut Vec<u8>| {
-            read(self.array, &self.blocks.part(block)?, self.data_type, buffer)?;
+            if !self.read(block, buffer)? {
+                return Ok(empty.clone().count_equal(block.shape.iter().product(), self.data_type, &self.fill, &self.missing));
+            }
             Ok(empty.clone().count(self.data_type, buffer, &self.missing))
         };
         self.blocks.each(told, work, |_, found| {
@@ -71,44 +80,28 @@ impl<'a> Numbers<'a> {
             Ok(())
         })?;
         if self.blocks.left_out() > 0 {
-            sum.add(&empty.count_equal(self.blocks.left_out(), self.data_type, &self.fill(), &self.missing));
+            sum.add(&empty.count_equal(self.blocks.left_out(), self.data_type, &self.fill, &self.missing));
         }
         Ok(sum)
     }
 
-    /// The bytes of the fill value, in the type that elements are read as.
-    fn fill(&self) -> Vec<u8> {
-        let from = self.array.data_type();
-        as_read(from, self.array.fill().element(from))
+    /// Reads a block; false if none of its chunks is stored.
+    fn read(&self, block: &Block, buffer: &mut Vec<u8>) -> Result<bool> {
+        let is_stored = self.blocks.is_among(self.stored.as_deref(), block);
+        if is_stored {
+            read(self.array, &self.blocks.part(block)?, self.data_type, buffer)?;
+        }
+        Ok(is_stored)
     }
-}
-
-/// The bytes of the elements that are missing, in the type that they are read as.
-fn missing(array: &Array) -> Result<Vec<Vec<u8>>> {
-    let from = array.data_type();
-    Ok(array.missing_values()?.into_iter().map(|element| as_read(from, element)).collect())
-}
-
-/// The bytes of an element in the type that [`as_number`] gives: a narrow float is read as a float32.
-fn as_read(from: DataType, element: Element) -> Vec<u8> {
-    if from.kind() != Kind::Float || from.size() >= size_of::<f32>() {
-        return element.to_vec();
-    }
-    let single = match Fill::from_bytes(&element).to_json_v3(from) {
-        // A NaN may be told by its bits.
-        Value::String(text) => text.parse().unwrap_or(f32::NAN),
-        number => number.as_f64().map_or(f32::NAN, |x| x as f32),
-    };
-    single.to_ne_bytes().to_vec()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::node::{Context, Create, Spec, Store};
 
     /// 10^12 elements, of which two chunks at the ends and one in the middle are stored, and hold 1 to 1000 each.
-    fn mostly_empty(data_type: DataType, fill: &str, chunks: &[u64]) -> Array {
+    pub(in crate::analysis) fn mostly_empty(data_type: DataType, fill: &str, chunks: &[u64]) -> Array {
         const N: u64 = 1_000_000;
         let store = Store::memory(&Context::default());
         let mut spec = Spec::new(data_type, &[N, N]).unwrap();
@@ -149,6 +142,25 @@ mod tests {
             let bins = numbers.bins(Bins::new(range.0, range.1, 2), &|_| ()).unwrap();
             assert_eq!(bins.counts.iter().sum::<u64>(), *count, "{data_type:?}");
         }
+    }
+
+    #[test]
+    fn by_chunk_all_are_told_of_and_few_are_read() {
+        let array = mostly_empty(DataType::Int32, "-7", &[1000, 1000]);
+        let selection = Selection::new(&[1_000_000, 1_000_000], &[0, 5000], &[1_000_000, 1000], None).unwrap();
+        let numbers = Numbers::new(&array, selection, true).unwrap();
+        let before = array.stats().snapshot();
+        let mut seen = Vec::new();
+        let all = numbers.moments(&|_| (), |_, found| {
+            seen.push((found.elements, found.range()));
+            Ok(())
+        });
+        let mut want = vec![(1_000_000, Some((-7.0, -7.0))); 1000];
+        [0, 499, 999].iter().for_each(|&n| want[n].1 = Some((-7.0, 1000.0)));
+        assert_eq!((seen, all.unwrap().elements), (want, 1_000_000_000));
+        assert_eq!(numbers.bins(Bins::new(-7.0, 1000.0, 2), &|_| ()).unwrap().counts, [1_000_000_000 - 3 * 504, 3 * 504]);
+        let after = array.stats().snapshot();
+        assert_eq!((after.decoded_chunks - before.decoded_chunks, after.fill_chunks - before.fill_chunks), (6, 0));
     }
 
     #[test]

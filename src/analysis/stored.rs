@@ -1,6 +1,6 @@
 //! Which blocks of a region have chunks that are stored: of a region that is mostly empty the others need not be read.
 
-use super::blocks::Blocks;
+use super::blocks::{Block, Blocks};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::Array;
 
@@ -10,6 +10,19 @@ const FEW: u64 = 64;
 const LOOKS: u64 = 8;
 /// Longer lists are not made.
 const MOST: usize = 1 << 24;
+
+impl Blocks {
+    /// Only the blocks that have stored chunks, where that can be found out: the elements of the others have the fill value. Errors: `NoMemory`.
+    pub fn only_stored(self, array: &Array) -> Result<Blocks> {
+        let stored = blocks_stored(array, &self)?;
+        Ok(self.only(stored))
+    }
+
+    /// Whether a block is among those of a list, if there is one.
+    pub(super) fn is_among(&self, list: Option<&[u64]>, block: &Block) -> bool {
+        list.is_none_or(|numbers| numbers.binary_search(&self.number(block)).is_ok())
+    }
+}
 
 /// Returns the numbers of the blocks that have stored chunks, in order; `None` if all are to be read: there are few, most seem to be stored,
 /// or the store cannot tell. Errors: `NoMemory`.

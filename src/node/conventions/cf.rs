@@ -4,7 +4,8 @@
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
 use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
-use crate::dtype::{DataType, Element, Kind, Number};
+use crate::dtype::transfer::Transfer;
+use crate::dtype::{DataType, Element, ElementType, Kind, Number, Overflow, Run};
 use crate::engine::{self, Memory, Selection};
 use crate::error::{Result, bail, err};
 use crate::metadata::json::{self, brief};
@@ -91,6 +92,28 @@ impl Array {
             missing.extend(other);
         }
         Ok(missing)
+    }
+
+    /// Converts an element of the array, in this host's byte order, to another type: as it is stored, or what it means by a coding. Errors: `Type`,
+    /// and `Range` if it does not fit.
+    pub fn convert(&self, element: &[u8], data_type: DataType, coding: Option<&Coding>) -> Result<Element> {
+        let (from, to) = (ElementType::native(self.data_type()), ElementType::native(data_type));
+        let transfer = match coding {
+            Some(coding) => Transfer::decoding(from, to, coding, Overflow::Error)?,
+            None => Transfer::new(from, to)?,
+        };
+        let mut out = Element::from_elem(0, to.size());
+        // SAFETY: both hold one element of their type.
+        let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
+        // SAFETY: as above.
+        done.map(|()| out).map_err(|_| unsafe { transfer.range_error(element.as_ptr()) })
+    }
+
+    /// The fill value as an element of another type: as it is stored or, `unpacked`, what it means. Errors: those of [`Array::convert`] and
+    /// [`Array::packing`].
+    pub fn fill_as(&self, data_type: DataType, unpacked: bool) -> Result<Element> {
+        let coding = unpacked.then(|| self.packing()).transpose()?;
+        self.convert(&self.fill().element(self.data_type()), data_type, coding.as_ref())
     }
 
     /// Reads what the selected elements mean: packed numbers unpacked, missing ones as NaN. The memory's type is a floating-point one.
