@@ -238,11 +238,11 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
             return nothing(&format!("; {} is an array", path::display(above)));
         }
         let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
-        let Ok(names) = child_names(store, above) else { return nothing("") };
+        let Ok((names, all)) = child_names(store, above, wanted) else { return nothing("") };
         if names.is_empty() {
             return nothing(&format!("; {shown} is empty"));
         }
-        return nothing(&format!("; {shown} has {}", path::near(names.iter().map(String::as_str), wanted)));
+        return nothing(&format!("; {shown} has {}", path::near_of(names.iter().map(String::as_str).collect(), wanted, all)));
     }
     nothing("; nor is there a group above it")
 }
@@ -255,14 +255,15 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
     (format == 1).then_some(key)
 }
 
-/// The names of sub-prefixes that hold a node's document, readable or not.
-fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
+/// The names of sub-prefixes that hold a node's document, readable or not, and whether these are all: of very many it is those near `wanted`.
+fn child_names(store: &Store, path: &str, wanted: &str) -> Result<(Vec<String>, bool)> {
     /// So many names are looked at, at most, for the sake of an error's message.
     const LOOKED_AT: usize = 1000;
     let mut names = draft::names_below(store, path)?;
-    names.truncate(LOOKED_AT);
+    let all = names.len() <= LOOKED_AT;
+    path::nearest(&mut names, wanted, LOOKED_AT);
     names.retain(|name| !name.starts_with("__") && !matches!(find(store, &path::join(path, name)), Ok(None)));
-    Ok(names)
+    Ok((names, all))
 }
 
 /// Finds the node at `path`, or returns an error that says what is there instead.

@@ -97,16 +97,28 @@ pub fn display(path: &str) -> &str {
 
 /// Up to eight of `names`, those nearest to `wanted` where there are more: what an error of kind `NotFound` offers.
 pub fn near<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
+    near_of(names.collect(), wanted, true)
+}
+
+/// Like [`near`]; without `all` there are more names than were looked at.
+pub fn near_of(mut names: Vec<&str>, wanted: &str, all: bool) -> String {
     const SHOWN: usize = 8;
-    let mut names: Vec<&str> = names.collect();
-    let all = names.len();
-    if all > SHOWN {
-        names.sort_by_cached_key(|name| distance(name, wanted));
-        names.truncate(SHOWN);
-    }
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        n if all => format!(" and {n} more"),
+        n => format!(" and at least {n} more"),
+    };
+    nearest(&mut names, wanted, SHOWN);
     names.sort_unstable();
-    let more = if all > SHOWN { format!(" and {} more", all - SHOWN) } else { String::new() };
     format!("{}{more}", names.join(", "))
+}
+
+/// Keeps at most so many of `names`, those nearest to `wanted`.
+pub fn nearest<T: AsRef<str>>(names: &mut Vec<T>, wanted: &str, most: usize) {
+    if names.len() > most {
+        names.sort_by_cached_key(|name| distance(name.as_ref(), wanted));
+        names.truncate(most);
+    }
 }
 
 /// How many characters must be inserted, removed or replaced to make one name of the other.
