@@ -4,7 +4,7 @@ use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
 use crate::info::of_array;
-use crate::output::{Progress, line, object, progress};
+use crate::output::{Progress, can_show, line, object, progress};
 use crate::place::{below, locate};
 use clap::Args;
 use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare, compared_as};
@@ -12,7 +12,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::Error;
 use ozarr::node::{Array, Map, Mode, Node, Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Compare two arrays, or two groups with all below them: metadata, attributes and elements
 ///
@@ -65,21 +65,18 @@ impl Diff {
             let (store, path) = locate(location, "/", Mode::Read)?;
             Ok(Node::open(&store, &path)?)
         };
-        let nodes = |node: &Node| -> Outcome<BTreeMap<String, Node>> {
-            below(node, usize::MAX)?.into_iter().map(|(path, node)| Ok((path, node?))).collect()
-        };
-        let (a, mut b) = (nodes(&open(&self.a)?)?, nodes(&open(&self.b)?)?);
+        let (a, b) = (below(&open(&self.a)?, usize::MAX)?, below(&open(&self.b)?, usize::MAX)?);
+        let mut others: BTreeSet<&String> = b.paths.iter().collect();
         let (mut only, mut told) = ((Vec::new(), Vec::new()), Vec::new());
-        let bytes = |node: &Node| if let Node::Array(array) = node { array.element_bytes().unwrap_or(0) } else { 0 };
-        let total = a.values().map(bytes).fold(0, u64::saturating_add);
-        let bar = progress(total, None, true);
-        for (path, one) in &a {
-            match b.remove(path) {
-                Some(other) => told.extend(self.nodes(path, one, &other, &bar)?),
-                None => only.0.push(path.clone()),
+        let bar = progress(if can_show(true) { a.element_bytes() } else { 0 }, None, true);
+        for path in &a.paths {
+            if others.remove(path) {
+                told.extend(self.nodes(path, &a.open(path)?, &b.open(path)?, &bar)?);
+            } else {
+                only.0.push(path.clone());
             }
         }
-        only.1.extend(b.into_keys());
+        only.1.extend(others.into_iter().cloned());
         bar.finish_and_clear();
         let equal = only.0.is_empty() && only.1.is_empty() && told.is_empty();
         if self.json {

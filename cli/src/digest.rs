@@ -1,7 +1,7 @@
 //! `ozarr digest`: a checksum of the elements, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{Progress, line, object, progress};
+use crate::output::{Progress, can_show, line, object, progress};
 use crate::place::{Place, below};
 use clap::Args;
 use ozarr::analysis::digest::digest;
@@ -34,22 +34,17 @@ pub struct Digest {
 impl Digest {
     pub fn run(&self) -> Outcome {
         let top = self.place.node(if self.store { Mode::ReadWrite } else { Mode::Read })?;
-        let mut arrays = Vec::new();
-        for (path, node) in below(&top, usize::MAX)? {
-            if let Node::Array(array) = node? {
-                arrays.push((path, array));
-            }
-        }
-        let total = arrays.iter().fold(0, |n: u64, (_, array)| n.saturating_add(array.element_bytes().unwrap_or(0)));
-        let bar = progress(total, None, true);
+        let nodes = below(&top, usize::MAX)?;
+        let bar = progress(if can_show(true) { nodes.element_bytes() } else { 0 }, None, true);
         let (mut all, mut differ) = (Map::new(), false);
-        for (path, array) in &arrays {
-            let found = digest(array, Selection::all(&array.shape()), &|n| bar.inc(n))?;
-            let name = if path.is_empty() { self.place.name() } else { path.clone() };
+        for (path, node) in nodes.each() {
+            let Node::Array(array) = node? else { continue };
+            let found = digest(&array, Selection::all(&array.shape()), &|n| bar.inc(n))?;
+            let name = if path.is_empty() { self.place.name() } else { path.to_string() };
             if self.store {
                 array.attributes().set(ATTRIBUTE, found.as_str().into())?;
             }
-            if self.check && !self.compare(array, &name, &found, &bar)? {
+            if self.check && !self.compare(&array, &name, &found, &bar)? {
                 differ = true;
             }
             if self.json {

@@ -38,10 +38,10 @@ impl Du {
         let top = self.place.node(Mode::Read)?;
         let prefix = if top.path().is_empty() { String::new() } else { format!("{}/", top.path()) };
         let mut sizes: BTreeMap<Vec<String>, Size> = BTreeMap::new();
-        for (path, node) in below(&top, usize::MAX)? {
+        for (path, node) in below(&top, usize::MAX)?.each() {
             // One that cannot be opened has a size all the same.
             let elements = if let Ok(Node::Array(array)) = node { array.element_bytes().unwrap_or(0) } else { 0 };
-            sizes.insert(parts(&path), Size { elements, ..Size::default() });
+            sizes.insert(parts(path), Size { elements, ..Size::default() });
         }
         let keys = top.store().key_list(&prefix)?;
         let bar = progress(keys.len() as u64, Some("objects"), true);

@@ -42,9 +42,13 @@ pub struct Progress {
     begun: Instant,
 }
 
+/// Whether a bar can be seen.
+pub fn can_show(uses_stdout: bool) -> bool {
+    io::stderr().is_terminal() && !(uses_stdout && io::stdout().is_terminal())
+}
+
 /// A bar that counts bytes, or things if `what` names them.
 pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> Progress {
-    let hidden = !io::stderr().is_terminal() || (uses_stdout && io::stdout().is_terminal());
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     let template = match what {
         None => "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left".to_string(),
@@ -53,7 +57,7 @@ pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> Progress {
     if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
-    Progress { bar, shown: AtomicBool::new(hidden), begun: Instant::now() }
+    Progress { bar, shown: AtomicBool::new(!can_show(uses_stdout)), begun: Instant::now() }
 }
 
 impl Progress {

@@ -66,18 +66,39 @@ impl Place {
     }
 }
 
-/// A node and all below it down to `depth` levels, each group before what is in it, by their paths relative to the node (whose own is
-/// empty). One that cannot be opened is there with its error.
-pub fn below(top: &Node, depth: usize) -> Outcome<Vec<(String, Result<Node>)>> {
-    let open = |path: &str| Node::open(top.store(), path);
-    let mut all = vec![(String::new(), open(top.path()))];
+/// A node and all below it, each group before what is in it, by their paths relative to the node (whose own is empty). They are opened one by
+/// one: open all at once they would need memory.
+pub struct Below {
+    store: Store,
+    top: String,
+    pub paths: Vec<String>,
+}
+
+/// Lists a node and all below it down to `depth` levels.
+pub fn below(top: &Node, depth: usize) -> Outcome<Below> {
+    let mut paths = vec![String::new()];
     if let Node::Group(group) = top {
-        for child in group.nodes(depth)? {
-            let node = open(&format!("{}/{}", group.path(), child.name));
-            all.push((child.name, node));
-        }
+        paths.extend(group.nodes(depth)?.into_iter().map(|child| child.name));
     }
-    Ok(all)
+    Ok(Below { store: top.store().clone(), top: top.path().to_string(), paths })
+}
+
+impl Below {
+    /// Opens one of them.
+    pub fn open(&self, path: &str) -> Result<Node> {
+        Node::open(&self.store, &format!("{}/{path}", self.top))
+    }
+
+    /// All, with the errors of those that cannot be opened.
+    pub fn each(&self) -> impl Iterator<Item = (&str, Result<Node>)> {
+        self.paths.iter().map(|path| (path.as_str(), self.open(path)))
+    }
+
+    /// The bytes of all elements.
+    pub fn element_bytes(&self) -> u64 {
+        let bytes = |node| if let Ok(Node::Array(array)) = node { array.element_bytes().unwrap_or(0) } else { 0 };
+        self.each().fold(0, |n: u64, (_, node)| n.saturating_add(bytes(node)))
+    }
 }
 
 /// Lengths that came from the command line.

@@ -26,7 +26,7 @@ impl Tree {
         let node = self.place.node(Mode::Read)?;
         if self.json {
             let all = below(&node, self.depth.unwrap_or(usize::MAX))?;
-            return line(&json::to_text(&all.iter().map(|(path, node)| describe(path, node)).collect()));
+            return line(&json::to_text(&all.each().map(|(path, node)| describe(path, &node)).collect()));
         }
         match node {
             Node::Array(array) => line(&format!("{}  {}", one_line(&name), array.describe())),
