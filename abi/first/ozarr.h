@@ -2320,8 +2320,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
 
 /**
  * Opens the steps of a dataset along a dimension, behind the last step that all its variables have.
- * What some of them have beyond that, after a kill, is cut off. All variables are to be defined
- * before, with a length of 0 in a new run. The dataset may be closed after or before the series.
+ * What some of them have beyond that, after a kill, is cut off. Variables are defined before, with a
+ * length of 0 in a new run; one that is defined later, by `dataset`, has the fill value in the steps
+ * before. The dataset may be closed after or before the series.
  *
  * `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
  * readers at once, and come again. Negative: all that all variables have.

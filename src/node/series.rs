@@ -20,6 +20,10 @@ pub struct Series {
     /// The variables along the dimension; its coordinate, if there is one, is the last.
     parts: Vec<Part>,
     has_coordinate: bool,
+    /// How many variables the dataset had when `parts` was made.
+    known: usize,
+    /// The most bytes that waiting steps may take; 0: as many as are needed.
+    memory: usize,
     /// Steps are published when the position passes a multiple of this.
     every: u64,
     /// The number of steps that were taken.
@@ -40,6 +44,15 @@ struct Part {
 }
 
 impl Part {
+    fn new(name: String, array: &Array, d: usize, mark: Vec<u8>) -> Result<Part> {
+        let appender = Appender::silent(array, d, mark).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+        Ok(Part { name, appender, kept: false })
+    }
+
+    fn is_coordinate(&self, dimension: &str) -> bool {
+        self.name == dimension && self.appender.array().rank() == 1
+    }
+
     /// Fills the steps before `end` that were left out.
     fn fill_to(&mut self, end: u64) -> Result<()> {
         match end.checked_sub(self.appender.position().0) {
@@ -59,6 +72,7 @@ impl Series {
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
         dataset.known_dimension(dimension)?;
+        let known = dataset.variable_count();
         let mut along = dataset.along(dimension);
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
@@ -81,15 +95,15 @@ impl Series {
         }
         let mut parts = Vec::with_capacity(along.len());
         for ((name, array, d), mark) in along.into_iter().zip(marks) {
-            let appender = Appender::silent(&array, d, mark).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
-            parts.push(Part { name, appender, kept: false });
+            parts.push(Part::new(name, &array, d, mark)?);
         }
         check_memory(&parts, memory)?;
-        let has_coordinate = parts.last().is_some_and(|part| part.name == dimension && part.appender.array().rank() == 1);
+        let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
         let every = if every == 0 { depth_of(&parts) } else { every };
         let (dataset, dimension) = (dataset.clone(), dimension.to_string());
         let (published, values) = (position, [None; 2]);
-        let mut series = Series { dataset, dimension, parts, has_coordinate, every, position, published, values, _alone: alone };
+        let _alone = alone;
+        let mut series = Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, values, _alone };
         series.dataset.consolidate_for_growth(differences)?;
         series.read_values();
         Ok(series)
@@ -123,6 +137,7 @@ impl Series {
     /// Errors: `Argument` for a value that is not beyond those before; `Range` for one that the coordinate cannot hold.
     pub fn step(&mut self, value: f64) -> Result<()> {
         let Some(next) = self.position.checked_add(1) else { bail!(Limit, "2^64 steps") };
+        self.take_late()?;
         if let Some(index) = self.coordinate().filter(|index| !self.is_given(*index)) {
             self.check_value(value)?;
             let mut number = value;
@@ -176,8 +191,34 @@ impl Series {
         self.parts.len().checked_sub(1).filter(|_| self.has_coordinate)
     }
 
+    /// Takes the variables that were defined since the series was opened: they have the fill value in the steps before. Without them the dataset
+    /// would stay as long as they are, and the next series would cut off what the others have beyond.
+    fn take_late(&mut self) -> Result<()> {
+        let known = self.dataset.variable_count();
+        if known == self.known {
+            return Ok(());
+        }
+        let mut late = Vec::new();
+        for (name, array, d) in self.dataset.along(&self.dimension) {
+            if self.parts.iter().all(|part| part.name != name) {
+                let mark = Appender::prepare(&array, None)?;
+                late.push(Part::new(name, &array, d, mark)?);
+            }
+        }
+        check_memory(self.parts.iter().chain(&late), self.memory)?;
+        for part in late {
+            let is_coordinate = part.is_coordinate(&self.dimension);
+            let place = self.coordinate().unwrap_or(self.parts.len());
+            self.parts.insert(place, part);
+            self.has_coordinate |= is_coordinate;
+        }
+        self.known = known;
+        Ok(())
+    }
+
     /// The index of a variable that has the dimension.
-    fn part(&self, name: &str) -> Result<usize> {
+    fn part(&mut self, name: &str) -> Result<usize> {
+        self.take_late()?;
         if let Some(index) = self.parts.iter().position(|part| part.name == name) {
             return Ok(index);
         }
@@ -245,13 +286,15 @@ impl Series {
         if end == published {
             return Ok(());
         }
-        self.publish_until(end).map_err(|e| match is_of_store(&e) {
+        let late = self.take_late();
+        let done = self.publish_until(end).map_err(|e| match is_of_store(&e) {
             true => e.with_note(&format!(
                 " (readers see {published} steps, {} more wait: the next step, flush or close publishes them)",
                 end - published
             )),
             false => e,
-        })
+        });
+        done.and(late)
     }
 
     fn publish_until(&mut self, end: u64) -> Result<()> {
@@ -315,8 +358,8 @@ fn depth_of(parts: &[Part]) -> u64 {
 }
 
 /// Errors: `Limit` if the steps that wait may need more.
-fn check_memory(parts: &[Part], memory: usize) -> Result<()> {
-    let needed = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.appender.needed()));
+fn check_memory<'a>(parts: impl IntoIterator<Item = &'a Part>, memory: usize) -> Result<()> {
+    let needed = parts.into_iter().fold(0usize, |sum, part| sum.saturating_add(part.appender.needed()));
     if memory > 0 && needed > memory {
         bail!(Limit, "found a limit of {memory} bytes, expected at least {needed}: one chunk along the dimension across each variable");
     }

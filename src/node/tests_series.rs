@@ -385,6 +385,37 @@ fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
     }
 }
 
+#[test]
+fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        let late = |name: &str| {
+            let variable = Variable { chunks: Some(vec![4]), ..Variable::new(DataType::Int32, &["time"]) };
+            ds.define_variable(name, &variable, Create::New).unwrap()
+        };
+        let mut series = Series::open(&ds, "time", None, 3, 1000).unwrap();
+        run(&mut series, 4).unwrap();
+        let (given, never) = (late("given"), late("never"));
+        put(&mut series, "given", &mut [7]).unwrap();
+        run(&mut series, 5).unwrap();
+        series.flush().unwrap();
+        assert_eq!((numbers(&given), numbers(&never)), (vec![0, 0, 0, 0, 7], vec![0; 5]), "{format:?}");
+        assert_eq!(check(&store), 5);
+        let variable = Variable { chunks: Some(vec![1000]), ..Variable::new(DataType::Int32, &["time"]) };
+        ds.define_variable("large", &variable, Create::New).unwrap();
+        assert_eq!(run(&mut series, 6).unwrap_err().kind(), ErrorKind::Limit);
+        drop(series);
+        // Nothing of the others is cut off.
+        let mut series = Series::open(&dataset(&anew(&store)), "time", None, 3, 0).unwrap();
+        assert_eq!(series.position(), (5, 5));
+        run(&mut series, STEPS).unwrap();
+        drop(series);
+        assert_eq!(check(&store), STEPS, "{format:?}");
+    }
+}
+
 /// Output and diagnostics of one run come at times of their own: each dimension has a series, whose steps do not wait for the other's.
 #[test]
 fn several_dimensions_of_a_dataset_grow_side_by_side() {

@@ -231,6 +231,11 @@ impl Dataset {
         })
     }
 
+    /// How many variables there are.
+    pub(in crate::node) fn variable_count(&self) -> usize {
+        self.0.state.read(|state| state.variables.len())
+    }
+
     /// The names of all variables, sorted.
     pub fn variables(&self) -> Vec<String> {
         self.0.state.read(|state| state.variables.iter().map(|v| v.name.clone()).collect())
