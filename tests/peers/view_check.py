@@ -2,10 +2,13 @@
 
 Usage: view_check.py --program OZARR --build DIR [--pictures DIR]     (--pictures: renews the picture of the documentation there)
 """
-import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, subprocess, threading, urllib.error, urllib.request, warnings
+import argparse, asyncio, base64, http.server, json, os, re, shutil, signal, subprocess, sys, threading, urllib.error, urllib.request, warnings
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 import numpy as np, xarray, zarr
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cloud"))
+import servers
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--program", required=True)
@@ -15,6 +18,10 @@ options = arguments.parse_args()
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 # A name and texts that would do something, were they not text. The picture of the documentation goes without.
 HOSTILE = "notes" if options.pictures else "<img src=x onerror=document.title='hacked'>"
+
+# Integers that floats of 4 bytes, or of 8, round.
+EXACT = {"wide": np.array([[2**53 + 1, -(2**62) - 1, 7], [0, 2**63 - 1, 2**53 + 3]], "i8"), "most": np.array([[2**64 - 1, 0, 1], [2**63 + 1, 5, 6]], "u8"),
+         "steps": np.array([[2**24 + 1, -(2**30) - 1, 3], [4, 5, 2**31 - 1]], "i4"), "moments": np.array([[1772323200123456789, 1, 2], [3, 4, 5]]).view("M8[ns]")}
 
 
 def make(store):
@@ -28,6 +35,8 @@ def make(store):
     data.to_zarr(store, encoding={"temperature": {"chunks": (1, 30, 45)}}, consolidated=False)
     root = zarr.open_group(store, mode="r+")
     root.create_group("below").create_array("n", shape=(3, 4), dtype="i4", chunks=(2, 2))[:2] = 7
+    for name, data in EXACT.items():
+        root["below"].create_array(name, shape=data.shape, dtype=data.dtype, chunks=(1, 2))[...] = data
     root.create_array("words", shape=(3,), dtype=str, chunks=(3,))[:] = ["one", HOSTILE, "three"]
     root.create_group(HOSTILE)
     image = root.create_group("image", attributes={"ome": {"version": "0.5", "multiscales": [{"axes": [{"name": n, "type": "space"} for n in "yx"], "datasets": [
@@ -63,6 +72,11 @@ def answers(page, air):
     turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
     assert np.array_equal(np.frombuffer(turned, "<f4").reshape(90, 30), air[:, 7, :].T, equal_nan=True)
     assert np.array_equal(np.frombuffer(get(page + "api/line?path=temperature&dim=0&at=0,20,30&w=500")[1], "<f4"), air[:, 20, 30])
+    for name, data in EXACT.items():
+        kind = "i8" if data.dtype.kind == "M" else data.dtype.str[1:]
+        for y, x, end, want in [(0, 1, "y1=2&x1=3", data), (1, 0, "y1=3&x1=2", data.T)]:
+            assert integers(get(page + f"api/plane?path=below/{name}&y={y}&x={x}&at=0,0&y0=0&x0=0&{end}&h=9&w=9"), kind) == want.ravel().view(kind).tolist(), name
+        assert integers(get(page + f"api/line?path=below/{name}&dim=1&at=0,0&w=9"), kind) == data[0].view(kind).tolist(), name
     stored = json.loads(get(page + "api/stored?path=below/n")[1])
     assert (stored["chunks"], stored["possible"], stored["stored"]) == (2, 4, [[0, 0], [0, 1]]), stored
     assert json.loads(get(page + "api/table?path=words")[1])["texts"] == ['"one"', json.dumps(HOSTILE), '"three"']
@@ -79,11 +93,18 @@ def answers(page, air):
         found = get(address, host, method)[0]
         assert found == want, (address, host, method, found)
     assert "script-src 'self'" in get(page)[2]["Content-Security-Policy"]
-    return 11 + len(wrong) + 6
+    return 11 + 3 * len(EXACT) + len(wrong) + 6
+
+
+def integers(answer, kind):
+    """The integers of an answer: those of 64 bits are behind the floats that round them."""
+    status, body, headers = answer
+    assert status == 200 and headers["X-Numbers"] == ("f8" if kind == "i4" else f"f8,{kind}"), headers
+    return np.frombuffer(body, "<f8").astype("i8").tolist() if kind == "i4" else np.frombuffer(body[len(body) // 2 :], f"<{kind}").tolist()
 
 
 def elsewhere(store, air):
-    """The same planes of an archive, and of a web server, which lists nothing: the hierarchy comes from consolidated metadata."""
+    """The same planes of an archive, of S3, and of a web server, which lists nothing: the hierarchy comes from consolidated metadata."""
     archive = Path(shutil.make_archive(str(options.build / "run"), "zip", store))
     served = options.build / "served.zarr"
     shutil.rmtree(served, ignore_errors=True)
@@ -101,23 +122,40 @@ def elsewhere(store, air):
             self.send_error(404)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    passed = 0
-    for place in (str(archive), f"http://127.0.0.1:{server.server_port}/served.zarr"):
-        program = subprocess.Popen([options.program, "view", place, "--no-browser"], stdout=subprocess.PIPE, text=True)
-        try:
-            page = program.stdout.readline().strip()
-            children = {c["name"] for c in json.loads(get(page + "api/tree?path=")[1])["children"]}
-            assert {"temperature", "below", "words"} <= children, (place, children)
-            body = get(page + "api/plane?path=temperature&y=1&x=2&at=3,0,0&y0=10&y1=50&x0=5&x1=85&h=100&w=100")[1]
-            assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True), place
-            status, body, _ = get(page + "api/stored?path=below/n")
-            assert (status == 200 and json.loads(body)["chunks"] == 2) or (place.startswith("http") and status == 400 and body), (place, status, body)
-            passed += 3
-        finally:
-            program.kill()
-            program.wait()
-    server.shutdown()
+    passed, clouds = 0, servers.Servers(options.build / "cloud")
+    try:
+        keys = put(clouds.s3(), served)
+        for place in (str(archive), "s3://bucket/run.zarr", f"http://127.0.0.1:{server.server_port}/served.zarr"):
+            passed += looked_at(place, keys, air)
+    finally:
+        server.shutdown()
+        clouds.stop()
     return passed
+
+
+def put(address, store):
+    """Puts a store into a bucket; gives the environment that reads it."""
+    for file in filter(Path.is_file, store.rglob("*")):
+        key = quote(f"run.zarr/{file.relative_to(store)}")
+        headers = {"Content-Type": "application/octet-stream"}
+        urllib.request.urlopen(urllib.request.Request(f"{address}/bucket/{key}", file.read_bytes(), headers, method="PUT"), timeout=30).read()
+    return os.environ | {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": address}
+
+
+def looked_at(place, environment, air):
+    program = subprocess.Popen([options.program, "view", place, "--no-browser"], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        page = program.stdout.readline().strip()
+        children = {c["name"] for c in json.loads(get(page + "api/tree?path=")[1])["children"]}
+        assert {"temperature", "below", "words"} <= children, (place, children)
+        body = get(page + "api/plane?path=temperature&y=1&x=2&at=3,0,0&y0=10&y1=50&x0=5&x1=85&h=100&w=100")[1]
+        assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True), place
+        status, body, _ = get(page + "api/stored?path=below/n")
+        assert (status == 200 and json.loads(body)["chunks"] == 2) or (place.startswith("http") and status == 400 and body), (place, status, body)
+        return 3
+    finally:
+        program.kill()
+        program.wait()
 
 
 class Tab:
@@ -200,6 +238,16 @@ async def drive(tab, page, air, store):
     await tab.key("0")
     await tab.key("c")
     assert await tab.value("document.getElementById('map').value") != "viridis"
+    # Integers have all digits, under the cursor and at the ends of the line.
+    await tab.value("choose('below/wide')")
+    await tab.until("state.path === 'below/wide' && state.plane && state.line")
+    for row, column in [(0, 0), (1, 1)]:
+        x, y = box[0] + box[2] * (column + 0.5) / 3, box[1] + box[3] * (1.5 - row) / 2
+        await tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        told = await tab.value("document.getElementById('cursor').textContent")
+        assert told.endswith(f": {EXACT['wide'][row, column]}"), told
+    assert await tab.value("line().then(() => shownExtent(state.line))") == [str(-(2**62) - 1), str(2**53 + 1)]
+    await tab.value("choose('temperature')")
     # Names and attributes are text.
     assert await tab.value("document.querySelectorAll('img').length") == 0 and "hacked" not in await tab.value("document.title")
     assert HOSTILE in await tab.value("document.getElementById('attributes').textContent")
@@ -217,7 +265,7 @@ async def drive(tab, page, air, store):
     shutil.rmtree(store)
     await tab.value("choose('temperature')")
     await tab.until("!document.getElementById('error').hidden && document.getElementById('error').textContent.length > 10")
-    return 14
+    return 17
 
 
 def main():

@@ -33,11 +33,13 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Rows and columns of numbers, and how many elements each stands for.
     pub shape: String,
+    /// What numbers they are: `f4`, `f8`, and `i8` or `u8` for integers behind them.
+    pub numbers: &'static str,
 }
 
 impl Answer {
     fn new(kind: &'static str, body: impl Into<Vec<u8>>) -> Answer {
-        Answer { status: 200, kind, body: body.into(), shape: String::new() }
+        Answer { status: 200, kind, body: body.into(), shape: String::new(), numbers: "" }
     }
 
     pub fn refused(status: u16, why: &str) -> Answer {
@@ -270,11 +272,13 @@ impl Shown {
     }
 
     fn numbers(&self, query: &Query, read: &dyn Fn(&Variable, &Query) -> Outcome<plane::Numbers>) -> Answer {
-        match self.variable(&self.path(query), false).and_then(|variable| read(&variable, query)) {
-            Ok((values, shape)) => {
-                let body: Vec<u8> = values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect();
-                Answer { shape, ..Answer::new("application/octet-stream", body) }
-            }
+        let found = self.variable(&self.path(query), false).and_then(|variable| {
+            let found = read(&variable, query)?;
+            let (body, numbers) = found.encoded(variable.array.data_type());
+            Ok(Answer { shape: found.shape, numbers, ..Answer::new("application/octet-stream", body) })
+        });
+        match found {
+            Ok(answer) => answer,
             Err(failure) => Answer::refused(400, &message(failure)),
         }
     }

@@ -14,7 +14,11 @@ function prepared(canvas, height) {
   return { c, w: canvas.width, h: canvas.height, ratio };
 }
 
-const shown = (value) => (Number.isNaN(value) ? "missing" : String(Number(value.toPrecision(6))));
+// A number in few digits, an integer in all.
+const shown = (value) => (Number.isNaN(value) ? "missing" : String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(6))));
+
+// A number of an answer.
+const shownAt = ({ values, exact }, i) => (exact && !Number.isNaN(values[i]) ? String(exact[i]) : shown(values[i]));
 
 function extent(values) {
   let low = Infinity, high = -Infinity;
@@ -25,6 +29,14 @@ function extent(values) {
     }
   }
   return low > high ? [0, 1] : [low, high];
+}
+
+// The texts of the least and the greatest number of an answer.
+function shownExtent({ values, exact }) {
+  const known = exact && exact.filter((_, i) => !Number.isNaN(values[i]));
+  if (!known || known.length === 0) return extent(values).map(shown);
+  known.sort();
+  return [String(known[0]), String(known[known.length - 1])];
 }
 
 // A table of 256 colours as bytes, from hexadecimal digits.
@@ -74,18 +86,18 @@ function frame(canvas, low, high, left, right) {
   const { c, w, h, ratio } = prepared(canvas);
   c.fillStyle = css("--soft");
   c.textBaseline = "top";
-  c.fillText(shown(high), 4 * ratio, 3 * ratio);
+  c.fillText(high, 4 * ratio, 3 * ratio);
   c.textBaseline = "bottom";
-  c.fillText(shown(low), 4 * ratio, h - 16 * ratio);
+  c.fillText(low, 4 * ratio, h - 16 * ratio);
   c.fillText(left, 4 * ratio, h - 2);
   c.textAlign = "right";
   c.fillText(right, w - 4 * ratio, h - 2);
   return { c, w, h: h - 18 * ratio, ratio };
 }
 
-function drawLine(canvas, values, left, right) {
-  const [low, high] = extent(values);
-  const { c, w, h, ratio } = frame(canvas, low, high, left, right);
+function drawLine(canvas, found, left, right) {
+  const { values } = found, [low, high] = extent(values);
+  const { c, w, h, ratio } = frame(canvas, ...shownExtent(found), left, right);
   c.strokeStyle = css("--mark");
   c.lineWidth = 1.5 * ratio;
   c.beginPath();
@@ -103,7 +115,7 @@ function drawHistogram(canvas, values, [low, high]) {
   const counts = new Array(64).fill(0);
   for (const v of values) if (v >= low && v <= high) counts[Math.min(63, Math.floor(high > low ? ((v - low) / (high - low)) * 64 : 32))]++;
   const most = Math.max(1, ...counts);
-  const { c, w, h } = frame(canvas, 0, most, shown(low), shown(high));
+  const { c, w, h } = frame(canvas, "0", String(most), shown(low), shown(high));
   c.fillStyle = css("--mark");
   counts.forEach((n, i) => c.fillRect((i / 64) * w, h - (n / most) * h, w / 64 - 1, (n / most) * h));
 }

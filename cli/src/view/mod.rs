@@ -109,6 +109,7 @@ fn respond(site: &Site, shown: &Shown, request: Request) {
         ("Referrer-Policy", "no-referrer"),
         ("X-Content-Type-Options", "nosniff"),
         ("X-Shape", answer.shape.as_str()),
+        ("X-Numbers", answer.numbers),
     ];
     for (name, value) in headers.iter().filter(|h| !h.1.is_empty()) {
         if let Ok(header) = Header::from_bytes(*name, *value) {

@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 // `at`: an index for each dimension; `part`: the elements that are seen, [y0, y1, x0, x1].
-const state = { path: "", node: null, maps: {}, at: [], x: 0, y: 0, part: null, plane: null, image: null, playing: null, turn: 0, stored: null };
+const state = { path: "", node: null, maps: {}, at: [], x: 0, y: 0, part: null, plane: null, line: null, image: null, playing: null, turn: 0, stored: null };
 
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
@@ -31,10 +31,16 @@ async function ask(what, parameters) {
 
 const json = async (what, parameters) => (await ask(what, parameters)).json();
 
+// Numbers of 4 or 8 bytes; behind them the integers of 64 bits that they round, where there are such.
 async function numbers(what, parameters) {
   const response = await ask(what, parameters);
   const shape = response.headers.get("X-Shape").split(",").map(Number);
-  return { shape, values: new Float32Array(await response.arrayBuffer()) };
+  const [type, integers] = response.headers.get("X-Numbers").split(",");
+  const body = await response.arrayBuffer();
+  if (type === "f4") return { shape, values: new Float32Array(body) };
+  const values = new Float64Array(body, 0, body.byteLength / (integers ? 16 : 8));
+  const Integers = { i8: BigInt64Array, u8: BigUint64Array }[integers];
+  return { shape, values, exact: Integers && new Integers(body, values.byteLength) };
 }
 
 // The hierarchy.
@@ -235,11 +241,11 @@ async function show() {
   const size = { h: Math.round($("plane").clientHeight * ratio), w: Math.round($("plane").clientWidth * ratio) };
   try {
     const began = performance.now();
-    const { shape, values } = await numbers("plane", { path: state.path, y: state.y, x: state.x, at: state.at, y0, y1, x0, x1, ...size });
+    const { shape, values, exact } = await numbers("plane", { path: state.path, y: state.y, x: state.x, at: state.at, y0, y1, x0, x1, ...size });
     // Only the newest answer counts.
     if (turn !== state.turn) return;
     const { dims } = state.node;
-    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], values, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
+    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
     fail();
     paint();
     $("status").textContent = `${Math.round(performance.now() - began)} ms`;
@@ -278,16 +284,16 @@ function under(event) {
 function tell(event) {
   if (!state.plane) return;
   const { dims } = state.node, { row, column, y, x } = under(event);
-  const value = state.plane.values[row * state.plane.columns + column];
+  const value = shownAt(state.plane, row * state.plane.columns + column);
   const mean = state.plane.by * state.plane.bx > 1 ? ` (mean of ${state.plane.by} × ${state.plane.bx})` : "";
-  $("cursor").textContent = `${dims[state.y].name} ${labelOf(state.y, y)}, ${dims[state.x].name} ${labelOf(state.x, x)}: ${shown(value)}${mean}`;
+  $("cursor").textContent = `${dims[state.y].name} ${labelOf(state.y, y)}, ${dims[state.x].name} ${labelOf(state.x, x)}: ${value}${mean}`;
 }
 
 async function line() {
   const d = Number($("along").value), { dims } = state.node;
   try {
-    const { values } = await numbers("line", { path: state.path, dim: d, at: state.at, w: Math.round($("line").clientWidth) });
-    drawLine($("line"), values, labelOf(d, 0), labelOf(d, dims[d].length - 1));
+    const found = (state.line = await numbers("line", { path: state.path, dim: d, at: state.at, w: Math.round($("line").clientWidth) }));
+    drawLine($("line"), found, labelOf(d, 0), labelOf(d, dims[d].length - 1));
     const others = dims.map((_, i) => i).filter((i) => i !== d);
     $("through").textContent = others.length ? `at ${others.map((i) => `${dims[i].name} ${labelOf(i, state.at[i])}`).join(", ")}` : "";
   } catch (error) {

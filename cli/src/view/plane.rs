@@ -5,6 +5,9 @@ use super::levels::{Level, chosen};
 use crate::failure::{Failure, Outcome};
 use crate::sample::{self, How};
 use crate::variable::Variable;
+use ozarr::analysis::blocks::read;
+use ozarr::dtype::coding::Rule;
+use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::Selection;
 use ozarr::node::Array;
 
@@ -30,8 +33,15 @@ fn region(variable: &Variable, query: &Query, runs: &[(usize, u64, u64)]) -> Out
     Ok((start, count))
 }
 
-/// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins.
-fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<Vec<f64>> {
+/// From here on a double has no place for every integer.
+const ROUNDED: f64 = (1u64 << 53) as f64;
+
+/// Integers of 64 bits, those without a sign too.
+type Exact = Option<Vec<u64>>;
+
+/// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins. Where a bin is an
+/// integer that a double rounds, the integers, too.
+fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<(Vec<f64>, Exact)> {
     let shape = array.shape();
     let (mut bins, mut step) = (vec![1; shape.len()], vec![1i64; shape.len()]);
     let all = count.iter().fold(1u64, |n, &c| n.saturating_mul(c as u64));
@@ -45,11 +55,55 @@ fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(u
         }
     }
     let selection = Selection::new(&shape, &start, &count, Some(&step))?;
-    Ok(sample::reduce(array, &selection, &bins, &[How::Mean])?.remove(0))
+    let values = sample::reduce(array, &selection, &bins, &[How::Mean])?.remove(0);
+    let is_rounded = bins.iter().all(|&n| n == 1) && values.iter().any(|v| v.abs() >= ROUNDED);
+    let exact = if is_rounded && has_wide_integers(array)? { Some(integers(array, &selection)?) } else { None };
+    Ok((values, exact))
 }
 
-/// Numbers, and their shape as a text.
-pub type Numbers = (Vec<f64>, String);
+/// Whether the elements are integers of 64 bits, or times, that are not packed.
+fn has_wide_integers(array: &Array) -> Outcome<bool> {
+    let data_type = array.data_type();
+    if data_type.kind() == Kind::Time {
+        return Ok(true);
+    }
+    let coding = array.packing()?;
+    let is_plain = !coding.unsigned && coding.rule == Rule::Scale { scale: 1.0, offset: 0.0 };
+    Ok(is_plain && matches!(data_type, DataType::Int64 | DataType::UInt64))
+}
+
+/// The bits of elements of eight bytes.
+fn integers(array: &Array, selection: &Selection) -> Outcome<Vec<u64>> {
+    let mut bytes = Vec::new();
+    read(array, selection, array.data_type(), &mut bytes)?;
+    Ok(bytes.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b)).collect())
+}
+
+/// Numbers for the page.
+pub struct Numbers {
+    values: Vec<f64>,
+    exact: Exact,
+    /// Their shape, and how many elements each is of, as a text.
+    pub shape: String,
+}
+
+impl Numbers {
+    /// Their bytes and what these are: floats of 4 bytes where these hold all values of the array's type, else of 8; behind them the integers
+    /// that they round.
+    pub fn encoded(&self, data_type: DataType) -> (Vec<u8>, &'static str) {
+        let is_integer = matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Time);
+        if data_type != DataType::Float64 && !(is_integer && data_type.size() > 2) {
+            return (self.values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect(), "f4");
+        }
+        let values = self.values.iter().flat_map(|v| v.to_le_bytes());
+        let what = match (&self.exact, data_type) {
+            (None, _) => "f8",
+            (_, DataType::UInt64) => "f8,u8",
+            _ => "f8,i8",
+        };
+        (values.chain(self.exact.iter().flatten().flat_map(|n| n.to_le_bytes())).collect(), what)
+    }
+}
 
 /// `y`, `x`: dimensions; `y0` to `y1`, `x0` to `x1`: elements; `h`, `w`: pixels. Rows along `y`; the shape has the elements of a number, too.
 /// Where there are coarser levels the coarsest is read that is fine enough.
@@ -72,10 +126,13 @@ pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Nu
     }
     let (by, bx) = (by / ratio(y), bx / ratio(x));
     let (rows, columns) = ((count[y] as u64).div_ceil(by), (count[x] as u64).div_ceil(bx));
-    let values = reduced(array, (start, count), &[(y, by), (x, bx)])?;
+    let (mut values, mut exact) = reduced(array, (start, count), &[(y, by), (x, bx)])?;
     let (by, bx) = (by * ratio(y), bx * ratio(x));
-    let values = if y < x { values } else { transposed(&values, columns as usize, rows as usize) };
-    Ok((values, format!("{rows},{columns},{by},{bx}")))
+    if y > x {
+        values = transposed(&values, columns as usize, rows as usize);
+        exact = exact.map(|exact| transposed(&exact, columns as usize, rows as usize));
+    }
+    Ok(Numbers { values, exact, shape: format!("{rows},{columns},{by},{bx}") })
 }
 
 /// `dim`: the dimension; `at`: the point that the line goes through; `w`: pixels.
@@ -84,11 +141,11 @@ pub fn line(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let length = shape.get(d).copied().unwrap_or(0);
     let area = region(variable, query, &[(d, 0, length)])?;
     let bin = length.div_ceil(query.number("w")?.clamp(1, PIXELS));
-    let values = reduced(&variable.array, area, &[(d, bin)])?;
-    Ok((values, format!("{},{bin}", length.div_ceil(bin))))
+    let (values, exact) = reduced(&variable.array, area, &[(d, bin)])?;
+    Ok(Numbers { values, exact, shape: format!("{},{bin}", length.div_ceil(bin)) })
 }
 
 /// Numbers in rows and columns with the columns as rows.
-fn transposed(values: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns).flat_map(|x| (0..rows).map(move |y| values[y * columns + x])).collect()
 }
