@@ -199,7 +199,8 @@ pub unsafe extern "C" fn ozarr_group_put(
 
 /// Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
 ///
-/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`; `OZARR_ERR_NODE_KIND` if a group is there;
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile (what
+/// `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a group is there;
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
 /// `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
 /// and stores.
@@ -219,6 +220,7 @@ pub unsafe extern "C" fn ozarr_group_get(
         let shape = array.shape();
         let memory = contiguous(&array, &shape, r#type, data, size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.read(&Selection::all(&shape), &memory) }
+        unsafe { array.read(&Selection::all(&shape), &memory) }?;
+        group.check_kept()
     })
 }

@@ -8,7 +8,7 @@ use super::store::Unfinished;
 use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
-use crate::metadata::{Map, Value, v2, v3};
+use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::store::prefix::hidden;
 use crate::store::{Condition, get};
 
@@ -17,6 +17,9 @@ const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
 
 /// The attribute of a checkpoint's group: the name that it was given, and its number.
 const ATTRIBUTE: &str = "ozarr_checkpoint";
+
+/// How often a reader looks again when others commit and remove checkpoints meanwhile.
+const MOST_LOOKS: usize = 100;
 
 /// The checkpoints in a group.
 pub struct Checkpoints {
@@ -86,10 +89,15 @@ impl Checkpoints {
     /// Opens the newest checkpoint. Errors: `NotFound` if no checkpoint was committed.
     pub fn latest(&self) -> Result<Group> {
         self.store.check_listable()?;
-        match self.current()?.last() {
-            Some(newest) => Group::open(&self.store, &path::join(&self.path, &newest.node)),
-            None => Err(err!(NotFound, "no checkpoint at {} of {}", path::display(&self.path), self.store.shared().describe())),
+        for _ in 0..MOST_LOOKS {
+            let Some(newest) = self.current()?.pop() else { break };
+            match Group::open(&self.store, &path::join(&self.path, &newest.node)) {
+                // It was removed after a newer one had come.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                opened => return opened,
+            }
         }
+        Err(err!(NotFound, "no checkpoint at {} of {}", path::display(&self.path), self.store.shared().describe()))
     }
 
     /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left.
@@ -123,12 +131,29 @@ impl Checkpoints {
         Ok(all.iter().filter(|c| is_last(c)).cloned().collect())
     }
 
-    /// All committed checkpoints by number, as their own documents say.
+    /// All committed checkpoints by number, as their own documents say. Where a place has no document, a checkpoint may have been removed
+    /// since the places were listed, for one that came after that: it is looked again until nothing changes.
     fn committed(&self) -> Result<Vec<Committed>> {
-        let mut found = Vec::new();
+        let (mut found, mut is_certain) = self.look()?;
+        for _ in 0..MOST_LOOKS {
+            if is_certain {
+                break;
+            }
+            let before = found;
+            (found, is_certain) = self.look()?;
+            is_certain |= found == before;
+        }
+        Ok(found)
+    }
+
+    /// The checkpoints that are found, and whether all places had a document.
+    fn look(&self) -> Result<(Vec<Committed>, bool)> {
+        let (mut found, mut all) = (Vec::new(), true);
         for node in self.places()? {
             let place = path::join(&self.path, &node);
-            let Some(stored) = lookup::find_bare(&self.store, &place)?.filter(|stored| stored.kind == NodeKind::Group) else { continue };
+            let stored = lookup::find_bare(&self.store, &place)?;
+            all &= stored.is_some();
+            let Some(stored) = stored.filter(|stored| stored.kind == NodeKind::Group) else { continue };
             let group = Group::quietly(&self.store, place, stored)?;
             let about = group.attributes().view()?.get(ATTRIBUTE).cloned();
             let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
@@ -137,7 +162,7 @@ impl Checkpoints {
             }
         }
         found.sort_unstable_by(|a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
-        Ok(found)
+        Ok((found, all))
     }
 
     /// The names of what is below the group, nodes or not.
@@ -238,6 +263,20 @@ impl Group {
             all.retire(&old.node)?;
         }
         Ok(())
+    }
+
+    /// Checks, after something was read, that this is no checkpoint that was removed meanwhile: chunks that are gone read as the fill value.
+    /// The group's document goes first. Errors: `NotFound`.
+    pub fn check_kept(&self) -> Result<()> {
+        if !self.attributes().view()?.contains_key(ATTRIBUTE) || unfinished(self).is_ok() {
+            return Ok(());
+        }
+        let name = if self.format() == Format::V2 { v2::GROUP } else { v3::DOCUMENT };
+        let key = path::join(self.path(), name);
+        match self.store().shared().stamp(&key).map_err(|e| e.at_key(&key))? {
+            Some(_) => Ok(()),
+            None => bail!(NotFound, "the checkpoint {} was removed while it was read; open the newest one", path::display(self.path())),
+        }
     }
 
     /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.

@@ -8,7 +8,9 @@ use crate::error::{ErrorKind, Result};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use crate::store::os::fault::{self, Effect, Fault};
-use std::sync::Arc;
+use crate::store::{Capabilities, Condition, Listing, Object, SharedStore, Storage};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn anew(store: &Store) -> Store {
     Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
@@ -201,5 +203,86 @@ fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
         assert_eq!(newest(&store, path), 2);
         assert_eq!(first.commit().err().unwrap().kind(), ErrorKind::State);
         assert_eq!(newest(&store, path), 2);
+    }
+}
+
+/// A store in which something else happens before its `after`-th call.
+struct Eventful {
+    below: SharedStore,
+    after: AtomicUsize,
+    event: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Eventful {
+    fn below(&self) -> &SharedStore {
+        if self.after.fetch_sub(1, Ordering::Relaxed) == 0
+            && let Some(event) = self.event.lock().unwrap().take()
+        {
+            event();
+        }
+        &self.below
+    }
+}
+
+impl Storage for Eventful {
+    fn capabilities(&self) -> Capabilities {
+        self.below.capabilities()
+    }
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.below().open(key)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.below().put(key, parts, condition)
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.below().erase(key)
+    }
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.below().erase_prefix(prefix)
+    }
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.below().list(prefix, each)
+    }
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.below().list_dir(prefix)
+    }
+    fn flush(&self) -> Result<()> {
+        self.below().flush()
+    }
+    fn describe(&self) -> String {
+        self.below.describe()
+    }
+}
+
+/// The next checkpoint takes the place of the one before, at each moment of a reader.
+#[test]
+fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
+    for (after, next) in (0..).flat_map(|after| ["a", "b"].map(|next| (after, next))) {
+        let store = Store::memory(&Context::with_threads(1));
+        make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
+        let other = anew(&store);
+        let event = move || {
+            let all = Checkpoints::new(&other, "").unwrap();
+            make(&all, next, 2).unwrap();
+            all.prune(1).unwrap();
+        };
+        let event: Box<dyn FnOnce() + Send> = Box::new(event);
+        let eventful = Arc::new(Eventful { below: store.shared().clone(), after: AtomicUsize::new(after), event: Mutex::new(Some(event)) });
+        let reader = Store::from_shared(&Context::with_threads(1), eventful.clone(), Mode::Read);
+        let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{after}: {e}"));
+        let step = group.attributes().get_i64("step").unwrap() as i32;
+        let mut found = [0; 4];
+        let read = group.open_array("u").and_then(|array| {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.read(&Selection::all(&[4]), &view(&mut found, &[4])) }
+        });
+        match read.and_then(|()| group.check_kept()) {
+            Ok(()) => assert_eq!(found, [step; 4], "{after}"),
+            Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{after}: {e}"),
+        }
+        if eventful.event.lock().unwrap().is_some() {
+            assert!(after > 4, "only {after} calls");
+            return;
+        }
     }
 }
