@@ -1,4 +1,4 @@
-"""`ozarr stats`, `diff`, `digest`, `du` and `read` on a terminal, on stores that zarr-python, xarray and tensorstore wrote; numpy knows the figures.
+"""`ozarr stats`, `diff`, `digest`, `du`, `verify`, `tail` and `read` on a terminal, on stores that zarr-python, xarray and tensorstore wrote; numpy knows the figures.
 
   compare_check.py --program build/prefix/bin/ozarr --build build/compare
 """
@@ -28,6 +28,15 @@ def check(what, found, wanted):
     global checked
     checked += 1
     assert found == wanted, f"{what}: found {found!r}, wanted {wanted!r}"
+
+
+def verified(place):
+    """`verify` decodes every chunk that is stored, and finds nothing wrong."""
+    documents = {"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"}
+    chunks = [f for f in (BUILD / place).rglob("*") if f.is_file() and f.name not in documents]
+    told = json.loads(run("verify", place, "--json").splitlines()[-1])
+    check(f"{place}: verified", (told["chunks"], told["faults"]), (len(chunks), 0))
+    return chunks
 
 
 def arrays():
@@ -86,6 +95,7 @@ def of_zarr_python():
             made[...] = data
             figures(name, data, version)
             digests.add(run("digest", place.name).split()[0])
+            verified(place.name)
         check(f"{name}: digests of both versions", len(digests), 1)
         run("diff", f"{name}.2.zarr", f"{name}.3.zarr", "--elements")
         if data.size > 1 and data.dtype.kind in "fi":
@@ -107,8 +117,12 @@ def of_tensorstore():
         made = ts.open({"driver": "zarr3", "kvstore": {"driver": "file", "path": str(BUILD / f"ts{n}.zarr")}, "metadata": metadata}, create=True).result()
         made[...] = data
         digests.add(run("digest", f"ts{n}.zarr").split()[0])
+        chunks = verified(f"ts{n}.zarr")
     check("tensorstore: digests of a plain and a sharded array", len(digests), 1)
     run("diff", "ts0.zarr", "ts1.zarr")
+    chunks[0].write_bytes(chunks[0].read_bytes()[:-20])
+    told = json.loads(run("verify", "ts1.zarr", "--json", status=1).splitlines()[0])
+    check("tensorstore: a shard that is cut short", (told["kind"], told["key"]), ("damaged", chunks[0].relative_to(BUILD / "ts1.zarr").as_posix()))
 
 
 def of_xarray():
@@ -121,12 +135,36 @@ def of_xarray():
         check("xarray: missing", (told["missing"], told["nan"], told["min"], told["max"]), (5, 0, 1.0, 23.0))
         files = [f for f in place.rglob("*") if f.is_file()]
         whole = json.loads(run("du", place, "--json"))[0]
+        verified(place.name)
+        steps = [json.loads(text) for text in run("tail", place, "--json", "-n", 2, "--until", 4).splitlines()]
+        stored = np.where(np.isnan(values), -9, values)
+        want = [{"step": n, "time": float(n), "variables": {"t": {"min": stored[n].min(), "max": stored[n].max(), "mean": stored[n].mean()}}} for n in (2, 3)]
+        check("xarray: tail", steps, want)
         check("xarray: size", (whole["bytes"], whole["objects"]), (sum(f.stat().st_size for f in files), len(files)))
     told = run("digest", "dataset2.zarr"), run("digest", "dataset3.zarr")
     check("xarray: digests of both versions", told[0], told[1])
     shutil.copytree(BUILD / "dataset3.zarr", BUILD / "other.zarr")
     zarr.open_group(BUILD / "other.zarr")["t"].attrs["units"] = "C"
     check("xarray: an attribute", run("diff", "dataset3.zarr", "other.zarr", status=1), 't: attribute units: "K" and "C"\n')
+
+
+def of_few_chunks():
+    """What is not stored counts as if it were."""
+    for name, config in (("few", None), ("all", {"write_empty_chunks": True})):
+        made = zarr.create_array(BUILD / f"{name}.zarr", shape=(640, 2**17), chunks=(1, 2**17), dtype="f8", fill_value=7, config=config)
+        row = np.full(2**17, 7.0)
+        for n in range(640 if config else 0):
+            made[n] = row
+        made[300, 5] = 9
+        check(f"{name}: chunks", len(verified(f"{name}.zarr")), 640 if config else 1)
+    for command in ("digest", "stats", "stats --map", "stats --histogram --json"):
+        one, *options = command.split()
+        told = [run(one, f"{name}.zarr", *options).replace(f"{name}.zarr", "") for name in ("few", "all")]
+        check(f"{command} of few chunks", told[0], told[1])
+    run("diff", "few.zarr", "all.zarr")
+    zarr.open_array(BUILD / "few.zarr")[17, 3] = 8
+    told = json.loads(run("diff", "few.zarr", "all.zarr", "--json", status=1))["differences"][0]
+    check("a difference of few chunks", (told["differing"], told["first"]["at"]), (1, [17, 3]))
 
 
 def terminal():
@@ -153,6 +191,6 @@ def names():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_zarr_python, of_tensorstore, of_xarray, terminal, names):
+for part in (of_zarr_python, of_tensorstore, of_xarray, of_few_chunks, terminal, names):
     part()
 print(f"{checked} passed, 0 failed")
