@@ -1,7 +1,7 @@
 //! `ozarr plot`: a picture of an array, as a file or in the terminal.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{line, object};
+use crate::output::{line, object, progress};
 use crate::pick::{Pick, Picked};
 use crate::picture::axis::{Axis, number};
 use crate::picture::chart::{self, Plane};
@@ -11,9 +11,10 @@ use crate::picture::lines::{self, Series};
 use crate::picture::scene::{self, Scene};
 use crate::picture::terminal::{self, Protocol};
 use crate::place::{Place, locate};
-use crate::sample::{self, How};
+use crate::sample::{self, How, Told};
 use crate::variable::{Variable, label};
 use clap::{Args, ValueEnum};
+use ozarr::engine::Selection;
 use ozarr::node::{Mode, Value, json};
 use std::io::{self, IsTerminal, Write};
 
@@ -174,7 +175,9 @@ impl Plot {
             return self.histogram(first, &picked);
         }
         if picked.kept.is_empty() {
-            let value = sample::reduce(&first.array, &picked.selection, picked.selection.shape(), &[picked.how])?;
+            let all = picked.selection.shape();
+            let value =
+                self.watched(&picked.selection, |told| sample::reduce(&first.array, &picked.selection, all, &[picked.how], told))?;
             return Err(Failure::Error(format!("one value is selected, {}; a picture needs a dimension", number(value[0][0]))));
         }
         match (kind, &self.animate) {
@@ -240,7 +243,7 @@ impl Plot {
             seen = thinned(&variable.array.shape(), &seen, &[(y, bins[y]), (x, bins[x])])?;
             (bins[y], bins[x]) = (1, 1);
         }
-        let values = sample::reduce(&variable.array, &seen, &bins, &[picked.how])?.remove(0);
+        let values = self.watched(&seen, |told| sample::reduce(&variable.array, &seen, &bins, &[picked.how], told))?.remove(0);
         let [x_axis, y_axis] = axes;
         // The dimensions that are left are in the array's order, so that the rows are those of `y`.
         Ok(Plane { values, x: x_axis, y: y_axis })
@@ -251,6 +254,18 @@ impl Plot {
         let (dim, count) = (&variable.dims[d], picked.selection.shape()[d]);
         let middle = |b: u64| (dim.at(picked.index(d, b * bin)) + dim.at(picked.index(d, ((b + 1) * bin).min(count) - 1))) / 2.0;
         Axis { label: dim.label(), at: (0..count.div_ceil(bin)).map(middle).collect(), times: dim.times() }
+    }
+
+    /// Does something with the elements of a selection, and shows on a terminal how far it is; an animation counts its pictures.
+    fn watched<T>(&self, all: &Selection, work: impl FnOnce(Told<'_>) -> Outcome<T>) -> Outcome<T> {
+        if self.animate.is_some() {
+            return work(&|_| ());
+        }
+        let bytes = all.shape().iter().fold(size_of::<f64>() as u64, |n, &c| n.saturating_mul(c));
+        let bar = progress(bytes, None, self.output.is_none());
+        let done = work(&|bytes| bar.inc(bytes));
+        bar.finish_and_clear();
+        done
     }
 
     fn scale(&self, values: &[f64]) -> Scale {
@@ -289,11 +304,14 @@ impl Plot {
         if picked.kept.len() < 3 || !picked.kept.contains(&d) {
             return Err(Failure::Error(format!("--animate {dim}: expected a dimension of several elements, and two others for the plane")));
         }
-        let mut planes = Vec::new();
-        for i in (0..count).step_by(count.div_ceil(FRAMES) as usize) {
+        let (mut planes, each) = (Vec::new(), count.div_ceil(FRAMES));
+        let bar = progress(count.div_ceil(each), Some("pictures"), false);
+        for i in (0..count).step_by(each as usize) {
             let (one, title) = self.first(variable, picked.fixed(&variable.array.shape(), d, i)?, 2)?;
             planes.push((self.plane(variable, &one, width, height)?, title));
+            bar.inc(1);
         }
+        bar.finish_and_clear();
         let ends: Vec<f64> = planes
             .iter()
             .flat_map(|(plane, _)| {
@@ -344,7 +362,7 @@ impl Plot {
                 bins[d] = 1;
             }
             let hows = if bins[d] > 1 { vec![How::Min, How::Max] } else { vec![picked.how] };
-            let mut found = sample::reduce(&variable.array, &seen, &bins, &hows)?;
+            let mut found = self.watched(&seen, |told| sample::reduce(&variable.array, &seen, &bins, &hows, told))?;
             let low = found.remove(0);
             let high = found.pop().unwrap_or_else(|| low.clone());
             title = self.title(variable, &picked);
@@ -363,13 +381,14 @@ impl Plot {
     fn histogram(&self, variable: &Variable, picked: &Picked) -> Outcome<Picture> {
         let (low, high) = match self.range {
             Some(range) => range,
-            None => match sample::extremes(&variable.array, &picked.selection)? {
+            None => match self.watched(&picked.selection, |told| sample::extremes(&variable.array, &picked.selection, told))? {
                 (_, _, 0) => (0.0, 1.0),
                 (low, high, _) if low == high => (low - 0.5, high + 0.5),
                 (low, high, _) => (low, high),
             },
         };
-        let counts = sample::histogram(&variable.array, &picked.selection, (low, high), self.bins as usize)?;
+        let count = |told: Told<'_>| sample::histogram(&variable.array, &picked.selection, (low, high), self.bins as usize, told);
+        let counts = self.watched(&picked.selection, count)?;
         let name = label(&variable.array);
         let title = vec![name.clone(), format!("{} elements", counts.iter().sum::<u64>())];
         self.drawn(&title, |scene, title| lines::histogram(scene, title, &counts, (low, high), &name))
@@ -440,7 +459,7 @@ impl Plot {
 }
 
 /// Every so many-th element of some dimensions, from the middle of the bins.
-fn thinned(shape: &[u64], all: &ozarr::engine::Selection, by: &[(usize, u64)]) -> Outcome<ozarr::engine::Selection> {
+fn thinned(shape: &[u64], all: &Selection, by: &[(usize, u64)]) -> Outcome<Selection> {
     let mut start: Vec<i64> = all.start().iter().map(|&n| n as i64).collect();
     let mut count: Vec<i64> = all.shape().iter().map(|&n| n as i64).collect();
     let mut step = all.step().to_vec();
@@ -451,7 +470,7 @@ fn thinned(shape: &[u64], all: &ozarr::engine::Selection, by: &[(usize, u64)]) -
         start[d] += middle as i64 * step[d];
         (count[d], step[d]) = (bins as i64, step[d] * n as i64);
     }
-    Ok(ozarr::engine::Selection::new(shape, &start, &count, Some(&step))?)
+    Ok(Selection::new(shape, &start, &count, Some(&step))?)
 }
 
 /// The largest size of that shape that fits.

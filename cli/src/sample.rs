@@ -86,14 +86,21 @@ fn fill(array: &Array) -> Result<f64> {
 
 /// Makes figures of the elements of each block of a selection and joins them; `of` gets elements, and how often they are there: those that
 /// are not stored are not read.
-fn figures<T: Send>(array: &Array, selection: &Selection, of: impl Fn(&[f64], u64) -> T + Sync, mut join: impl FnMut(T) + Send) -> Outcome {
+fn figures<T: Send>(
+    array: &Array,
+    selection: &Selection,
+    told: Told<'_>,
+    of: impl Fn(&[f64], u64) -> T + Sync,
+    mut join: impl FnMut(T) + Send,
+) -> Outcome {
     let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), Cut::Chunks)?.only_stored(array)?;
     let work = |block: &Block, _: &mut Vec<u8>| {
         let mut values = Vec::new();
         read(array, &blocks.part(block)?, &mut values)?;
         Ok(of(&values, 1))
     };
-    blocks.each(&|_| (), work, |_, found| {
+    told(blocks.left_out().saturating_mul(size_of::<f64>() as u64));
+    blocks.each(told, work, |_, found| {
         join(found);
         Ok(())
     })?;
@@ -103,11 +110,14 @@ fn figures<T: Send>(array: &Array, selection: &Selection, of: impl Fn(&[f64], u6
     Ok(())
 }
 
+/// Gets the bytes, as doubles, of what is done.
+pub type Told<'a> = &'a (dyn Fn(u64) + Sync);
+
 /// What is called for each slab: with the slab, where it begins in the selection, and its elements.
 type EachSlab<'a> = dyn FnMut(&Selection, &[u64], &[f64]) + 'a;
 
 /// Calls `each` with every slab of a selection, and where it is in it.
-pub fn each_slab(array: &Array, selection: &Selection, each: &mut EachSlab<'_>) -> Outcome {
+fn each_slab(array: &Array, selection: &Selection, told: Told<'_>, each: &mut EachSlab<'_>) -> Outcome {
     let (shape, grid) = (array.shape(), array.grid());
     let mut buffer = Vec::new();
     for slab in Slabs::new(&shape, &grid, selection, size_of::<f64>(), false) {
@@ -116,6 +126,7 @@ pub fn each_slab(array: &Array, selection: &Selection, each: &mut EachSlab<'_>) 
         let offset = |d: usize| (part.start()[d].abs_diff(selection.start()[d])) / selection.step()[d].unsigned_abs();
         let offsets: Vec<u64> = (0..shape.len()).map(offset).collect();
         each(&part, &offsets, &buffer);
+        told(size_of_val(buffer.as_slice()) as u64);
     }
     Ok(())
 }
@@ -163,7 +174,7 @@ fn bins_of(selection: &Selection, bins: &[u64]) -> Vec<u64> {
 }
 
 /// The elements in bins of that shape, once for each `how`, row by row.
-pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How]) -> Outcome<Vec<Vec<f64>>> {
+pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], told: Told<'_>) -> Outcome<Vec<Vec<f64>>> {
     let counts = bins_of(selection, bins);
     let len = counts.iter().fold(1u64, |n, &c| n.saturating_mul(c));
     if len > MOST {
@@ -171,7 +182,7 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How]) 
     }
     let mut all: Vec<Bins> = hows.iter().map(|&how| Bins::new(how, len as usize)).collect();
     let rank = counts.len();
-    each_slab(array, selection, &mut |part, offsets, elements| {
+    each_slab(array, selection, told, &mut |part, offsets, elements| {
         let Some(&width) = part.shape().last() else {
             return all.iter_mut().for_each(|b| b.add(0, elements));
         };
@@ -199,18 +210,18 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How]) 
 }
 
 /// The least and the greatest finite element, and the number of all that are finite.
-pub fn extremes(array: &Array, selection: &Selection) -> Outcome<(f64, f64, u64)> {
+pub fn extremes(array: &Array, selection: &Selection, told: Told<'_>) -> Outcome<(f64, f64, u64)> {
     let of = |elements: &[f64], times: u64| {
         let finite = elements.iter().filter(|v| v.is_finite());
         finite.fold((f64::INFINITY, f64::NEG_INFINITY, 0), |(low, high, n), &v| (low.min(v), high.max(v), n + times))
     };
     let mut all = of(&[], 1);
-    figures(array, selection, of, |found| all = (all.0.min(found.0), all.1.max(found.1), all.2 + found.2))?;
+    figures(array, selection, told, of, |found| all = (all.0.min(found.0), all.1.max(found.1), all.2 + found.2))?;
     Ok(all)
 }
 
 /// How many elements each of equal parts of a range has; the last part has its end, too.
-pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), parts: usize) -> Outcome<Vec<u64>> {
+pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), parts: usize, told: Told<'_>) -> Outcome<Vec<u64>> {
     let of = |elements: &[f64], times: u64| {
         let mut counts = vec![0; parts];
         for &v in elements.iter().filter(|v| **v >= low && **v <= high) {
@@ -220,7 +231,7 @@ pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), 
         counts
     };
     let mut all = vec![0; parts];
-    figures(array, selection, of, |found| all.iter_mut().zip(found).for_each(|(all, n)| *all += n))?;
+    figures(array, selection, told, of, |found| all.iter_mut().zip(found).for_each(|(all, n)| *all += n))?;
     Ok(all)
 }
 
@@ -254,7 +265,7 @@ mod tests {
 
     fn reduced(start: &[i64], count: &[i64], step: &[i64], bins: &[u64], how: How) -> Vec<f64> {
         let selection = Selection::new(&[5, 7], start, count, Some(step)).unwrap();
-        reduce(&array(), &selection, bins, &[how]).unwrap_or_else(|_| panic!("reduced")).remove(0)
+        reduce(&array(), &selection, bins, &[how], &|_| ()).unwrap_or_else(|_| panic!("reduced")).remove(0)
     }
 
     #[test]
@@ -273,8 +284,13 @@ mod tests {
     #[test]
     fn elements_are_counted_in_parts_of_a_range() {
         let (array, all) = (array(), Selection::all(&[5, 7]));
-        assert_eq!(extremes(&array, &all).unwrap_or_default(), (0.0, 46.0, 34));
-        assert_eq!(histogram(&array, &all, (0.0, 46.0), 2).unwrap_or_default(), [16, 18]);
-        assert_eq!(histogram(&array, &all, (40.0, 46.0), 3).unwrap_or_default(), [2, 2, 3]);
+        assert_eq!(extremes(&array, &all, &|_| ()).unwrap_or_default(), (0.0, 46.0, 34));
+        assert_eq!(histogram(&array, &all, (0.0, 46.0), 2, &|_| ()).unwrap_or_default(), [16, 18]);
+        let told = std::sync::atomic::AtomicU64::new(0);
+        let tell = |bytes| {
+            told.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        };
+        assert_eq!(histogram(&array, &all, (40.0, 46.0), 3, &tell).unwrap_or_default(), [2, 2, 3]);
+        assert_eq!(told.into_inner(), 35 * 8);
     }
 }
