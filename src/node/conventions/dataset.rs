@@ -283,7 +283,7 @@ impl Dataset {
             }
             None => self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?,
         };
-        let spec = variable.spec_of(self.0.group.format(), &shape)?;
+        let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
         let path = self.0.group.child_path(name)?;
         let array = match Array::create(self.0.group.store(), &path, &spec, how) {
             Err(e) if e.kind() == ErrorKind::Exists && self.known(name).is_err() => {
@@ -537,6 +537,27 @@ mod tests {
             // Nobody else has the handle that goes.
             drop(define(DataType::Int16, &["x"], Create::Overwrite).unwrap());
             assert_eq!((ds.variables(), ds.variable("t").unwrap().shape().to_vec()), (vec!["t".to_string()], vec![3]));
+        }
+    }
+
+    #[test]
+    fn a_variable_that_has_grown_is_the_same_without_chunks_of_its_own() {
+        // With suggested chunks, and with suggested shards.
+        for (format, width) in [(Format::V2, 3), (Format::V3, 3), (Format::V3, 4_000_000)] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            ds.define_dimension("time", 0).unwrap();
+            ds.define_dimension("x", width).unwrap();
+            let variable = Variable::new(DataType::Float32, &["time", "x"]);
+            let first = ds.define_variable("t", &variable, Create::New).unwrap();
+            first.resize(&[5000, width], false).unwrap();
+            let chunks = first.chunk_shape();
+            ds.close().unwrap();
+            let again = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
+            let array = again.define_variable("t", &variable, Create::OpenIfSame).unwrap();
+            assert_eq!((array.shape()[0], array.chunk_shape()), (5000, chunks), "{format:?} {width}");
+            let other = Variable { chunks: Some(vec![7, 1]), ..variable.clone() };
+            assert_eq!(again.define_variable("t", &other, Create::OpenIfSame).err().unwrap().kind(), ErrorKind::Exists);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::Dimensions;
-use crate::node::{Spec, spec};
+use crate::node::{Array, Spec, spec};
 
 /// What variable to define.
 #[derive(Clone, Debug)]
@@ -59,8 +59,9 @@ impl Variable {
         Ok(self)
     }
 
-    /// The array that is to be created.
-    pub(super) fn spec_of(&self, format: Format, shape: &[u64]) -> Result<Spec> {
+    /// The array that is to be created. Chunks that are left open are those of `there`, if it is one: what was suggested for fewer steps is
+    /// not suggested again.
+    pub(super) fn spec_of(&self, format: Format, shape: &[u64], there: Option<&Array>) -> Result<Spec> {
         let mut spec = match &self.spec {
             Some(spec) if spec.has_shape() && spec.shape() != shape || spec.data_type() != self.data_type.native() => {
                 let (found, wanted) = (spec.data_type().name(), self.data_type.name());
@@ -80,10 +81,16 @@ impl Variable {
         if let Some(chunks) = &self.chunks {
             spec.set_chunks(chunks)?;
         }
-        if spec.leaves_chunks() && shape.contains(&0) {
-            let chunks = growing_chunks(shape, spec.data_type().size());
-            let shards = spec.shards_of(&chunks);
-            spec.set_shards(chunks, shards);
+        if spec.leaves_chunks() {
+            match there {
+                Some(there) => spec.take_chunks_of(there),
+                None if shape.contains(&0) => {
+                    let chunks = growing_chunks(shape, spec.data_type().size());
+                    let shards = spec.shards_of(&chunks);
+                    spec.set_shards(chunks, shards);
+                }
+                None => {}
+            }
         }
         let mut attributes = self.attributes.clone();
         packing_attributes(&mut attributes, self.scale, self.offset)?;

@@ -7,6 +7,7 @@ use crate::grid::Grid;
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::Dims;
 use crate::metadata::{Format, json, v3_grid};
+use crate::node::Array;
 
 /// The approximate number of bytes in a suggested chunk.
 const SUGGESTED_BYTES: u128 = 1 << 20;
@@ -78,6 +79,16 @@ impl Spec {
         self.extents.clear();
         self.inner_chunks = shards.is_some().then(|| chunks.clone());
         self.chunks = Some(shards.unwrap_or(chunks));
+    }
+
+    /// Sets the chunks of an array, and its shards; those of a rectilinear grid stay suggested.
+    pub(in crate::node) fn take_chunks_of(&mut self, array: &Array) {
+        if array.grid().regular_shape().is_none() {
+            return;
+        }
+        let (stored, inner) = (array.chunk_shape(), array.inner_chunk_shape());
+        // Codecs that are given have the inner chunks themselves.
+        if stored == inner || self.codecs.is_some() { self.set_shards(stored, None) } else { self.set_shards(inner, Some(stored)) }
     }
 
     /// The shards for suggested chunks of an array that grows, where these would make too many objects and the format has shards.
