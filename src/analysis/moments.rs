@@ -6,6 +6,9 @@ use crate::dtype::DataType;
 /// So many elements are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
 const PIECE: usize = 2048;
 
+/// So many values are worked on side by side, which is what vectors of the processor hold and its adders need to be busy.
+const LANES: usize = 8;
+
 /// The figures.
 #[derive(Clone, Debug, Default)]
 pub struct Moments {
@@ -88,57 +91,113 @@ impl Moments {
     }
 }
 
-/// Calls `each` with pieces of the values that count; gives how many are missing, NaN and infinite.
-fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T])) -> (u64, u64, u64) {
+/// Calls `each` with pieces of the values that count, and their sum; gives how many are missing, NaN and infinite.
+fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T], f64)) -> (u64, u64, u64) {
     let missing: Vec<T> = missing.iter().filter(|b| b.len() == T::SIZE).map(|b| T::from_bytes(b)).collect();
-    let is_missing_nan = missing.iter().any(|m| m.double().is_nan());
     let (mut gone, mut nan, mut infinite) = (0, 0, 0);
     let mut piece = Vec::with_capacity(PIECE);
     for part in bytes.chunks(PIECE * T::SIZE) {
         piece.clear();
         piece.extend(part.chunks_exact(T::SIZE).map(T::from_bytes));
-        // Most pieces have nothing to leave out: one look at them is cheap.
-        if piece.iter().any(|x: &T| !x.double().is_finite()) || !missing.is_empty() {
-            piece.retain(|x| {
-                let wide = x.double();
-                let is_gone = missing.contains(x) || (is_missing_nan && wide.is_nan());
-                gone += u64::from(is_gone);
-                nan += u64::from(wide.is_nan() && !is_gone);
-                infinite += u64::from(wide.is_infinite() && !is_gone);
-                !is_gone && wide.is_finite()
-            });
+        // Most pieces have nothing to leave out: a sum that is finite is one of finite values.
+        let mut sum = sum_of(&piece);
+        if !sum.is_finite() || missing.iter().any(|m| has(&piece, *m)) {
+            let left_out = leave_out(&mut piece, &missing);
+            (gone, nan, infinite) = (gone + left_out.0, nan + left_out.1, infinite + left_out.2);
+            sum = sum_of(&piece);
         }
         if !piece.is_empty() {
-            each(&piece);
+            each(&piece, sum);
         }
     }
     (gone, nan, infinite)
 }
 
+/// Whether a value is among others; never for NaN.
+fn has<T: Number>(piece: &[T], value: T) -> bool {
+    // All are looked at, several at once.
+    piece.iter().fold(0u32, |n, x| n + u32::from(*x == value)) > 0
+}
+
+/// Leaves the values that count; gives how many of the others are missing, NaN and infinite.
+fn leave_out<T: Number>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
+    let is_missing_nan = missing.iter().any(|m| m.double().is_nan());
+    let (mut left, mut gone, mut nan, all) = (0, 0, 0, piece.len());
+    // Without branches, for which values are left out can seldom be guessed.
+    for i in 0..all {
+        let (x, wide) = (piece[i], piece[i].double());
+        let is_gone = missing.iter().fold(is_missing_nan & wide.is_nan(), |is_gone, m| is_gone | (x == *m));
+        gone += usize::from(is_gone);
+        nan += usize::from(!is_gone & wide.is_nan());
+        piece[left] = x;
+        left += usize::from(!is_gone & wide.is_finite());
+    }
+    piece.truncate(left);
+    (gone as u64, nan as u64, (all - left - gone - nan) as u64)
+}
+
 fn figures<T: Number>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     let mut all = Moments { elements: (bytes.len() / T::SIZE) as u64, ..Moments::default() };
-    let found = values::<T>(bytes, missing, &mut |piece| {
-        let (mut least, mut greatest) = (piece[0], piece[0]);
-        for &x in piece {
-            least = if x < least { x } else { least };
-            greatest = if x > greatest { x } else { greatest };
-        }
-        // Eight sums at once keep the adder busy; of so few integers the sum is exact in 64 bits only where they are small.
-        let total = eight(piece, |x| x.double());
+    let found = values::<T>(bytes, missing, &mut |piece, total| {
+        let (least, greatest) = ends(piece);
         let mean = total / piece.len() as f64;
         // The mean is rounded: how far the values are from it, on average, is what it lacks.
-        let rest = eight(piece, |x| x.double() - mean) / piece.len() as f64;
-        let spread = eight(piece, |x| (x.double() - mean) * (x.double() - mean)) - rest * rest * piece.len() as f64;
-        let spread = if spread < 0.0 { 0.0 } else { spread };
-        let sum = match least.exact() {
+        let (apart, squares) = around(piece, mean);
+        let rest = apart / piece.len() as f64;
+        let spread = (squares - rest * rest * piece.len() as f64).max(0.0);
+        let (least, greatest) = (least.exact(), greatest.exact());
+        let sum = match least {
+            // Of so few small integers the sum of doubles is exact.
+            Exact::Integer(_) if T::SIZE <= 4 => Some(total as i128),
             Exact::Integer(_) => Some(piece.iter().fold(0, |n: i128, x| if let Exact::Integer(x) = x.exact() { n + x } else { n })),
             _ => None,
         };
-        let (least, greatest) = (Some(least.exact()), Some(greatest.exact()));
+        let (least, greatest) = (Some(least), Some(greatest));
         all.add(&Moments { count: piece.len() as u64, least, greatest, mean, rest, spread, sum, ..Moments::default() });
     });
     (all.missing, all.nan, all.infinite) = found;
     all
+}
+
+/// The least and the greatest of some values, none of them NaN.
+fn ends<T: Number>(piece: &[T]) -> (T, T) {
+    let lesser = |a: T, b: T| if b < a { b } else { a };
+    let greater = |a: T, b: T| if b > a { b } else { a };
+    let (mut least, mut greatest) = ([piece[0]; LANES], [piece[0]; LANES]);
+    let (whole, rest) = piece.as_chunks::<LANES>();
+    for part in whole {
+        for i in 0..LANES {
+            (least[i], greatest[i]) = (lesser(least[i], part[i]), greater(greatest[i], part[i]));
+        }
+    }
+    let least = least.iter().chain(rest).fold(piece[0], |a, b| lesser(a, *b));
+    (least, greatest.iter().chain(rest).fold(piece[0], |a, b| greater(a, *b)))
+}
+
+/// The sum of some values.
+fn sum_of<T: Number>(piece: &[T]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (whole, rest) = piece.as_chunks::<LANES>();
+    for part in whole {
+        for (sum, x) in sums.iter_mut().zip(part) {
+            *sum += x.double();
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|x| x.double()).sum::<f64>()
+}
+
+/// The sum of the distances from the mean, and that of their squares.
+fn around<T: Number>(piece: &[T], mean: f64) -> (f64, f64) {
+    let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
+    let (whole, rest) = piece.as_chunks::<LANES>();
+    for part in whole {
+        for i in 0..LANES {
+            let apart = part[i].double() - mean;
+            (sums[i], squares[i]) = (sums[i] + apart, squares[i] + apart * apart);
+        }
+    }
+    let (sum, square) = (sums.iter().sum::<f64>(), squares.iter().sum::<f64>());
+    rest.iter().map(|x| x.double() - mean).fold((sum, square), |(sum, square), apart| (sum + apart, square + apart * apart))
 }
 
 /// A sum, and what it lacks because it is rounded.
@@ -147,18 +206,6 @@ fn exact_sum(a: f64, b: f64) -> (f64, f64) {
     let from_b = sum - a;
     let rest = (a - (sum - from_b)) + (b - from_b);
     if sum.is_finite() { (sum, rest) } else { (sum, 0.0) }
-}
-
-/// A sum in eight parts.
-fn eight<T: Copy>(piece: &[T], f: impl Fn(T) -> f64) -> f64 {
-    let mut sums = [0.0; 8];
-    let (whole, rest) = piece.as_chunks::<8>();
-    for part in whole {
-        for (sum, x) in sums.iter_mut().zip(part) {
-            *sum += f(*x);
-        }
-    }
-    sums.iter().sum::<f64>() + rest.iter().map(|x| f(*x)).sum::<f64>()
 }
 
 /// How many values are in each of the equal parts of a range; the greatest value is in the last part.
@@ -205,15 +252,28 @@ fn count_in<T: Number>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
     let (n, least) = (bins.counts.len(), bins.least);
     // Halves, for the whole may be more than the greatest double.
     let width = bins.greatest / 2.0 - least / 2.0;
-    let mut counts = std::mem::take(&mut bins.counts);
-    values::<T>(bytes, missing, &mut |piece| {
-        for x in piece {
-            let share = if width > 0.0 { (x.double() / 2.0 - least / 2.0) / width } else { 0.0 };
+    // Neighbours that are in one part would wait for each other's counts: they take turns between two lists.
+    let (mut even, mut odd) = (std::mem::take(&mut bins.counts), vec![0; n]);
+    let mut places = [0i32; PIECE];
+    // All are in the first part if the values are equal.
+    let (width, scale) = if width > 0.0 { (width, n as f64) } else { (1.0, 0.0) };
+    let (half, last) = (least / 2.0, (n - 1).min(i32::MAX as usize) as f64);
+    values::<T>(bytes, missing, &mut |piece, _| {
+        for (place, x) in places.iter_mut().zip(piece) {
             // The last part, and nothing behind it, for the greatest.
-            counts[((share * n as f64) as usize).min(n - 1)] += 1;
+            let part = ((x.double() / 2.0 - half) / width * scale).max(0.0).min(last);
+            // SAFETY: from 0 to the largest integer of the type; NaN has become 0. (Such a conversion is one instruction for several values.)
+            *place = unsafe { part.to_int_unchecked() };
         }
+        let (pairs, rest) = places[..piece.len()].as_chunks::<2>();
+        for [a, b] in pairs {
+            even[*a as usize] += 1;
+            odd[*b as usize] += 1;
+        }
+        rest.iter().for_each(|place| even[*place as usize] += 1);
     });
-    bins.counts = counts;
+    even.iter_mut().zip(&odd).for_each(|(even, odd)| *even += odd);
+    bins.counts = even;
 }
 
 #[cfg(test)]
