@@ -19,7 +19,7 @@
 
 enum { RANK = 3, CHUNK = 64, MOST = 101 };
 
-static const int64_t extent[RANK] = {256, 128, 128}, chunk[RANK] = {CHUNK, CHUNK, CHUNK};
+static const int64_t extent[RANK] = {256, 128, 128}, chunk[RANK] = {CHUNK, CHUNK, CHUNK}, layer[RANK] = {CHUNK, 128, 128};
 
 /* A rank's block, and its elements. */
 typedef struct block {
@@ -42,11 +42,12 @@ static void netcdf_check(int status) { stop_on(status != NC_NOERR, nc_strerror(s
 static void pnetcdf_check(int status) { stop_on(status != NC_NOERR, ncmpi_strerror(status)); }
 static void hdf5_check(int64_t status) { stop_on(status < 0, "HDF5 failed"); }
 
-static void make_ozarr(const char *compressor, ozarr_array **a) {
+static void make_ozarr(const char *how, ozarr_array **a) {
     ozarr_layout layout = OZARR_LAYOUT_INIT;
     ozarr_spec *spec = NULL;
-    layout.chunks = chunk, layout.compressor = compressor;
-    if (strcmp(compressor, "gzip") == 0) layout.level = 1, layout.shuffle = OZARR_SHUFFLE_BYTE;
+    layout.chunks = strcmp(how, "layers") == 0 ? layer : chunk;
+    layout.compressor = strcmp(how, "layers") == 0 ? "none" : how;
+    if (strcmp(how, "gzip") == 0) layout.level = 1, layout.shuffle = OZARR_SHUFFLE_BYTE;
     ozarr_check(ozarr_spec_new_ex(OZARR_FLOAT64, RANK, extent, &layout, &spec));
     ozarr_check(ozarr_mpi_array_create_ex(ranks, place, spec, OZARR_CREATE_OVERWRITE, a));
     ozarr_spec_free(spec);
@@ -189,6 +190,7 @@ static const struct way {
     {"ozarr, zstd, each rank alone", "zstd", write_alone, read_ozarr, 1},
     {"ozarr, shuffle and gzip 1", "gzip", write_ozarr, read_ozarr, 0},
     {"ozarr, uncompressed", "none", write_ozarr, read_ozarr, 0},
+    {"ozarr, uncompressed, layers", "layers", write_ozarr, read_ozarr, 0},
     {"HDF5, shuffle and gzip 1", "gzip", write_hdf5, read_hdf5, 0},
     {"netCDF-4, shuffle and gzip 1", "gzip", write_netcdf, read_netcdf, 0},
     {"HDF5, uncompressed, chunks", "chunked", write_hdf5, read_hdf5, 0},

@@ -180,6 +180,7 @@ typedef struct om_job {
     ozarr_memory type;    /* type, overflow, dtype of the elements in memory */
     om_view *views;       /* of my boxes */
     int64_t first_box;    /* the number of the first of them */
+    bool waits;           /* the call ends when all is done */
     bool lone_only;       /* chunks that several ranks have are not moved */
     int tag;
 } om_job;

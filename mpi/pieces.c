@@ -94,13 +94,18 @@ void om_list_add(const om_move *w, om_region_list *list, const int64_t *start, c
     list->entries[i].array = w->job.array, list->entries[i].region = &list->regions[i], list->entries[i].memory = &list->memories[i];
 }
 
-/* Begins to read or write the regions, which have `objects` chunks. What is too large for a request is done at once. */
+/* Begins to read or write the regions, which have `objects` chunks. What is too large for a request is done at once, and so is what this rank
+ * waits for while it has no messages: elements of a request pass through memory of the library, since it may be cancelled. */
 ozarr_request *om_submit(om_move *w, const om_region_list *list, int64_t objects) {
+    const plan *p = w->job.p;
+    const bool waits = w->job.waits && !w->job.lone_only && p->in_count == 0 && p->out_count == 0;
     ozarr_request *request = NULL;
     if (list->count == 0) return NULL;
-    ozarr_status status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &request)
-                                       : ozarr_iread_many(list->entries, list->count, NULL, &request);
-    if (status == OZARR_ERR_LIMIT) {
+    ozarr_status status = OZARR_OK;
+    if (!waits)
+        status = w->job.write ? ozarr_iwrite_many(list->entries, list->count, NULL, &request)
+                              : ozarr_iread_many(list->entries, list->count, NULL, &request);
+    if (waits || status == OZARR_ERR_LIMIT) {
         status = w->job.write ? ozarr_write_many(list->entries, list->count) : ozarr_read_many(list->entries, list->count);
         if (status == OZARR_OK) w->stored += objects;
     }
