@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { ROUNDS = 15, KINDS = 4 };
+enum { ROUNDS = 15, KINDS = 5 };
 static const size_t SIZE = (size_t)256 << 20;
 
 static void check(ozarr_status status, const char *what) {
@@ -43,16 +43,17 @@ static int by_size(const void *a, const void *b) {
 
 static void read_to(const ozarr_array *a, int kind, void *touched) {
     void *data = touched;
-    if (kind == 1) data = malloc(SIZE);
+    if (kind == 1 || kind == 4) data = malloc(SIZE);
     if (kind == 2) check(ozarr_buffer_alloc(SIZE, OZARR_BUFFER_SMALL_PAGES, &data), "buffer");
     if (kind == 3) check(ozarr_buffer_alloc(SIZE, 0, &data), "buffer");
     check(ozarr_array_read(a, OZARR_FLOAT32, data, SIZE), "reading");
-    if (kind == 1) free(data);
-    if (kind > 1) ozarr_buffer_free(data);
+    if (kind == 1 || kind == 4) free(data);
+    if (kind == 2 || kind == 3) ozarr_buffer_free(data);
 }
 
 int main(int argc, char **argv) {
-    static const char *const NAMES[] = {"touched before", "malloc", "ozarr_buffer_alloc, small pages", "ozarr_buffer_alloc"};
+    static const char *const NAMES[] = {"touched before", "malloc", "ozarr_buffer_alloc, small pages", "ozarr_buffer_alloc",
+                                       "malloc, with the setting huge_pages"};
     const char *where = argc > 1 ? argv[1] : "/dev/shm/ozarr_fresh.zarr";
     const int64_t shape[] = {256, 512, 512}, chunks[] = {1, 512, 512};
     ozarr_spec *spec = NULL;
@@ -75,16 +76,20 @@ int main(int argc, char **argv) {
         double wall[KINDS][ROUNDS], used[KINDS][ROUNDS];
         long count[KINDS] = {0};
         ozarr_context *context = NULL;
-        ozarr_store *store = NULL;
+        ozarr_store *store = NULL, *huge_store = NULL;
+        ozarr_array *huge = NULL;
         check(ozarr_context_new(&context), "context");
         check(ozarr_context_set(context, "threads", threads == 1 ? "1" : "2"), "threads");
         check(ozarr_store_open_ex(context, where, "r", NULL, &store), "opening");
         check(ozarr_array_open_at(store, "/", &a), "opening");
+        check(ozarr_context_set(context, "huge_pages", "1"), "huge pages");
+        check(ozarr_store_open_ex(context, where, "r", NULL, &huge_store), "opening");
+        check(ozarr_array_open_at(huge_store, "/", &huge), "opening");
         for (int round = 0; round < ROUNDS; round++)
             for (int kind = 0; kind < KINDS; kind++) {
                 double t = now(), c = cpu();
                 long f = faults();
-                read_to(a, kind, touched);
+                read_to(kind == 4 ? huge : a, kind, touched);
                 wall[kind][round] = now() - t, used[kind][round] = cpu() - c, count[kind] = faults() - f;
             }
         for (int kind = 0; kind < KINDS; kind++) {
@@ -94,6 +99,8 @@ int main(int argc, char **argv) {
                    used[kind][0], count[kind]);
         }
         ozarr_array_free(a);
+        ozarr_array_free(huge);
+        ozarr_store_free(huge_store);
         ozarr_store_free(store);
         ozarr_context_free(context);
     }

@@ -14,8 +14,8 @@ static void setting(ozarr_context *c, const char *key, const char *value, const 
 /* Every setting is what was set, in one form of its value. */
 static void settings(ozarr_context *c) {
     static const char *const truths[][2] = {{"1", "1"}, {"true", "1"}, {"on", "1"}, {"0", "0"}, {"false", "0"}, {"off", "0"}};
-    static const char *const flags[] = {"strict", "non_finite", "measure_time"};
-    for (size_t f = 0; f < 3; f++) {
+    static const char *const flags[] = {"strict", "non_finite", "huge_pages", "measure_time"};
+    for (size_t f = 0; f < 4; f++) {
         for (size_t i = 0; i < 6; i++) setting(c, flags[f], truths[i][0], truths[i][1]);
         ERR_SAYS(OZARR_ERR_ARGUMENT, flags[f], "\"yes\"", ozarr_context_set(c, flags[f], "yes"));
     }

@@ -154,8 +154,54 @@ static void group_at_its_limit(void) {
     rmdir(path);
 }
 
-int main(void) {
-    make_arrays();
+/* Whether the system was asked for huge pages at an address: the flag `hg` of its mapping. */
+static bool is_advised(const char *at) {
+    FILE *f = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool inside = false, found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        unsigned long first, end;
+        if (sscanf(line, "%lx-%lx ", &first, &end) == 2) inside = (unsigned long)at >= first && (unsigned long)at < end;
+        found = inside && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/* With the setting `huge_pages`, fresh memory that is wholly overwritten is advised; other memory never is. */
+static void advice(bool huge) {
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) return;
+    const size_t large = (size_t)2 << 20;
+    for (int touched = 0; touched < 2; touched++) {
+        char *p = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        CHECK(p);
+        if (!p) return;
+        if (touched) memset(p, 1, SIZE);
+        OK(ozarr_array_read(arrays[0], OZARR_INT32, p, SIZE));
+        CHECK(is_advised(p + (large - (size_t)p % large) % large) == (huge && !touched));
+        munmap(p, SIZE + 4096);
+    }
+}
+
+/* Opens the arrays again, with the setting `huge_pages`. */
+static void with_huge_pages(void) {
+    ozarr_context *context = NULL;
+    OK(ozarr_context_new(&context));
+    OK(ozarr_context_set(context, "huge_pages", "1"));
+    for (int i = 0; i < COUNT; i++) {
+        char path[64];
+        ozarr_store *store = NULL;
+        ozarr_array_free(arrays[i]);
+        snprintf(path, sizeof path, "%s.zarr", LAYOUTS[i].name);
+        OK(ozarr_store_open_ex(context, path, "r", NULL, &store));
+        OK(ozarr_array_open_at(store, "/", &arrays[i]));
+        ozarr_store_free(store);
+    }
+    ozarr_context_free(context);
+}
+
+/* Every kind of memory. */
+static void every_memory(bool huge) {
     fresh_memory(0, "fresh", 0, -1);
     fresh_memory(0, "fresh, 4 bytes behind a page", 4, -1);
     fresh_memory(MAP_NORESERVE, "not reserved", 0, -1);
@@ -169,9 +215,18 @@ int main(void) {
     read_all("a file's, private", map(PROT_READ | PROT_WRITE, MAP_PRIVATE, fd), 0);
     char *locked = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (locked && mlock(locked, SIZE) == 0) read_all("locked", locked, 0);
+    close(fd);
     parts_of_memory();
     no_memory_to_write();
     group_at_its_limit();
+    advice(huge);
+}
+
+int main(void) {
+    make_arrays();
+    every_memory(false);
+    with_huge_pages();
+    every_memory(true);
     for (int i = 0; i < COUNT; i++) {
         ozarr_array_free(arrays[i]);
         free(expected[i]);

@@ -76,6 +76,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         stats: stats::Counters::below(&stats::Counters::process()),
         cache: None,
         write_back: None,
+        huge_pages: false,
         changes: None,
     })
 }

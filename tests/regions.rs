@@ -165,6 +165,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         stats: stats::Counters::below(&stats::Counters::process()),
         cache: None,
         write_back: None,
+        huge_pages: false,
         changes: None,
     })
 }

@@ -58,6 +58,8 @@ pub struct BoundArray {
     pub cache: Option<ArrayCache>,
     /// Where parts of chunks wait to be written, if they do.
     pub write_back: Option<Arc<WriteBack>>,
+    /// Whether large reads ask for huge pages where their memory is fresh.
+    pub huge_pages: bool,
     /// The keys that were changed, where they are listed.
     pub changes: Option<Arc<Changes>>,
 }

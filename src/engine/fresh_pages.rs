@@ -1,6 +1,7 @@
 //! The pages of fresh memory that a read writes: asked of the system in blocks, right before they are written, instead of one by one as each
 //! is written for the first time.
 
+use super::huge_pages::HUGE;
 use super::item::Axis;
 use crate::limits::Dims;
 use smallvec::SmallVec;
@@ -49,6 +50,14 @@ impl Extent {
     /// Returns whether nobody has touched the page in the middle yet, so that the system has still to fill it with zeros.
     pub fn is_untouched(&self) -> bool {
         self.middle().is_some_and(is_untouched)
+    }
+
+    /// Asks the system to make the whole huge pages inside of it as such, if every page is written. They are made when they are written first.
+    pub fn ask_for_huge_pages(&self) {
+        let (first, end) = (self.first.next_multiple_of(HUGE), self.end / HUGE * HUGE);
+        if self.is_dense && first < end {
+            advise_huge(first, end - first);
+        }
     }
 }
 
@@ -150,6 +159,17 @@ fn populate(start: usize, bytes: usize) -> bool {
         let _ = (start, bytes);
         false
     }
+}
+
+/// Tells the system that huge pages are welcome in `bytes` bytes, both multiples of a huge page. It may refuse: then pages stay small.
+fn advise_huge(start: usize, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: advice on memory that the caller of the library lets it write; what it holds stays.
+    unsafe {
+        libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 #[cfg(test)]

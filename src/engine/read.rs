@@ -88,7 +88,7 @@ fn job_of(
         None => target,
     };
     Ok(ReadJob {
-        target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes()),
+        target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes(), array.huge_pages),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.

@@ -309,6 +309,7 @@ pub(super) mod tests {
             stats: stats::Counters::below(&stats::Counters::process()),
             cache: None,
             write_back: None,
+            huge_pages: false,
             changes: None,
         })
     }

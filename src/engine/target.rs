@@ -105,13 +105,16 @@ impl Target {
     }
 
     /// Chooses how a large region is written. Fresh memory: its pages are made in blocks, and its lines are in the caches when they are
-    /// written, since the system has just put zeros there. Any other: past the caches, if they do not hold it.
-    pub fn for_region(self, bytes: u64, axes: impl Iterator<Item = (u64, i64)>) -> Target {
+    /// written, since the system has just put zeros there; `huge_pages` asks for large ones first. Any other: past the caches, if they do not hold it.
+    pub fn for_region(self, bytes: u64, axes: impl Iterator<Item = (u64, i64)>, huge_pages: bool) -> Target {
         if bytes < FRESH_BYTES {
             return self;
         }
         let extent = Extent::new(self.base, self.transfer.to().size(), axes);
         if extent.is_untouched() {
+            if huge_pages {
+                extent.ask_for_huge_pages();
+            }
             return Target { fresh: FreshPages::of(&extent).map(Arc::new), ..self };
         }
         if bytes < STREAM_BYTES {

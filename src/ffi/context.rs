@@ -69,6 +69,11 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
 ///   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
 ///   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
+/// - `"huge_pages"`: `"1"` asks the system for huge pages wherever a read of 2 MiB or more overwrites
+///   memory that was never written before, in stores that are opened from now on; the memory keeps them
+///   until it is freed. That saves most of the time of an uncompressed read, and takes some where
+///   the system's memory is in small pieces. `"0"`, the default, leaves memory as the program made it. See
+///   `ozarr_buffer_alloc`, too.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
 ///   once, also for stores that are open.
 /// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
@@ -114,7 +119,7 @@ pub unsafe extern "C" fn ozarr_context_get(
 }
 
 /// The names of all settings, for messages.
-const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
+const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"huge_pages\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
 
 fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
     match key {
@@ -123,6 +128,7 @@ fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
             _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
         },
         "strict" => settings.strict.store(truth(key, value)?, Relaxed),
+        "huge_pages" => settings.huge_pages.store(truth(key, value)?, Relaxed),
         "non_finite" => settings.non_finite.store(truth(key, value)?, Relaxed),
         "chunk_cache" => {
             let bytes = bytes(key, value)?;
@@ -154,6 +160,7 @@ fn get(settings: &Settings, key: &str) -> Result<String> {
     Ok(match key {
         "threads" => settings.pool.read(Option::clone).unwrap_or_default().threads().to_string(),
         "strict" => text_of(settings.strict.load(Relaxed)),
+        "huge_pages" => text_of(settings.huge_pages.load(Relaxed)),
         "non_finite" => text_of(settings.non_finite.load(Relaxed)),
         "chunk_cache" => settings.chunk_cache.read(|cache| cache.as_ref().map_or(0, |cache| cache.limit())).to_string(),
         "file.sync" => settings.files.read(|files| files.sync.name()).into(),
@@ -173,6 +180,7 @@ impl Settings {
             pool: ForkPreserved::default(),
             strict: AtomicBool::default(),
             non_finite: AtomicBool::default(),
+            huge_pages: AtomicBool::default(),
             files: ForkPreserved::default(),
             log: ForkPreserved::new(log_of_environment()),
             chunk_cache: ForkPreserved::default(),
@@ -265,7 +273,8 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
         let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
         let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
         let (chunk_cache, files) = (settings.chunk_cache.read(Option::clone), settings.files.read(|files| *files));
-        let settings_of = node::Settings { strict, non_finite, log, budget, chunk_cache, files };
+        let huge_pages = settings.huge_pages.load(Relaxed);
+        let settings_of = node::Settings { strict, non_finite, huge_pages, log, budget, chunk_cache, files };
         Ok(context.counting(settings.stats.clone()).with_settings(settings_of))
     })
 }

@@ -256,6 +256,8 @@ pub(crate) struct Settings {
     pub(super) pool: ForkPreserved<Option<node::Context>>,
     /// `"strict"`
     pub(super) strict: AtomicBool,
+    /// `"huge_pages"`
+    pub(super) huge_pages: AtomicBool,
     /// `"non_finite"`
     pub(super) non_finite: AtomicBool,
     /// `"file.sync"` and `"file.lock"`

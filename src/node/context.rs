@@ -27,6 +27,8 @@ pub struct Settings {
     pub strict: bool,
     /// Attributes may hold bare NaN and infinities.
     pub non_finite: bool,
+    /// Large reads into fresh memory ask for huge pages.
+    pub huge_pages: bool,
     /// The receiver of messages, and their lowest level.
     pub log: Option<Log>,
     /// How much may be in flight.
@@ -98,6 +100,11 @@ impl Context {
     /// Whether attributes may hold bare NaN and infinities.
     pub fn allows_non_finite(&self) -> bool {
         self.settings.non_finite
+    }
+
+    /// Whether large reads into fresh memory ask for huge pages.
+    pub(super) fn huge_pages(&self) -> bool {
+        self.settings.huge_pages
     }
 
     /// How much may be in flight.

@@ -95,6 +95,7 @@ impl ArrayState {
                 stats: store.stats().clone(),
                 cache: handling.cache.clone(),
                 write_back: handling.write_back.clone(),
+                huge_pages: store.context().huge_pages(),
                 changes: handling.changes.clone(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
