@@ -246,7 +246,7 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
     text_put(t, "{");
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
-        if (format == 2 && var && strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
+        if (format == 2 && var && !var->fill_apart && strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
         text_member(t, att->name);
         write_att(t, file, att, var);
     }

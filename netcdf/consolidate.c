@@ -1,8 +1,10 @@
 /* Consolidated metadata of a new file: composed of the documents that the handles know, so that none is read again. */
 #include "hierarchy.h"
 #include "json.h"
+#include "parallel.h"
 
 #include <ozarr_advanced.h>
+#include <ozarr_formats.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,9 +94,43 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
     return status;
 }
 
-int oz_consolidate(const oz_file *file) {
+/* Says in NCZarr's keys, where a group has them, how long dimensions are by now: the library compares them with the arrays. */
+static int lengthen_nczarr(const oz_group *group) {
+    int32_t format = 3;
+    int64_t count = 0;
+    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
+    if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
+    for (int64_t i = 0; i < count && !status; i++) {
+        char name[NC_MAX_NAME + 1];
+        int64_t extent;
+        bool unlimited;
+        if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
+        const oz_dim *dim = oz_list_find(&group->dims, name);
+        if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len == extent) continue;
+        status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, false);
+    }
+    return oz_error(status);
+}
+
+/* Lets the library do it, of a file that is not new. Those that a kill has left without are made once. */
+static int flush(oz_file *file) {
+    const oz_group *root = file->groups[0];
+    bool current = true;
+    int error = NC_NOERR;
+    for (int i = 0; i < file->group_count && !error; i++) error = lengthen_nczarr(file->groups[i]);
+    if (error) return error;
+    ozarr_status status = ozarr_store_flush(file->store);
+    if (!status && file->consolidates && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
+    if (!status && !current) status = ozarr_group_consolidate(root->handle);
+    if (!status) file->compared = true, file->stale = false;
+    return oz_error(status);
+}
+
+int oz_consolidate(oz_file *file) {
     entries all = {0};
-    if (!oz_file_alone(file)) return NC_NOERR;
+    if (!file->writable || !oz_stores(file)) return NC_NOERR;
+    if (!file->stale) return NC_NOERR;
+    if (!oz_file_alone(file)) return flush(file);
     int status = collect(file, &all);
     for (int i = file->group_count - 1; i >= 0 && !status; i--) {
         const oz_group *group = file->groups[i];
@@ -104,5 +140,6 @@ int oz_consolidate(const oz_file *file) {
         free(path);
     }
     entries_free(&all);
+    if (!status) file->stale = false;
     return status;
 }

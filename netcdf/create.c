@@ -216,6 +216,16 @@ static ozarr_status add_reshaped(text *t, const char *document, int rank, const 
     return status;
 }
 
+/* Stores the document of a variable's array. */
+static int put_document(const oz_var *var, const char *path, const char *document) {
+    text key = {0};
+    text_put(&key, path);
+    text_put(&key, "/zarr.json");
+    int error = key.failed ? NC_ENOMEM : oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, document, strlen(document)));
+    free(key.bytes);
+    return error;
+}
+
 int oz_array_import(const oz_place *place, const char *document, int format, int rank, const int64_t *shape, ozarr_array **array) {
     ozarr_group *none;
     text t = {0};
@@ -238,6 +248,38 @@ int oz_var_import(const oz_var *var, const char *document, int format, const int
     int status = path ? oz_array_import(&place, document, format, var->rank, shape, array) : NC_ENOMEM;
     free(path);
     return status;
+}
+
+int oz_var_read_document(const oz_var *var, char **document) {
+    size_t len = 0;
+    *document = var->document ? strdup(var->document) : NULL;
+    if (var->document) return *document ? NC_NOERR : NC_ENOMEM;
+    const ozarr_node *node = ozarr_array_node(var->array);
+    ozarr_status status = ozarr_node_metadata(node, NULL, 0, &len);
+    *document = status && status != OZARR_ERR_BUFFER_SIZE ? NULL : calloc(len + 1, 1);
+    if (!*document) return oz_error(status && status != OZARR_ERR_BUFFER_SIZE ? status : OZARR_ERR_NO_MEMORY);
+    status = ozarr_node_metadata(node, *document, len + 1, &len);
+    if (status) free(*document);
+    return oz_error(status);
+}
+
+int oz_var_reshape(oz_var *var, const int64_t *shape) {
+    char *old, *path = oz_var_path(var);
+    text document = {0};
+    int error = oz_var_read_document(var, &old);
+    if (!error) {
+        error = oz_error(add_reshaped(&document, old, var->rank, shape));
+        if (!error) error = !path || document.failed ? NC_ENOMEM : put_document(var, path, document.bytes);
+        free(old);
+    }
+    free(path);
+    if (error) return free(document.bytes), error;
+    /* The handle knows the array as it was. */
+    oz_var_forget_document(var);
+    var->document = document.bytes;
+    ozarr_array_free(var->array);
+    var->array = NULL;
+    return NC_NOERR;
 }
 
 /* The document of an array of records, `*document`, in the spelling that other programs read. */
@@ -363,14 +405,10 @@ static int compose(oz_var *var, oz_template *template) {
 /* Stores the document of an array in a file that this process has just created, where nothing can be in its way. The array is opened by it
  * without reading it: at once if it may grow, else by the first access, so that many variables take little memory and time. */
 static int publish_new(oz_var *var, oz_template *template) {
-    text key = {0};
     int error = compose(var, template);
     char *path = oz_var_path(var);
-    if (path) text_put(&key, path);
-    text_put(&key, "/zarr.json");
-    if (!error && (!path || key.failed)) error = NC_ENOMEM;
-    if (!error && oz_stores(var->group->file))
-        error = oz_error(ozarr_store_key_put(var->group->file->store, key.bytes, var->document, strlen(var->document)));
+    if (!error && !path) error = NC_ENOMEM;
+    if (!error && oz_stores(var->group->file)) error = put_document(var, path, var->document);
     if (!error && oz_var_may_grow(var)) {
         error = oz_var_handle(var);
         oz_var_lengths(var, true, var->shape);
@@ -378,7 +416,6 @@ static int publish_new(oz_var *var, oz_template *template) {
         oz_var_lengths(var, false, var->shape);
     }
     free(path);
-    free(key.bytes);
     if (error) oz_var_close(var);
     return error;
 }

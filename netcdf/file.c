@@ -83,7 +83,7 @@ static int make_root(oz_file *file, int cmode) {
 static int create(oz_file *file, int cmode) {
     int status = oz_agree(file->ranks, oz_stores(file) ? make_root(file, cmode) : NC_NOERR);
     if (!status && !oz_stores(file)) status = oz_store_open(file->location, "r+", &file->store);
-    file->groups[0]->dirty = file->dirty = file->created = file->writable = file->defining = true;
+    file->groups[0]->dirty = file->dirty = file->stale = file->created = file->writable = file->defining = true;
     if (cmode & NC_NETCDF4) file->format = cmode & NC_CLASSIC_MODEL ? NC_FORMAT_NETCDF4_CLASSIC : NC_FORMAT_NETCDF4;
     else file->format = cmode & NC_64BIT_DATA ? NC_FORMAT_CDF5 : cmode & NC_64BIT_OFFSET ? NC_FORMAT_64BIT_OFFSET : NC_FORMAT_CLASSIC;
     file->classic = file->format != NC_FORMAT_NETCDF4;
@@ -184,6 +184,7 @@ int oz_sync(int ncid) {
     if (!group->file->writable) return oz_hierarchy_refresh(group->file);
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
     status = oz_hierarchy_sync(group->file);
+    if (!status) status = oz_agree(group->file->ranks, oz_consolidate(group->file));
     if (!status) group->file->defining = false;
     return status;
 }
@@ -240,7 +241,7 @@ int oz_close(int ncid, void *memory) {
     status = check_types(group->file);
     if (status) return status;
     if (group->file->writable) status = oz_hierarchy_sync(group->file);
-    if (!status && oz_stores(group->file)) status = oz_consolidate(group->file);
+    if (!status) status = oz_consolidate(group->file);
     return close_file(group->file, status);
 }
 

@@ -63,8 +63,8 @@ int oz_hierarchy_sync(oz_file *file);
 /* Stores elements that wait, and publishes the lengths, of the arrays that are in the store. */
 int oz_elements_store(oz_file *file);
 
-/* Consolidates the metadata of a new file's groups; those of another file the store keeps in step. */
-int oz_consolidate(const oz_file *file);
+/* Consolidates the metadata, so that readers see all lengths change at once: of a new file here, else by the library. */
+int oz_consolidate(oz_file *file);
 
 /* Takes over what another process wrote to a file that is open for reading: the lengths of dimensions that may grow. */
 int oz_hierarchy_refresh(oz_file *file);
@@ -89,10 +89,14 @@ int oz_var_open(oz_var *var);
 void oz_var_close(oz_var *var);
 /* The shape that an array is opened with: without an end where it may grow, if `endless`. */
 void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
+/* The document of a variable's array; free it. */
+int oz_var_read_document(const oz_var *var, char **document);
 /* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */
 int oz_var_import(const oz_var *var, const char *document, int format, const int64_t *shape, ozarr_array **array);
 /* The same at any place. */
 int oz_array_import(const oz_place *place, const char *document, int format, int rank, const int64_t *shape, ozarr_array **array);
+/* Stores the document of an array of a new file with another shape. */
+int oz_var_reshape(oz_var *var, const int64_t *shape);
 /* Says that the stored document of a variable is another one by now. */
 void oz_var_forget_document(oz_var *var);
 /* The handle through which elements are read, or, with the `ends` of a region, written. */

@@ -98,6 +98,8 @@ typedef struct oz_var {
     int filter_count;
     int quantize, digits;
     void *fill;
+    /* The attribute of the fill value is not what the array itself says. */
+    bool fill_apart;
     /* The array, as its document says it, and the handle that data go through: `endless` where a dimension may grow. */
     ozarr_array *array, *endless;
     int64_t *shape;
@@ -142,8 +144,9 @@ typedef struct oz_file {
     /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
-    /* Some metadata are not yet stored. */
-    bool dirty;
+    /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
+     * consolidated ones, which a kill may have left out, and they were compared. */
+    bool dirty, stale, consolidates, compared;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */

@@ -192,6 +192,16 @@ static bool is_usual_fill(const oz_var *var) {
     return fabs(a - b) <= 1e-5 * fabs(a);
 }
 
+/* Whether the array itself has a fill value, and that one. */
+static bool is_array_fill(const oz_var *var, const void *value) {
+    unsigned char own[16] = {0};
+    ozarr_type stored = OZARR_AS_STORED;
+    size_t size = var->info->size;
+    bool defined = false;
+    if (var->form != OZ_NUMBERS || size > sizeof own || ozarr_array_type(var->array, &stored) || stored != oz_type_stored(var->info->base)) return false;
+    return !ozarr_array_fill_value(var->array, own, size, &defined) && defined && memcmp(own, value, size) == 0;
+}
+
 /* The fill value; one that format 2 states is also the attribute, as xarray and NCZarr have it. */
 static int read_fill(oz_var *var, bool hidden) {
     bool defined = false;
@@ -199,7 +209,10 @@ static int read_fill(oz_var *var, bool hidden) {
     char text[1024] = "";
     size_t len;
     const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
-    if (att && att->len == 1 && att->type == var->type) return oz_copy_values(var->info, var->fill, att->values, 1);
+    if (att && att->len == 1 && att->type == var->type) {
+        var->fill_apart = !is_array_fill(var, att->values);
+        return oz_copy_values(var->info, var->fill, att->values, 1);
+    }
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
@@ -340,6 +353,7 @@ static int read_group(oz_group *group) {
     json *record, *nczarr;
     read_records(group, &record, &nczarr);
     if (!group->parent) read_format(group->file, record);
+    if (!group->parent) group->file->consolidates = json_true(record, "consolidated");
     int status = oz_user_types_read(group, json_member(record, "user_types"));
     oz_list groups = {0};
     if (!status) status = list_children(group, &group->found, &groups);

@@ -16,6 +16,7 @@ static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"
 static void write_record(text *t, const oz_group *group) {
     text_put(t, "{\"version\":1");
     if (!group->parent) text_put(t, FORMATS[group->file->format - 1]);
+    if (!group->parent && (group->file->created || group->file->consolidates)) text_put(t, ",\"consolidated\":true");
     text_member(t, "dimensions");
     text_put(t, "{");
     for (int i = 0; i < group->dims.count; i++) {
@@ -146,7 +147,7 @@ int oz_hierarchy_store(oz_file *file) {
     for (int i = 0; i < file->group_count && !status && file->dirty; i++) status = store_group(file->groups[i]);
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
-    if (!status && file->dirty) file->stored = true;
+    if (!status && file->dirty) file->stored = file->stale = true;
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;
     if (!status) file->dirty = false;
     return status;
@@ -160,9 +161,12 @@ static int publish(oz_var *var) {
         shape[d] = (int64_t)var->dims[d]->len;
         longer = longer || shape[d] != var->shape[d];
     }
-    if (!longer) return NC_NOERR;
-    oz_var_forget_document(var);
-    int status = oz_stores(var->group->file) ? oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP)) : NC_NOERR;
+    if (!longer || var->scalar_of_one) return NC_NOERR;
+    oz_file *file = var->group->file;
+    int status = NC_NOERR;
+    file->stale = true;
+    if (oz_file_alone(file) && !file->ranks) status = oz_var_reshape(var, shape);
+    else if (oz_var_forget_document(var), oz_stores(file)) status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
     if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
     return status;
 }
@@ -172,22 +176,29 @@ int oz_hierarchy_sync(oz_file *file) {
     return status ? status : oz_elements_store(file);
 }
 
+/* Calls a function for each variable that has an array; gives the first error. */
+static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
+    int first = NC_NOERR;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            int status = (var->endless || var->array) && !var->recreate ? function(var) : NC_NOERR;
+            if (status && !first) first = status;
+        }
+    return first;
+}
+
+static int flush(oz_var *var) {
+    return var->buffered ? oz_error(ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array))) : NC_NOERR;
+}
+
+/* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
 int oz_elements_store(oz_file *file) {
-    int status = NC_NOERR, first = oz_file_store_waiting(file);
-    for (int pass = 0; pass < 2 && !status; pass++) {
-        if (pass == 1) status = oz_agree_on_lengths(file);
-        for (int i = 0; i < file->group_count; i++)
-            for (int k = 0; k < file->groups[i]->vars.count; k++) {
-                oz_var *var = file->groups[i]->vars.items[k];
-                ozarr_array *data = var->endless ? var->endless : var->array;
-                int one = NC_NOERR;
-                if (!data || var->recreate) continue;
-                if (pass == 0 && var->buffered) one = oz_error(ozarr_node_flush(ozarr_array_node(data)));
-                if (pass == 1 && !var->scalar_of_one) one = publish(var);
-                if (one && !first) first = one;
-            }
-    }
-    return oz_agree(file->ranks, status ? status : first);
+    int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
+    status = oz_agree(file->ranks, status ? status : flushed);
+    if (!status) status = oz_agree_on_lengths(file);
+    if (!status) status = for_each_array(file, publish);
+    return oz_agree(file->ranks, status);
 }
 
 int oz_hierarchy_refresh(oz_file *file) {
@@ -207,29 +218,25 @@ int oz_hierarchy_refresh(oz_file *file) {
     return status;
 }
 
-/* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. Those that several ranks write
- * have no end. */
+/* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. One that is written has no end. */
 static int open_longer(oz_var *var) {
     int64_t shape[64];
-    size_t len = 0;
     int32_t format = 3;
-    const ozarr_node *node = ozarr_array_node(var->array);
-    ozarr_status status = ozarr_node_metadata(node, NULL, 0, &len);
-    char *document = status && status != OZARR_ERR_BUFFER_SIZE ? NULL : calloc(len + 1, 1);
-    if (!document) return oz_error(status ? status : OZARR_ERR_NO_MEMORY);
+    char *document;
+    int status = oz_var_read_document(var, &document);
+    if (status) return status;
     oz_var_lengths(var, var->group->file->writable, shape);
-    status = ozarr_node_metadata(node, document, len + 1, &len);
-    if (!status) status = ozarr_node_zarr_format(node, &format);
-    int error = status ? oz_error(status) : oz_var_import(var, document, format, shape, &var->endless);
+    status = oz_error(ozarr_node_zarr_format(ozarr_array_node(var->array), &format));
+    if (!status) status = oz_var_import(var, document, format, shape, &var->endless);
     free(document);
-    return error;
+    return status;
 }
 
 /* Memory for parts of chunks: as much as all chunks across the variable take that one record touches. */
-static void set_buffer(oz_var *var, ozarr_array *array) {
+static void set_buffer(const oz_var *var, ozarr_array *array) {
     int64_t chunk[64];
     char number[32];
-    if (ozarr_array_chunk_shape(var->array, chunk)) return;
+    if (ozarr_array_chunk_shape(array, chunk)) return;
     double one = (double)var->info->size, all = one;
     for (int d = 0; d < var->rank; d++) {
         one *= (double)chunk[d];
@@ -251,29 +258,17 @@ static int stop_waiting(oz_var *var, ozarr_array *array) {
     return oz_error(status);
 }
 
-/* Makes the array as long as its dimensions are, and as `ends` (or NULL) says. */
-static int lengthen(oz_var *var, const int64_t *ends) {
-    int64_t shape[64];
-    bool longer = false;
-    for (int d = 0; d < var->rank; d++) {
-        shape[d] = (int64_t)var->dims[d]->len;
-        if (ends && ends[d] > shape[d]) shape[d] = ends[d];
-        longer = longer || shape[d] > var->shape[d];
-    }
-    const oz_file *file = var->group->file;
-    if (file->ranks && file->writable && (longer || oz_var_may_grow(var))) return open_longer(var);
-    if (!longer) return NC_NOERR;
-    if (!file->writable) return open_longer(var);
-    oz_var_forget_document(var);
-    int status = oz_error(ozarr_array_resize(var->array, shape, OZARR_RESIZE_KEEP));
-    if (!status) memcpy(var->shape, shape, (size_t)var->rank * sizeof *shape);
-    return status;
+/* Whether elements need a handle that is longer than the array. The length of one that is written is published by nc_sync, after its elements. */
+static bool needs_longer(const oz_var *var) {
+    bool longer = var->group->file->writable && oz_var_may_grow(var);
+    for (int d = 0; d < var->rank; d++) longer = longer || (int64_t)var->dims[d]->len > var->shape[d];
+    return longer;
 }
 
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     int status = oz_var_made(var) && !var->recreate ? NC_NOERR : oz_hierarchy_store(var->group->file);
-    if (!status) status = oz_var_handle(var);
-    if (!status && !var->endless && !var->scalar_of_one) status = lengthen(var, ends);
+    if (!status && !var->endless) status = oz_var_handle(var);
+    if (!status && !var->endless && !var->scalar_of_one && needs_longer(var)) status = open_longer(var);
     if (!status) status = oz_var_store_waiting(var, NULL);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;

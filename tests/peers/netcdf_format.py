@@ -2,7 +2,9 @@
 """Unmodified programs of netCDF on Zarr: each command runs on files of netCDF-4 and on Zarr with the same content, by libozarr_netcdf.so;
 what ncdump says of both results is to be the same.
 
-    netcdf_format.py --prefix PREFIX --build FOLDER [--deep]
+    netcdf_format.py --prefix PREFIX --build FOLDER [--deep] [--sanitized LIBRARY]
+
+LIBRARY is one that was built with the sanitizers of addresses and of undefined behaviour: any word of them is a failure.
 """
 import argparse, inspect, json, os, re, shutil, subprocess, sys, textwrap, warnings
 from pathlib import Path
@@ -25,7 +27,9 @@ def check(name, right, why=""):
 
 
 def run(command, cwd, **environment):
-    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+    # Some sanitizers stand still now and then where addresses are random.
+    fixed = ["setarch", "-R"] if "ASAN_OPTIONS" in environment else []
+    done = subprocess.run([*fixed, *command], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -81,10 +85,10 @@ def everything(path):
         d.createGroup("empty")
 
 
-def climate(path, seed):
-    """Five days of two fields, as climate models write them."""
+def climate(path, seed, plain=False):
+    """Five days of two fields, as climate models write them; `plain`: with nothing that only netCDF has, as programs of Zarr write them."""
     with netCDF4.Dataset(path, "w") as d:
-        for name, length in ("time", None), ("lat", 18), ("lon", 36):
+        for name, length in ("time", 5 if plain else None), ("lat", 18), ("lon", 36):
             d.createDimension(name, length)
         axes = {"time": (np.arange(5.0) + 5 * seed, "days since 2000-01-01 00:00:00", "time"), "lat": (np.linspace(-85, 85, 18), "degrees_north", "latitude"),
                 "lon": (np.arange(36) * 10.0, "degrees_east", "longitude")}
@@ -95,57 +99,150 @@ def climate(path, seed):
                 v.calendar, v.axis = "standard", "T"
             v[:] = values
         for name in "tas", "pr":
-            v = d.createVariable(name, "f4", ("time", "lat", "lon"), fill_value=-999.0)
+            v = d.createVariable(name, "f4", ("time", "lat", "lon"), fill_value=None if plain else -999.0)
             v.units, v.long_name = "K", name
+            if plain:
+                v.threshold = 271.5
             field = np.random.default_rng(seed).normal(280, 10, (5, 18, 36)).astype("f4")
-            field[:, 3, 4] = -999
+            field[:, 3, 4] = 0 if plain else -999
             v[:] = field
         d.title = "t"
 
 
-NCO = [
-    ("ncks", "ncks -O -h --no_tmp_fl {0} {out}", False),
-    ("ncks slab", "ncks -O -h -v tas -d time,1,3 -d lat,2,,3 {0} {out}", False),
-    ("ncra", "ncra -O -h {0} {1} {out}", False),
-    ("ncrcat", "ncrcat -O -h {0} {1} {out}", False),
-    ("ncatted", "ncatted -O -h -a units,tas,m,c,degC -a new,tas,c,f,1.5 -a title,global,d,, {copy}", False),
-    ("ncrename", "ncrename -O -h -v tas,temp -d lat,y {copy}", True),
-    ("ncap2", "ncap2 -O -h -s x=tas*2 {0} {out}", True),
-    ("ncwa", "ncwa -O -h -a lat {0} {out}", True),
-    ("ncdiff", "ncdiff -O -h {0} {1} {out}", True),
-    ("ncea", "ncea -O -h {0} {1} {out}", True),
-    ("ncpdq", "ncpdq -O -h -a lon,lat {0} {out}", True),
-    ("ncks append", "ncks -A -h --no_tmp_fl -v pr {1} {copy}", True),
-    ("nccopy deflated", "nccopy -d 3 -s {0} {out}", False),
-    ("nccopy chunked", "nccopy -c time/2,lat/9,lon/12 {0} {out}", True),
+def by_nccopy(source, target):
+    check(f"nccopy to {target.name}", run(["nccopy", source, target], target.parent, **PRELOAD)[0] == 0)
+
+
+def by_ozarr(source, target):
+    code, _, err = run([PROGRAM, "from", source, target], target.parent)
+    check(f"ozarr from {source.name}", code == 0, err)
+
+
+def by_xarray(version):
+    def write(source, target):
+        with xr.open_dataset(source, decode_cf=False) as data:
+            data.to_zarr(target, zarr_format=version)
+    return write
+
+
+def by_zarr_python(version):
+    def write(source, target):
+        with netCDF4.Dataset(source) as nc:
+            nc.set_auto_maskandscale(False)
+            group = zarr.create_group(target, zarr_format=version, attributes=dict(nc.__dict__))
+            for name, var in nc.variables.items():
+                named = {"dimension_names": var.dimensions} if version == 3 else {}
+                array = group.create_array(name, data=np.asarray(var[:]), fill_value=None, **named)
+                array.attrs.update({k: v.item() if isinstance(v, np.generic) else v for k, v in var.__dict__.items()})
+                if version == 2:
+                    array.attrs["_ARRAY_DIMENSIONS"] = list(var.dimensions)
+    return write
+
+
+def by_netcdf4(source, target):
+    """NCZarr of the wheel netCDF4, whose dimensions may grow."""
+    with netCDF4.Dataset(source) as nc, netCDF4.Dataset(f"file://{target}#mode=nczarr,file", "w") as made:
+        for name, dim in nc.dimensions.items():
+            made.createDimension(name, None if dim.isunlimited() else len(dim))
+        for name, var in nc.variables.items():
+            copy = made.createVariable(name, var.dtype, var.dimensions, fill_value=getattr(var, "_FillValue", None))
+            copy.setncatts({k: v for k, v in var.__dict__.items() if k != "_FillValue"})
+            copy[:] = var[:]
+        made.title = nc.title
+
+
+def by_old_nczarr(source, target):
+    """NCZarr of the distribution's nccopy, whose dimensions are fixed."""
+    code, _, err = run(["nccopy", source, f"file://{target}#mode=nczarr,file"], target.parent)
+    check(f"nccopy to NCZarr, {target.name}", code == 0, err)
+
+
+# Who writes the stores, and the files of netCDF-4 that hold the same; NCO's records want a dimension that may grow, which only the first
+# kind of file has.
+WRITERS = {"zarr": ("in", by_nccopy), "ozarr": ("in", by_ozarr), "nczarr": ("in", by_netcdf4), "nczarr_old": ("fixed", by_old_nczarr),
+           "xarray2": ("xarray", by_xarray(2)), "xarray3": ("xarray", by_xarray(3)), "python2": ("plain", by_zarr_python(2)), "python3": ("plain", by_zarr_python(3))}
+# The kinds whose stores have no order of dimensions and variables but that of their names.
+BY_NAME = {"xarray", "plain"}
+# A command on the two files of a writer, whether only --deep runs it, and whether it wants records.
+COMMANDS = [
+    ("ncks", "ncks -O -h --no_tmp_fl {0} {out}", False, False),
+    ("ncks slab", "ncks -O -h -v tas -d time,1,3 -d lat,2,,3 {0} {out}", False, False),
+    ("ncks record", "ncks -O -h --mk_rec_dmn time {0} {out}", True, False),
+    ("ncra", "ncra -O -h {0} {1} {out}", False, True),
+    ("ncrcat", "ncrcat -O -h {0} {1} {out}", False, True),
+    ("ncatted", "ncatted -O -h -a units,tas,m,c,degC -a new,tas,c,f,1.5 -a title,global,d,, {copy}", False, False),
+    ("ncrename", "ncrename -O -h -v tas,temp -d lat,y {copy}", True, False),
+    ("ncap2", "ncap2 -O -h -s x=tas*2 {0} {out}", True, False),
+    ("ncwa", "ncwa -O -h -a lat {0} {out}", True, False),
+    ("ncdiff", "ncdiff -O -h {0} {1} {out}", True, False),
+    ("ncea", "ncea -O -h {0} {1} {out}", True, False),
+    ("ncpdq", "ncpdq -O -h -a lon,lat {0} {out}", True, False),
+    ("ncks append", "ncks -A -h --no_tmp_fl -v pr {1} {copy}", True, False),
+    ("nccopy deflated", "nccopy -d 3 -s {0} {out}", False, False),
+    ("nccopy chunked", "nccopy -c time/2,lat/9,lon/12 {0} {out}", True, False),
+    *((f"cdo {operator}", f"cdo -s -O -f nc4 {operator} {{cdo}} {{out}}", deep, False) for deep, operators in (
+        (False, "timmean selname,tas fldmean seltimestep,2/4"),
+        (True, "copy zonmean mermean addc,3 mulc,2 yearmean timstd remapbil,r12x6 invertlat daymax monmean sellonlatbox,0,90,-30,30 gtc,280 settaxis,2001-01-01,12:00:00,1day"))
+      for operator in operators.split()),
 ]
-CDO = {False: ["timmean", "selname,tas", "fldmean", "seltimestep,2/4"],
-       True: ["copy", "zonmean", "mermean", "addc,3", "mulc,2", "yearmean", "timstd", "remapbil,r12x6", "invertlat", "daymax", "monmean", "sellonlatbox,0,90,-30,30", "gtc,280", "settaxis,2001-01-01,12:00:00,1day"]}
+# What runs on the stores of every writer, without --deep, too.
+ON_ALL = {"ncks slab", "ncrcat", "ncatted", "nccopy deflated", "cdo timmean"}
+
+
+def prepare(build):
+    """Two files of each kind, and the stores that hold the same."""
+    for i in 0, 1:
+        climate(build / f"in{i}.nc", i)
+        climate(build / f"plain{i}.nc", i, plain=True)
+        run(["ncks", "-O", "-h", "--fix_rec_dmn", "time", f"in{i}.nc", f"fixed{i}.nc"], build)
+        with xr.open_dataset(build / f"in{i}.nc", decode_cf=False) as data:
+            data.to_netcdf(build / f"xarray{i}.nc", unlimited_dims=())
+        for writer, (kind, write) in WRITERS.items():
+            target = store_of(writer, i)
+            write(build / f"{kind}{i}.nc", build / target)
+            compare(f"ncdump {target}", build, f"{kind}{i}.nc", target, sort=kind in BY_NAME)
+
+
+def store_of(writer, i):
+    return f"in{i}.zarr" if writer == "zarr" else f"{writer}_in{i}.zarr"
+
+
+def attempt(build, line, name, places):
+    """Runs a command on two files or stores; gives its status, what it printed, and where the result is."""
+    ending = places[0].rsplit(".", 1)[1]
+    stem = f"{re.sub(r'[^a-z0-9]', '_', name)}_{places[0].rsplit('.', 1)[0][:-1]}"
+    result = f"{stem}_copy.{ending}" if "{copy}" in line else f"{stem}.{ending}"
+    if "{copy}" in line:
+        (shutil.copytree if ending == "zarr" else shutil.copy)(build / places[0], build / result)
+    cdo = f"file://{build}/{places[0]}#mode=zarr,file" if ending == "zarr" else places[0]
+    code, _, err = run(line.format(*places, out=result, copy=result, cdo=cdo).split(), build, **PRELOAD)
+    return code, err, result
 
 
 def programs(build, deep):
-    for i in 0, 1:
-        climate(build / f"in{i}.nc", i)
-        check("nccopy to Zarr", run(["nccopy", f"in{i}.nc", f"in{i}.zarr"], build, **PRELOAD)[0] == 0)
-        compare("nccopy to Zarr", build, f"in{i}.nc", f"in{i}.zarr")
-    for name, command, only_deep in NCO:
+    """Each command ends on the stores of each writer as it does on netCDF-4, with the same result."""
+    prepare(build)
+    for name, line, only_deep, records in COMMANDS:
         if only_deep and not deep:
             continue
-        stem = name.replace(" ", "_")
-        for kind in "nc", "zarr":
-            copy = build / f"{stem}_copy.{kind}"
-            (shutil.copytree if kind == "zarr" else shutil.copy)(build / f"in0.{kind}", copy)
-            places = command.format(f"in0.{kind}", f"in1.{kind}", out=f"{stem}.{kind}", copy=copy.name)
-            code, _, err = run(places.split(), build, **PRELOAD)
-            check(f"{name} on {kind}", code == 0, err[-300:])
-        stem += "_copy" if "{copy}" in command else ""
-        # netCDF-4 moves attributes that grow to the end.
-        compare(name, build, f"{stem}.nc", f"{stem}.zarr", sort="{copy}" in command)
-    for number, operator in enumerate(CDO[False] + (CDO[True] if deep else [])):
-        for kind, place in ("nc", "in0.nc"), ("zarr", f"file://{build}/in0.zarr#mode=zarr,file"):
-            code, _, err = run(["cdo", "-s", "-O", "-f", "nc4", operator, place, f"cdo{number}.{kind}"], build, **PRELOAD)
-            check(f"cdo {operator} on {kind}", code == 0, err[-300:])
-        compare(f"cdo {operator}", build, f"cdo{number}.nc", f"cdo{number}.zarr")
+        done = {}
+        for writer, (kind, _) in WRITERS.items():
+            if not deep and writer != "zarr" and name not in ON_ALL:
+                continue
+            if kind not in done:
+                done[kind] = attempt(build, line, name, [f"{kind}{i}.nc" for i in (0, 1)])
+            wanted, said, file = done[kind]
+            check(f"{name} on {kind}0.nc", (wanted == 0) == (kind == "in" or not records), said[-300:])
+            code, err, store = attempt(build, line, name, [store_of(writer, i) for i in (0, 1)])
+            check(f"{name} on the store of {writer}", code == wanted, err[-300:])
+            if not code:
+                # netCDF-4 moves attributes that grow to the end.
+                compare(f"{name} on the store of {writer}", build, file, store, sort="{copy}" in line or kind in BY_NAME)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for version in 2, 3:
+            with xr.open_dataset(build / f"ncatted_xarray{version}_in_copy.zarr", engine="zarr") as data:
+                check(f"xarray's store {version} by xarray after ncatted", data["tas"].attrs["units"] == "degC" and data["tas"].attrs["new"] == 1.5 and "title" not in data.attrs, data)
 
 
 def copies(build):
@@ -164,7 +261,7 @@ def copies(build):
     compare("ncgen", build, "cdl.nc", "cdl.zarr")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for name in "all.zarr", "in0.zarr", "ncrcat.zarr", "cdl.zarr":
+        for name in "all.zarr", "in0.zarr", "ncrcat_in.zarr", "cdl.zarr":
             with xr.open_dataset(build / name, engine="zarr") as data:
                 data.load()
         for group in "a", "a/b":
@@ -177,7 +274,7 @@ def copies(build):
 
 
 def others(build):
-    """Stores of xarray, in both formats, and of NCZarr."""
+    """Stores of xarray, in both formats."""
     warnings.simplefilter("ignore")
     data = xr.Dataset(
         {"T": (("time", "lat", "lon"), np.arange(24, dtype="f4").reshape(2, 3, 4), {"units": "K", "valid_range": [0, 100], "x": 1.5}), "n": ((), np.int32(7)),
@@ -187,15 +284,6 @@ def others(build):
     for version in 2, 3:
         data.to_zarr(build / f"xarray{version}.zarr", zarr_format=version)
         compare(f"xarray's format {version}", build, "xarray.nc", f"xarray{version}.zarr", sort=True)
-    with netCDF4.Dataset(build / "in0.nc") as source, netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file", "w") as target:
-        for name, dim in source.dimensions.items():
-            target.createDimension(name, None if dim.isunlimited() else len(dim))
-        for name, var in source.variables.items():
-            made = target.createVariable(name, var.dtype, var.dimensions, fill_value=getattr(var, "_FillValue", None))
-            made.setncatts({k: v for k, v in var.__dict__.items() if k != "_FillValue"})
-            made[:] = var[:]
-        target.title = source.title
-    compare("NCZarr's format 2", build, "in0.nc", "nczarr.zarr")
 
 
 def types(build):
@@ -264,7 +352,7 @@ def large_programs(build):
                 xr.testing.assert_identical(ours.load(), nc.load())
     # Waits for the window, and closes it: ncview that cannot read the file ends before it has one.
     shown = 'ncview "$1" & for i in $(seq 60); do sleep 0.5; xwininfo -root -tree | grep -q \'"Ncview"\' && { kill $!; exit 0; }; kill -0 $! || exit 1; done; kill $!; exit 2'
-    for name, wanted in ("in0.zarr", 0), ("in0.nc", 0), ("nothing.zarr", 1):
+    for name, wanted in [("in0.nc", 0), ("nothing.zarr", 1), *((store_of(writer, 0), 0) for writer in WRITERS)]:
         code, out, err = run(["xvfb-run", "-a", "bash", "-c", shown, "bash", name], build, **PRELOAD)
         check(f"ncview {name}", code == wanted, (code, out[-300:], err[-300:]))
 
@@ -379,12 +467,20 @@ def alone(build, prefix):
     check("netcdf/ is configured over an installed ozarr", code == 0, (out + err)[-500:])
 
 
+def sanitized(build, library):
+    """The environment that preloads a library with sanitizers; what netCDF-C and the programs leave at their end is theirs."""
+    runtimes = [subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip() for name in ("libasan.so", "libubsan.so")]
+    log = f"log_path={build}/sanitizer"
+    return {"LD_PRELOAD": " ".join([*runtimes, str(library.resolve())]), "ASAN_OPTIONS": f"detect_leaks=0:{log}", "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:{log}"}
+
+
 def main():
-    global PRELOAD
+    global PRELOAD, PROGRAM
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--prefix", required=True, type=Path)
     arguments.add_argument("--build", required=True, type=Path)
     arguments.add_argument("--deep", action="store_true")
+    arguments.add_argument("--sanitized", type=Path, metavar="LIBRARY")
     given = arguments.parse_args()
     missing = [program for program in ("ncdump", "ncks", "cdo", "nf-config", "mpirun", "mpif90", *(("Rscript", "gdal_translate", "ncview", "xvfb-run", "xwininfo") if given.deep else ())) if not shutil.which(program)]
     library = next(given.prefix.resolve().rglob("libozarr_netcdf.so"), None)
@@ -397,7 +493,7 @@ def main():
     build = given.build.resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    PRELOAD = {"LD_PRELOAD": str(library)}
+    PRELOAD, PROGRAM = sanitized(build, given.sanitized) if given.sanitized else {"LD_PRELOAD": str(library)}, given.prefix.resolve() / "bin/ozarr"
     programs(build, given.deep)
     copies(build)
     others(build)
@@ -412,6 +508,8 @@ def main():
     parallel(build)
     if given.deep:
         large_programs(build)
+    for report in build.glob("sanitizer.*"):
+        check(report.name, False, report.read_text()[:3000])
     print(f"{RAN} checks, {len(FAILED)} failed")
     sys.exit(bool(FAILED))
 

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The kill sweep of a program of netCDF-C that writes Zarr by libozarr_netcdf.so: killed before each change of a file, or with calls that fail.
+
+  kill_netcdf.py --prefix PREFIX --build DIR [--most N]     N cases for each sweep, evenly chosen; 0 for all
+
+A model writes steps and synchronises some of them. Whatever happens to it, xarray (every warning is an error) opens what nc_sync gave out, and finds
+those steps whole, and none that is wrong. Begun again it goes on, and ends with the data of an undisturbed run. The last line is `N passed, N failed`.
+"""
+import argparse, collections, json, shutil, subprocess, sys, warnings
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from kill import calls, run, sample, strace, why
+
+STEPS, BEFORE, ROWS, COLUMNS = 11, 5, 4, 6
+WANTED = {"time": 60.0 * np.arange(STEPS), "mean": np.arange(STEPS, dtype="f4"),
+          "t": 100 * np.arange(STEPS)[:, None, None] + np.arange(ROWS * COLUMNS).reshape(1, ROWS, COLUMNS) + 1}
+CHANGES = {"openat", "write", "pwrite64", "writev", "pwritev", "rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat",
+           "ftruncate", "fallocate"}
+FORMS = {"version 3": "", "shards": "shard_bytes=4K,chunk_bytes=100"}
+
+
+def expect(right, what):
+    if not right:
+        raise AssertionError(what)
+
+
+def steps_in(store):
+    """How many whole steps xarray finds; None before the metadata are consolidated for the first time, by the first nc_sync."""
+    root = store / "zarr.json"
+    if not (store / ".zmetadata").exists() and not (root.exists() and "consolidated_metadata" in json.loads(root.read_text())):
+        return None
+    with xr.open_dataset(store, engine="zarr", decode_times=False) as data:
+        steps = {name: len(data[name]) for name in WANTED if name in data}
+        for name, count in steps.items():
+            values = data[name].values
+            expect(np.array_equal(values, WANTED[name][:count]), f"{name} of {count} steps is {values}")
+    expect(len(steps) == len(WANTED) and len(set(steps.values())) == 1, f"the variables have {steps} steps")
+    return steps.popitem()[1]
+
+
+class Sweep:
+    def __init__(self, target, preload, build, most):
+        self.target, self.preload, self.build, self.most, self.passed, self.failed = target, preload, build, most, 0, 0
+
+    def command(self, spec, store, steps=STEPS):
+        return ["env", f"LD_PRELOAD={self.preload}", f"OZARR_NETCDF_SPEC={spec}", self.target, store, steps]
+
+    def disturb(self, spec, ready, inject, came):
+        """One run that is disturbed, what is there then, and the one that goes on from there."""
+        store = self.build / "now.zarr"
+        shutil.rmtree(store, ignore_errors=True)
+        if ready:
+            shutil.copytree(ready, store)
+        p = strace(*self.command(spec, store), inject=inject)
+        given = int((p.stdout.split() or ["0"])[-1])
+        found = steps_in(store)
+        given = max(given, BEFORE if ready else 0)
+        expect((found or 0) >= given, f"nc_sync gave out {given} steps, xarray finds {found}")
+        came["stopped" if p.returncode else "no effect"] += 1
+        came[f"{found} steps"] += 1
+        expect(p.returncode or found == STEPS, f"the run said that all is well, with {found} steps")
+        p = run(*self.command(spec, store))
+        expect(p.returncode == 0, f"started again: {why(p)}")
+        expect(steps_in(store) == STEPS, f"started again it ends with {steps_in(store)} steps")
+        left = [f.name for f in store.rglob(".ozarr-*.tmp")]
+        expect(not left, f"started again, these are left: {left}")
+
+    def sweep(self, name, spec, ready, injections):
+        came = collections.Counter()
+        for inject in injections:
+            try:
+                self.disturb(spec, ready, inject, came)
+            except Exception as e:
+                return self.result(name, f"{inject[2]} at {inject[0]} number {inject[1]}: {type(e).__name__}: {e}")
+        self.result(name, "" if came["stopped"] else f"the sweep shows nothing: {dict(came)}", f"{len(injections)} cases: {dict(came)}")
+
+    def result(self, name, wrong, ok=""):
+        self.failed += bool(wrong)
+        self.passed += not wrong
+        print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}: {ok}", flush=True)
+
+    def form(self, name, goes_on):
+        """The sweeps of one form, of a run that begins or of one that goes on with an older file."""
+        spec, log, ready = FORMS[name], self.build / "trace", self.build / f"ready {name}.zarr" if goes_on else None
+        store, name = self.build / f"undisturbed {name} {goes_on}.zarr", f"{name}, {'goes on' if goes_on else 'new'}"
+        if ready:
+            run(*self.command(spec, ready, BEFORE))
+            shutil.copytree(ready, store)
+        p = strace(*self.command(spec, store), log=log)
+        if p.returncode or steps_in(store) != STEPS:
+            return self.result(name, f"the undisturbed run: {why(p)}")
+        changes = calls(log, True, lambda call, line: call in CHANGES and (call != "openat" or "O_CREAT" in line))
+        few = changes if not self.most else sample(changes, self.most)
+        self.sweep(f"{name}, killed", spec, ready, [(*c, "signal=KILL") for c in few])
+        fails = [(call, n, f"error={error}") for error in ("ENOSPC", "EIO") for call, n in changes if not call.startswith("unlink")]
+        self.sweep(f"{name}, calls that fail", spec, ready, fails if not self.most else sample(fails, self.most))
+
+
+def main():
+    warnings.simplefilter("error")
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--prefix", required=True, type=Path, help="where ozarr is installed")
+    ap.add_argument("--build", default="build/kill-netcdf", help="folder for the stores")
+    ap.add_argument("--most", type=int, default=12, help="the most cases for each sweep; 0: all")
+    a = ap.parse_args()
+    build = Path(a.build).resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    source, target = Path(__file__).resolve().parent / "kill/netcdf_target.c", build / "netcdf_target"
+    subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", target, "-lnetcdf"], check=True)
+    s = Sweep(target, next(a.prefix.resolve().rglob("libozarr_netcdf.so")), build, a.most)
+    for form in FORMS:
+        s.form(form, False)
+    print(f"{s.passed} passed, {s.failed} failed")
+    return 1 if s.failed or not s.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
