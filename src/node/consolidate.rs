@@ -65,7 +65,7 @@ impl Group {
         };
         let Some(listed) = listed else { return Ok((None, Vec::new())) };
         let below = walk_fresh(store, path, format)?;
-        let fresh = entries_of(store, path, format, &below)?;
+        let fresh = entries_of(store, path, format, below.iter().cloned())?;
         Ok((Some(differences(&listed, &fresh)), below))
     }
 }
@@ -128,10 +128,10 @@ fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
 
 /// The consolidated entries of all nodes below a group; in v2 of the group, too.
 pub(super) fn collect(store: &Store, group: &str, format: Format) -> Result<Map> {
-    entries_of(store, group, format, &walk_fresh(store, group, format)?)
+    entries_of(store, group, format, walk_fresh(store, group, format)?.into_iter())
 }
 
-fn entries_of(store: &Store, group: &str, format: Format, below: &[Found]) -> Result<Map> {
+fn entries_of(store: &Store, group: &str, format: Format, below: impl Iterator<Item = Found>) -> Result<Map> {
     let mut entries = Map::new();
     if format == Format::V2
         && let Some(found) = lookup::find_v2(store, group)?
@@ -139,10 +139,9 @@ fn entries_of(store: &Store, group: &str, format: Format, below: &[Found]) -> Re
         upkeep::insert_v2(store, &mut entries, group, group, found)?;
     }
     for Found { path, node, .. } in below {
-        let node = node.clone()?;
         match format {
-            Format::V2 => upkeep::insert_v2(store, &mut entries, group, path, node)?,
-            Format::V3 => drop(entries.insert(path::relative(group, path).into(), consolidated::entry_v3(node.document))),
+            Format::V2 => upkeep::insert_v2(store, &mut entries, group, &path, node?)?,
+            Format::V3 => drop(entries.insert(path::relative(group, &path).into(), consolidated::entry_v3(node?.document))),
         }
     }
     Ok(entries)

@@ -10,12 +10,15 @@ use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
 use crate::store::os::block_signals;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// So many groups are listed at the same time, at most.
 const LISTINGS: usize = 32;
+/// So many documents are read at the same time, at most.
+const BATCH: usize = 4096;
 
 /// A group that is to be listed.
 pub(super) struct ListedGroup {
@@ -55,6 +58,7 @@ impl Wanted {
 }
 
 /// A node below the group that was begun at, by its path in the store.
+#[derive(Clone)]
 pub(super) struct Found {
     pub path: String,
     pub node: Result<StoredDocument>,
@@ -75,22 +79,32 @@ impl ListedGroup {
 
 /// The nodes below a group, sorted so that each is followed by those below it. A link that leads back to a group above is not followed.
 pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Vec<Found>> {
-    let (mut all, mut level) = (Vec::new(), vec![top]);
+    let mut all = Vec::new();
+    each_node(store, top, wanted, &mut |found| all.push(found))?;
+    sort(&mut all, |found| &found.path);
+    Ok(all)
+}
+
+/// Sorts nodes so that each is followed by those below it.
+fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) {
+    all.sort_unstable_by(|a, b| path(a).split('/').cmp(path(b).split('/')));
+}
+
+/// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
+fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found)) -> Result<()> {
+    let mut level = vec![top];
     for _ in 0..wanted.depth {
         if level.is_empty() {
             break;
         }
         let mut next = Vec::new();
-        for (place, children) in level.iter().zip(read_level(store, &level, wanted)?) {
-            for found in children {
-                next.extend(found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)));
-                all.push(found);
-            }
-        }
+        read_level(store, &level, wanted, &mut |place, found| {
+            next.extend(found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)));
+            each(found);
+        })?;
         level = next;
     }
-    all.sort_unstable_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
-    Ok(all)
+    Ok(())
 }
 
 /// The place of a node that is a group, unless a link leads from it back to where it came from.
@@ -113,50 +127,51 @@ fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) 
     Some(ListedGroup { path: path.to_string(), format: node.format, catalog, is_fresh, above: trail })
 }
 
-/// The nodes directly below each of the groups.
-fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted) -> Result<Vec<Vec<Found>>> {
+/// Calls `each` with the nodes directly below each of the groups.
+fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted, each: &mut dyn FnMut(&ListedGroup, Found)) -> Result<()> {
     let mut names = list_many(store, places)?;
     for (place, names) in places.iter().zip(&mut names) {
         // V3-05; in v2 such names are legal.
         names.retain(|name| place.format == Format::V2 || !name.starts_with("__"));
     }
-    let listed = |place: &ListedGroup, name: &str| {
-        let found = place.catalog.as_ref()?.find(&path::join(&place.path, name))?;
-        (!wanted.checked || found.clone().parse(store).is_ok()).then_some(found)
-    };
-    let each = || places.iter().zip(&names).flat_map(|(place, names)| names.iter().map(move |name| (place, name)));
-    let known: Vec<Option<StoredDocument>> = each().map(|(place, name)| listed(place, name)).collect();
-    let child = |(place, name): (&ListedGroup, &String)| path::join(&place.path, name);
-    let unknown: Vec<String> =
-        each().zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| child(c)).filter(|p| p.len() <= MAX_KEY).collect();
-    let format = wanted.format.or(store.options().format);
-    let mut read = lookup::find_many(store, &unknown, wanted.attributes, format).into_iter();
-    let mut known = known.into_iter();
-    let mut levels = Vec::with_capacity(places.len());
-    for (place, names) in places.iter().zip(&names) {
-        let (mut children, mut unlisted) = (Vec::with_capacity(names.len()), Vec::new());
-        for name in names {
-            let path = path::join(&place.path, name);
-            let known = known.next().flatten();
+    let (format, watches) = (wanted.format.or(store.options().format), store.context().watches());
+    let children: Vec<(usize, &String)> = names.iter().enumerate().flat_map(|(i, names)| names.iter().map(move |name| (i, name))).collect();
+    let mut unlisted = vec![Vec::new(); places.len()];
+    for batch in children.chunks(BATCH) {
+        let paths: Vec<String> = batch.iter().map(|&(i, name)| path::join(&places[i].path, name)).collect();
+        let listed = |place: &ListedGroup, path: &str| {
+            let found = place.catalog.as_ref()?.find(path)?;
+            (!wanted.checked || found.clone().parse(store).is_ok()).then_some(found)
+        };
+        let known: Vec<Option<StoredDocument>> = batch.iter().zip(&paths).map(|(&(i, _), path)| listed(&places[i], path)).collect();
+        let is_unknown =
+            |(path, known): (&String, &Option<StoredDocument>)| (known.is_none() && path.len() <= MAX_KEY).then(|| path.clone());
+        let unknown: Vec<String> = paths.iter().zip(&known).filter_map(is_unknown).collect();
+        let mut read = lookup::find_many(store, &unknown, wanted.attributes, format).into_iter();
+        for ((path, known), &(i, _)) in paths.into_iter().zip(known).zip(batch) {
             let is_checked = known.is_some();
             let found = match known {
                 Some(found) => Some(Ok(found)),
                 None if path.len() > MAX_KEY => Some(Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"))),
-                None => read.next().and_then(Result::transpose).inspect(|_| unlisted.push(path.clone())),
+                None => read.next().and_then(Result::transpose).inspect(|_| unlisted[i].extend(watches.then(|| path.clone()))),
             };
-            children.extend(found.map(|node| Found { path, node, is_checked }));
+            if let Some(node) = found {
+                each(&places[i], Found { path, node, is_checked });
+            }
         }
-        if let (Some(catalog), true) = (&place.catalog, store.context().watches()) {
-            report_stale(store, place, catalog, names, &unlisted)?;
-        }
-        levels.push(children);
     }
-    Ok(levels)
+    for ((place, names), unlisted) in places.iter().zip(&names).zip(&unlisted).filter(|_| watches) {
+        if let Some(catalog) = &place.catalog {
+            report_stale(store, place, catalog, names, unlisted)?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells the context of consolidated metadata that do not name the children that are there.
 fn report_stale(store: &Store, place: &ListedGroup, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
-    let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !names.contains(name)).collect();
+    let there: HashSet<&String> = names.iter().collect();
+    let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !there.contains(name)).collect();
     let mut findings = Vec::new();
     let mut note = |what: &str, names: &[String]| {
         if let Some(first) = names.first() {
@@ -219,11 +234,19 @@ fn list(store: &Store, place: &ListedGroup) -> Result<Vec<String>> {
 }
 
 impl Group {
-    /// The nodes below the group that were found, by their paths relative to it.
-    pub(super) fn walk(&self, wanted: Wanted) -> Result<Vec<Found>> {
+    /// Calls `each` with the nodes below the group, level by level, and their paths relative to it.
+    fn each_node(&self, wanted: Wanted, each: &mut dyn FnMut(Found)) -> Result<()> {
         let place = ListedGroup::new(self.path(), self.format(), self.catalog()?);
-        let mut all = walk(self.store(), place, wanted)?;
-        all.iter_mut().for_each(|found| found.path = path::relative(self.path(), &found.path).to_string());
+        each_node(self.store(), place, wanted, &mut |found| {
+            each(Found { path: path::relative(self.path(), &found.path).to_string(), ..found })
+        })
+    }
+
+    /// The nodes below the group, by their paths relative to it.
+    pub(super) fn walk(&self, wanted: Wanted) -> Result<Vec<Found>> {
+        let mut all = Vec::new();
+        self.each_node(wanted, &mut |found| all.push(found))?;
+        sort(&mut all, |found| &found.path);
         Ok(all)
     }
 
@@ -235,14 +258,16 @@ impl Group {
         {
             return Ok(children);
         }
-        let children = self.walk(Wanted::all(depth))?.into_iter().map(|Found { path, node, is_checked }| {
+        let mut children = Vec::new();
+        self.each_node(Wanted::all(depth), &mut |Found { path, node, is_checked }| {
             let kind = node.and_then(|found| {
                 let kind = found.kind;
                 if is_checked { Ok(kind) } else { found.parse(self.store()).map(|_| kind) }
             });
-            Child::seen(path, kind)
-        });
-        Ok(children.collect())
+            children.push(Child::seen(path, kind));
+        })?;
+        sort(&mut children, |child| &child.name);
+        Ok(children)
     }
 
     /// Lists the children of a group of files without reading their documents: only that they have one is looked at. Returns `None` where
@@ -280,26 +305,29 @@ impl Group {
 
     /// The tree below the group as text, a line for each node down to `depth` levels.
     pub fn tree(&self, depth: usize) -> Result<String> {
-        let nodes = self.walk(Wanted::all(depth))?;
+        let mut nodes: Vec<(String, String)> = Vec::new();
+        self.each_node(Wanted::all(depth), &mut |Found { path, node, .. }| {
+            let about = match node.and_then(|found| found.parse(self.store())) {
+                Ok(v3::Document::Array(meta)) => format!("  {}", describe(&meta)),
+                Ok(v3::Document::Group(_)) => String::new(),
+                Err(e) => format!("  unreadable: {}", one_line(&e.to_string())),
+            };
+            nodes.push((path, about));
+        })?;
+        sort(&mut nodes, |(path, _)| path);
         let mut text = String::new();
         // For each level whether a sibling follows.
         let mut open: Vec<bool> = Vec::new();
-        for (i, Found { path, node, .. }) in nodes.iter().enumerate() {
+        for (i, (path, about)) in nodes.iter().enumerate() {
             let (level, name) = (path.matches('/').count(), path.rsplit('/').next().unwrap_or(path));
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-            let inside = |other: &Found| parent.is_empty() || other.path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
-            let follows = nodes[i + 1..].iter().take_while(|n| inside(n)).any(|n| n.path.matches('/').count() == level);
+            let inside = |other: &str| parent.is_empty() || other.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
+            let follows = nodes[i + 1..].iter().take_while(|n| inside(&n.0)).any(|n| n.0.matches('/').count() == level);
             open.truncate(level);
             open.iter().for_each(|open| text.push_str(if *open { "│   " } else { "    " }));
             open.push(follows);
             text.push_str(if follows { "├── " } else { "└── " });
-            text.push_str(&one_line(name));
-            match node.as_ref().map_err(Clone::clone).and_then(|found| found.clone().parse(self.store())) {
-                Ok(v3::Document::Array(meta)) => text.push_str(&format!("  {}", describe(&meta))),
-                Ok(v3::Document::Group(_)) => {}
-                Err(e) => text.push_str(&format!("  unreadable: {}", one_line(&e.to_string()))),
-            }
-            text.push('\n');
+            text.push_str(&format!("{}{about}\n", one_line(name)));
         }
         Ok(text)
     }
