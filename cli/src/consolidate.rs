@@ -1,7 +1,8 @@
 //! `ozarr consolidate`: the metadata of all nodes below a group in one document.
 
 use crate::failure::{Failure, Outcome};
-use crate::output::notes;
+use crate::interrupt;
+use crate::output::{busy, notes, tell};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::Mode;
@@ -14,8 +15,8 @@ pub struct Consolidate {
     /// Only compare those that are there with the documents, a line for each difference
     #[arg(long)]
     check: bool,
-    /// With --check: the differences as a JSON list
-    #[arg(long, requires = "check")]
+    /// One JSON object: the group whose nodes are consolidated; with --check the differences as a JSON list
+    #[arg(long)]
     json: bool,
 }
 
@@ -25,8 +26,13 @@ impl Consolidate {
             return self.compare();
         }
         let group = self.place.group(Mode::ReadWrite)?;
-        group.consolidate()?;
-        Ok(group.flush()?)
+        interrupt::end_with(|| "the consolidated metadata are the old or the new; the same command begins anew".into())?;
+        let bar = busy("reading documents");
+        let done = group.consolidate();
+        bar.finish_and_clear();
+        done?;
+        group.flush()?;
+        tell(self.json, [("consolidated", self.place.name().into())])
     }
 
     fn compare(&self) -> Outcome {

@@ -172,7 +172,7 @@ impl Diff {
         let tolerance = Tolerance { absolute: self.tolerance, relative: self.relative };
         // Keys of chunks may be the same on both sides: an error says whose it is.
         let blame = |e: Error, which: usize| Error::new(e.kind(), format!("{}: {e}", [&self.a, &self.b][which]));
-        Ok(compare((a, &all), (b, &all), tolerance, &blame, &|bytes| bar.inc(bytes))?)
+        Ok(compare((a, &all), (b, &all), tolerance, &blame, &|bytes| bar.told(bytes))?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `ozarr digest`: a checksum of the elements, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
 use crate::failure::{Failure, Outcome, one_line};
+use crate::interrupt::Interrupt;
 use crate::output::{Progress, can_show, line, object, progress};
 use crate::place::{Place, below};
 use clap::Args;
@@ -36,10 +37,22 @@ impl Digest {
         let top = self.place.node(if self.store { Mode::ReadWrite } else { Mode::Read })?;
         let nodes = below(&top, usize::MAX)?;
         let bar = progress(if can_show(true) { nodes.element_bytes() } else { 0 }, None, true);
+        let interrupt = if self.store { Some(Interrupt::watch()?) } else { None };
+        let told = |bytes| {
+            bar.inc(bytes);
+            interrupt.as_ref().map_or(Ok(()), Interrupt::check)
+        };
         let (mut all, mut differ) = (Map::new(), false);
         for (path, node) in nodes.each() {
             let Node::Array(array) = node? else { continue };
-            let found = digest(&array, Selection::all(&array.shape()), &|n| bar.inc(n))?;
+            let found = digest(&array, Selection::all(&array.shape()), &told).and_then(|found| told(0).map(|()| found));
+            let found = found.map_err(|e| match &interrupt {
+                Some(interrupt) => {
+                    let next = format!("{} has no new digest, nor have the arrays behind it; the same command begins anew", one_line(path));
+                    interrupt.failure(e, &next)
+                }
+                None => e.into(),
+            })?;
             let name = if path.is_empty() { self.place.name() } else { path.to_string() };
             if self.store {
                 array.attributes().set(ATTRIBUTE, found.as_str().into())?;

@@ -1,9 +1,11 @@
-//! Ctrl-C in a command that writes: it ends between two pieces of its work, and says how to go on.
+//! Ctrl-C in a command that writes: it ends between two pieces of its work, or at once where every piece is whole, and says how to go on.
 
 use crate::failure::{Failure, Outcome};
 use ozarr::error::{Error, ErrorKind, Result};
 use signal_hook::consts::SIGINT;
-use signal_hook::flag;
+use signal_hook::{flag, low_level::pipe};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +38,22 @@ impl Interrupt {
     pub fn failure(&self, e: Error, next: &str) -> Failure {
         if self.is_asked() && e.kind() == ErrorKind::Cancelled { Failure::Interrupted(next.into()) } else { e.into() }
     }
+}
+
+/// Ends the program at once when Ctrl-C is pressed, wherever it is in its work; `next` says how to go on.
+pub fn end_with(next: impl FnOnce() -> String + Send + 'static) -> Outcome {
+    if is_ignored() {
+        return Ok(());
+    }
+    let wrong = |e: std::io::Error| Failure::file("SIGINT", &e);
+    let (mut asked, tell) = UnixStream::pair().map_err(wrong)?;
+    pipe::register(SIGINT, tell).map_err(wrong)?;
+    let wait = move || {
+        if asked.read_exact(&mut [0]).is_ok() {
+            Failure::Interrupted(next()).tell();
+        }
+    };
+    std::thread::Builder::new().spawn(wait).map(drop).map_err(wrong)
 }
 
 /// Returns whether SIGINT is ignored, as the kernel tells it.

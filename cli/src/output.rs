@@ -29,6 +29,11 @@ pub fn notes<'a>(all: impl Iterator<Item = &'a String>, as_json: bool) -> Outcom
     print(&all.map(|note| format!("{}\n", one_line(note))).collect::<String>())
 }
 
+/// Prints a JSON object of what was done, if that is wanted.
+pub fn tell<'a>(as_json: bool, members: impl IntoIterator<Item = (&'a str, Value)>) -> Outcome {
+    if as_json { line(&json::to_text(&object(members))) } else { Ok(()) }
+}
+
 /// A JSON object of those members.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     Value::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
@@ -60,6 +65,26 @@ pub fn progress(total: u64, what: Option<&str>, uses_stdout: bool) -> Progress {
     Progress { bar, shown: AtomicBool::new(!can_show(uses_stdout)), begun: Instant::now() }
 }
 
+/// What cannot be counted: how long it takes by now.
+pub fn busy(what: &'static str) -> Progress {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+        bar.set_style(style);
+    }
+    if can_show(false) {
+        let late = bar.downgrade();
+        // Without it only the bar is missing.
+        let _ = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(QUIET);
+            if let Some(bar) = late.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(QUIET / 10);
+            }
+        });
+    }
+    Progress { bar, shown: AtomicBool::new(true), begun: Instant::now() }
+}
+
 impl Progress {
     /// How much there is to do.
     pub fn set_length(&self, total: u64) {
@@ -76,6 +101,12 @@ impl Progress {
     pub fn inc(&self, more: u64) {
         self.bar.inc(more);
         self.show();
+    }
+
+    /// The same for a function that could be told to end.
+    pub fn told(&self, more: u64) -> ozarr::error::Result<()> {
+        self.inc(more);
+        Ok(())
     }
 
     /// Prints something while it is shown.

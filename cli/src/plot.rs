@@ -11,9 +11,10 @@ use crate::picture::lines::{self, Series};
 use crate::picture::scene::{self, Scene};
 use crate::picture::terminal::{self, Protocol};
 use crate::place::{Place, locate};
-use crate::sample::{self, How, Told};
+use crate::sample::{self, How};
 use crate::variable::{Variable, label};
 use clap::{Args, ValueEnum};
+use ozarr::analysis::blocks::Told;
 use ozarr::engine::Selection;
 use ozarr::node::{Mode, Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -259,11 +260,11 @@ impl Plot {
     /// Does something with the elements of a selection, and shows on a terminal how far it is; an animation counts its pictures.
     fn watched<T>(&self, all: &Selection, work: impl FnOnce(Told<'_>) -> Outcome<T>) -> Outcome<T> {
         if self.animate.is_some() {
-            return work(&|_| ());
+            return work(&|_| Ok(()));
         }
         let bytes = all.shape().iter().fold(size_of::<f64>() as u64, |n, &c| n.saturating_mul(c));
         let bar = progress(bytes, None, self.output.is_none());
-        let done = work(&|bytes| bar.inc(bytes));
+        let done = work(&|bytes| bar.told(bytes));
         bar.finish_and_clear();
         done
     }

@@ -1,10 +1,11 @@
 //! `ozarr rm`: erasing a node.
 
 use crate::failure::{Failure, Outcome};
-use crate::output::{line, object};
+use crate::interrupt;
+use crate::output::{busy, tell};
 use crate::place::{Place, locate};
 use clap::Args;
-use ozarr::node::{Group, Mode, NodeKind, json};
+use ozarr::node::{Group, Mode, NodeKind};
 
 /// Erase an array or a group
 #[derive(Args)]
@@ -33,12 +34,19 @@ impl Rm {
             }
         }
         let kind = if store.node_kind(&path)? == NodeKind::Group { "group" } else { "array" };
-        store.erase_node(&path)?;
+        let (left, node) = (store.clone(), path.clone());
+        interrupt::end_with(move || match left.node_kind(&node) {
+            Ok(NodeKind::None) if node.trim_matches('/').is_empty() => {
+                "the root is gone; what is left of the store is for rm or the like".into()
+            }
+            Ok(NodeKind::None) => "the node is gone; `ozarr verify --repair` of the store erases or names what is left of it".into(),
+            _ => "a part of it may be erased; the same command goes on".into(),
+        })?;
+        let bar = busy("erasing");
+        let erased = store.erase_node(&path);
+        bar.finish_and_clear();
+        erased?;
         store.close(None)?;
-        if self.json {
-            let erased = object([("erased", self.place.name().as_str().into()), ("node_type", kind.into())]);
-            line(&json::to_text(&erased))?;
-        }
-        Ok(())
+        tell(self.json, [("erased", self.place.name().into()), ("node_type", kind.into())])
     }
 }

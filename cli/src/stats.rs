@@ -43,7 +43,7 @@ impl Stats {
         })?;
         let passes = 1 + u64::from(self.histogram.is_some());
         let bar = progress(numbers.bytes().saturating_mul(passes), None, true);
-        let told = |bytes: u64| bar.inc(bytes);
+        let told = |bytes: u64| bar.told(bytes);
         let (mut chunks, mut printed) = (Vec::new(), Ok(()));
         let all = numbers.moments(&told, |block, found| {
             if self.map && self.json {

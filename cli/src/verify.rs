@@ -1,6 +1,7 @@
 //! `ozarr verify`: what of a hierarchy is damaged, and what does not belong there.
 
 use crate::failure::{Failure, Outcome, one_line};
+use crate::interrupt;
 use crate::output::{line, progress};
 use crate::place::{Place, locate};
 use clap::Args;
@@ -32,6 +33,7 @@ impl Verify {
         let (store, path) = locate(&self.place.location, &self.place.path, mode)?;
         let bar = progress(0, Some("chunks"), true);
         let options = VerifyOptions { quick: self.quick, repair: self.repair };
+        interrupt::end_with(|| "nothing is changed but what is told as mended; the same command begins anew".into())?;
         let mut printed = Ok(());
         let told = store.verify(
             &path,

@@ -3,7 +3,7 @@
 mod program;
 
 use program::Folder;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,6 +54,26 @@ fn ctrl_c_in_a_write_says_how_to_go_on() {
     let bytes = folder.bytes("read a.zarr t --raw --shape 8,1048576", &[]);
     assert!(bytes.chunks(1 << 20).all(|chunk| chunk.iter().all(|b| *b == chunk[0])));
     std::fs::remove_dir_all(&folder.0).unwrap();
+}
+
+/// The first digest is printed, and stored, while the second one would take hours.
+#[test]
+fn ctrl_c_in_a_digest_says_which_arrays_have_none() {
+    let folder = Folder::new("ctrl-c-digest");
+    folder.ok("create a.zarr a --type uint8 --shape 4");
+    folder.ok("create a.zarr b --type uint8 --shape 100000000,1000000 --chunks 1000,1000");
+    let mut command = Command::new("env");
+    command.current_dir(&folder.0).args(["--default-signal=INT", program::PROGRAM, "digest", "a.zarr", "--store"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{err}");
+    assert!(err.starts_with("ozarr: interrupted; b has no new digest") && err.lines().count() == 1, "{err}");
+    assert!(folder.ok("attrs get a.zarr a").contains(line.split(' ').next().unwrap()), "{line}");
+    assert_eq!(folder.ok("attrs get a.zarr b"), "{}\n");
 }
 
 /// 96 MiB in chunks of 256 KiB go in, and the program is interrupted when the first chunks are there.

@@ -46,6 +46,9 @@ pub struct Blocks {
     width: usize,
 }
 
+/// Gets the bytes of each block that is done; its error ends the work.
+pub type Told<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
+
 /// How blocks are to be cut.
 #[derive(Clone, Copy)]
 pub enum Cut<'a> {
@@ -92,6 +95,16 @@ impl Blocks {
             (numbers, all - kept)
         });
         self
+    }
+
+    /// The blocks that are chosen, one after the other.
+    pub fn chosen(&self) -> impl Iterator<Item = Block> {
+        let count = self.chosen.as_ref().map_or(self.count(), |(numbers, _)| numbers.len() as u64);
+        (0..count).map(|n| self.nth_chosen(n))
+    }
+
+    fn nth_chosen(&self, n: u64) -> Block {
+        self.get(self.chosen.as_ref().map_or(n, |(numbers, _)| numbers[n as usize]))
     }
 
     /// The number of elements of the blocks that are left out.
@@ -194,13 +207,13 @@ impl Blocks {
     /// each. The first error ends it.
     pub fn each<T: Send>(
         &self,
-        told: &(dyn Fn(u64) + Sync),
+        told: Told<'_>,
         work: impl Fn(&Block, &mut Vec<u8>) -> Result<T> + Sync,
         take: impl FnMut(Block, T) -> Result<()> + Send,
     ) -> Result<()> {
         let (buffers, inbox) = (Mutex::new(Vec::new()), Mutex::new((BTreeMap::new(), 0u64, take)));
         let task = |n: u64, _: &Running<'_>| {
-            let block = self.get(self.chosen.as_ref().map_or(n, |(numbers, _)| numbers[n as usize]));
+            let block = self.nth_chosen(n);
             let mut buffer = lock(&buffers).pop().unwrap_or_default();
             let result = work(&block, &mut buffer)?;
             lock(&buffers).push(buffer);
@@ -212,8 +225,7 @@ impl Blocks {
                 *due += 1;
                 take(block, result)?;
             }
-            told(bytes);
-            Ok(())
+            told(bytes)
         };
         let count = self.chosen.as_ref().map_or(self.count(), |(numbers, _)| numbers.len() as u64);
         tasks::run(&self.pool, count, self.threads(), &task, &mut |_| Ok(()))
@@ -419,7 +431,7 @@ mod tests {
         let work = |block: &Block, _: &mut Vec<u8>| Ok(block.at[0]);
         assert!(
             blocks
-                .each(&|_| (), work, |_, at| {
+                .each(&|_| Ok(()), work, |_, at| {
                     seen.push(at);
                     Ok(())
                 })
@@ -427,6 +439,6 @@ mod tests {
         );
         assert_eq!(seen, (0..64).collect::<Vec<_>>());
         let fail = |block: &Block, _: &mut Vec<u8>| if block.at[0] == 9 { Err(err!(Chunk, "nine")) } else { Ok(()) };
-        assert_eq!(blocks.each(&|_| (), fail, |_, ()| Ok(())).unwrap_err().kind(), ErrorKind::Chunk);
+        assert_eq!(blocks.each(&|_| Ok(()), fail, |_, ()| Ok(())).unwrap_err().kind(), ErrorKind::Chunk);
     }
 }

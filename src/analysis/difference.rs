@@ -1,6 +1,6 @@
 //! What differs between the elements of two regions: how many, where first, and by how much.
 
-use super::blocks::{Block, Blocks, Cut, part_of, read};
+use super::blocks::{Block, Blocks, Cut, Told, part_of, read};
 use super::number::as_number;
 use super::stored::blocks_stored;
 use crate::dtype::{DataType, Kind};
@@ -96,7 +96,7 @@ pub fn compare(
     b: (&Array, &Selection),
     tolerance: Tolerance,
     blame: &(dyn Fn(Error, usize) -> Error + Sync),
-    told: &(dyn Fn(u64) + Sync),
+    told: Told<'_>,
 ) -> Result<Differences> {
     let types = (a.0.data_type(), b.0.data_type());
     let Some(how) = comparison(types.0, types.1) else {
@@ -111,7 +111,7 @@ pub fn compare(
     let stored = if let As::Variable(_) = how { None } else { either_stored(a, b, &blocks)? };
     let blocks = blocks.only(stored);
     let mut unstored = of_unstored(how, tolerance, a.0, b.0, &blocks)?;
-    told(blocks.left_out().saturating_mul(of_a.size().max(of_b.size()) as u64));
+    told(blocks.left_out().saturating_mul(of_a.size().max(of_b.size()) as u64))?;
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let (part_a, part_b) = (blocks.part(block)?, part_of(b.1, &b_shape, block)?);
         let mut found = Differences::default();
@@ -288,7 +288,7 @@ mod tests {
     fn differences(a: &Array, b: &Array, tolerance: f64) -> Differences {
         let all = Selection::all(&[1_000_000, 1_000_000]);
         let tolerance = Tolerance { absolute: tolerance, relative: 0.0 };
-        compare((a, &all), (b, &all), tolerance, &|e, _| e, &|_| ()).unwrap()
+        compare((a, &all), (b, &all), tolerance, &|e, _| e, &|_| Ok(())).unwrap()
     }
 
     #[test]

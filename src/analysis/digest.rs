@@ -1,6 +1,6 @@
 //! A checksum of the elements of a region, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
-use super::blocks::{Block, Blocks, Cut, read};
+use super::blocks::{Block, Blocks, Cut, Told, read};
 use super::stored::blocks_stored;
 use crate::dtype::DataType;
 use crate::engine::Selection;
@@ -16,7 +16,7 @@ pub const DIGITS: usize = 32;
 
 /// Returns the digest of a region's elements, in hexadecimal digits: that of an array which holds nothing else. `told` gets the bytes of
 /// each block that is done.
-pub fn digest(array: &Array, selection: Selection, told: &(dyn Fn(u64) + Sync)) -> Result<String> {
+pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<String> {
     let data_type = array.data_type().native().packed()?;
     let shape = Dims::from_slice(selection.shape());
     let lengths = lengths_of_runs(&shape);

@@ -1,6 +1,6 @@
 //! Statistics of a region of numbers, read block by block.
 
-use super::blocks::{Block, Blocks, Cut, read};
+use super::blocks::{Block, Blocks, Cut, Told, read};
 use super::moments::{Bins, Moments};
 use super::number::as_number;
 use super::stored::blocks_stored;
@@ -48,7 +48,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Their figures. `each` gets those of each block, in order, with the elements that the block is; `told` the bytes of each.
-    pub fn moments(&self, told: &(dyn Fn(u64) + Sync), mut each: impl FnMut(&Selection, &Moments) -> Result<()> + Send) -> Result<Moments> {
+    pub fn moments(&self, told: Told<'_>, mut each: impl FnMut(&Selection, &Moments) -> Result<()> + Send) -> Result<Moments> {
         let mut all = Moments::default();
         let work = |block: &Block, buffer: &mut Vec<u8>| {
             if !self.read(block, buffer)? {
@@ -67,7 +67,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Counts them in equal parts of a range; `empty` is the parts.
-    pub fn bins(&self, empty: Bins, told: &(dyn Fn(u64) + Sync)) -> Result<Bins> {
+    pub fn bins(&self, empty: Bins, told: Told<'_>) -> Result<Bins> {
         let mut sum = empty.clone();
         let work = |block: &Block, buffer: &mut Vec<u8>| {
             if !self.read(block, buffer)? {
@@ -137,9 +137,9 @@ pub(super) mod tests {
             let array = mostly_empty(*data_type, fill, chunks);
             let numbers = Numbers::new(&array, all.clone(), false).unwrap();
             assert!(numbers.bytes() < 1 << 28, "{data_type:?}: {} bytes are read", numbers.bytes());
-            let found = numbers.moments(&|_| (), |_, _| Ok(())).unwrap();
+            let found = numbers.moments(&|_| Ok(()), |_, _| Ok(())).unwrap();
             assert_eq!((found.elements, found.count, found.range()), (1_000_000_000_000, *count, Some(*range)), "{data_type:?}");
-            let bins = numbers.bins(Bins::new(range.0, range.1, 2), &|_| ()).unwrap();
+            let bins = numbers.bins(Bins::new(range.0, range.1, 2), &|_| Ok(())).unwrap();
             assert_eq!(bins.counts.iter().sum::<u64>(), *count, "{data_type:?}");
         }
     }
@@ -151,14 +151,14 @@ pub(super) mod tests {
         let numbers = Numbers::new(&array, selection, true).unwrap();
         let before = array.stats().snapshot();
         let mut seen = Vec::new();
-        let all = numbers.moments(&|_| (), |_, found| {
+        let all = numbers.moments(&|_| Ok(()), |_, found| {
             seen.push((found.elements, found.range()));
             Ok(())
         });
         let mut want = vec![(1_000_000, Some((-7.0, -7.0))); 1000];
         [0, 499, 999].iter().for_each(|&n| want[n].1 = Some((-7.0, 1000.0)));
         assert_eq!((seen, all.unwrap().elements), (want, 1_000_000_000));
-        assert_eq!(numbers.bins(Bins::new(-7.0, 1000.0, 2), &|_| ()).unwrap().counts, [1_000_000_000 - 3 * 504, 3 * 504]);
+        assert_eq!(numbers.bins(Bins::new(-7.0, 1000.0, 2), &|_| Ok(())).unwrap().counts, [1_000_000_000 - 3 * 504, 3 * 504]);
         let after = array.stats().snapshot();
         assert_eq!((after.decoded_chunks - before.decoded_chunks, after.fill_chunks - before.fill_chunks), (6, 0));
     }
@@ -171,7 +171,7 @@ pub(super) mod tests {
             let selection = Selection::new(&[1_000_000, 1_000_000], &start, &count, Some(&step)).unwrap();
             let numbers = Numbers::new(&array, selection, false).unwrap();
             assert!(numbers.bytes() < 1 << 28, "{} bytes are read", numbers.bytes());
-            let found = numbers.moments(&|_| (), |_, _| Ok(())).unwrap();
+            let found = numbers.moments(&|_| Ok(()), |_, _| Ok(())).unwrap();
             let sum = 7 * (600_000_000 - rows * 1000) + rows * 500_500i64;
             assert_eq!((found.elements, found.range(), found.mean()), (600_000_000, Some((1.0, 1000.0)), Some(sum as f64 / 6e8)));
         }

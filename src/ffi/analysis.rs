@@ -107,7 +107,7 @@ pub unsafe extern "C" fn ozarr_array_summarize(
         let out = unsafe { Output::new(summary, "summary") }?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
-        let found = Numbers::new(&array, selection, false)?.moments(&|_| (), |_, _| Ok(()))?;
+        let found = Numbers::new(&array, selection, false)?.moments(&|_| Ok(()), |_, _| Ok(()))?;
         let (min, max) = found.range().unwrap_or((f64::NAN, f64::NAN));
         out.fill(&ozarr_summary {
             struct_size: 0,
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn ozarr_array_digest(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
-        let text = if buf.is_null() || cap <= DIGITS { "0".repeat(DIGITS) } else { digest(&array, selection, &|_| ())? };
+        let text = if buf.is_null() || cap <= DIGITS { "0".repeat(DIGITS) } else { digest(&array, selection, &|_| Ok(()))? };
         // SAFETY: room for `cap` bytes, and for the length, by the function's contract.
         unsafe { put_text(&text, buf, cap, len) }
     })
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn ozarr_array_compare(
         check_tolerance(absolute, "absolute")?;
         check_tolerance(relative, "relative")?;
         let blame = |e: Error, which: usize| e.with_note([" (reading `a`)", " (reading `b`)"][which]);
-        let found = compare((&a, &of_a), (&b, &of_b), Tolerance { absolute, relative }, &blame, &|_| ())?;
+        let found = compare((&a, &of_a), (&b, &of_b), Tolerance { absolute, relative }, &blame, &|_| Ok(()))?;
         if let (Some(pair), false) = (&found.first, first.is_null()) {
             // SAFETY: room for a number for each dimension, by the function's contract.
             unsafe { put_numbers(&pair.at, first, "first") }?;

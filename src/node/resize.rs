@@ -4,6 +4,7 @@
 use super::document::{self, array_document};
 use super::state::{ArrayState, store_waiting};
 use super::stored::StoredDocument;
+use super::transfer::Progress;
 use super::{Array, lookup, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
@@ -25,17 +26,22 @@ impl Array {
     /// `keep_outside` all of these stay. No element inside of both shapes changes. On a rectilinear grid no chunk that there was
     /// changes its place; the part beyond the listed extents becomes one chunk more.
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
+        self.resize_telling(shape, keep_outside, &mut |_, _| Ok(()))
+    }
+
+    /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
+    /// published by then, and the chunks that are left show if the array grows again.
+    pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut Progress<'_>) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
-        {
+        let erased = {
             let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
             let (old, shrinks) = self.reshape(shape, keep_outside)?;
-            if shrinks && !keep_outside {
-                erase_outside(&*self.state().bound(self.path())?, &old)?;
-            }
-        }
-        self.refresh_above()
+            if shrinks && !keep_outside { erase_outside(&*self.state().bound(self.path())?, &old, progress) } else { Ok(()) }
+        };
+        // The shape is another one, whatever became of the chunks.
+        self.refresh_above().and(erased)
     }
 
     /// Publishes another shape in the array's own document, the lock of which is held. Gives the shape before, and whether a dimension
@@ -73,7 +79,7 @@ impl Array {
     pub(super) fn erase_beyond(&self, old: &[u64]) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         let fresh = self.read_fresh(self.format())?;
-        erase_outside(&*fresh.bound(self.path())?, old)
+        erase_outside(&*fresh.bound(self.path())?, old, &mut |_, _| Ok(()))
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's
@@ -281,11 +287,11 @@ pub(super) fn undo(array: &Arc<BoundArray>, selection: &Selection, e: Error) -> 
 }
 
 /// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
-fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
+fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut Progress<'_>) -> Result<()> {
     let boundary = Boundary::new(array, old);
     let mut edge = Vec::new();
     let candidates = boundary.outside_count().saturating_add(boundary.edge_count());
-    let mut key = String::new();
+    let (mut key, mut done) = (String::new(), 0);
     if candidates > ONE_BY_ONE && array.store.capabilities().listable {
         let mut gone = Vec::new();
         array.store.list(&array.prefix, &mut |key| {
@@ -299,13 +305,18 @@ fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
             }
             Ok(())
         })?;
+        let all = (gone.len() + edge.len()) as u64;
         for key in gone {
             array.store.erase(&key).map_err(|e| e.at_key(key))?;
+            done += 1;
+            progress(done, all)?;
         }
     } else {
         boundary.each_outside(&mut |index| {
             chunk_key(array, index, &mut key);
-            array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))
+            array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))?;
+            done += 1;
+            progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
         boundary.each_edge(&mut |index| {
             chunk_key(array, index, &mut key);
@@ -316,7 +327,12 @@ fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
         })?;
     }
     let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), write_back: None, ..array.clone() });
-    edge.iter().try_for_each(|index| boundary.fill_beyond(&padded, index))
+    let all = done + edge.len() as u64;
+    edge.iter().try_for_each(|index| {
+        boundary.fill_beyond(&padded, index)?;
+        done += 1;
+        progress(done, all)
+    })
 }
 
 fn chunk_key(array: &BoundArray, index: &[u64], key: &mut String) {

@@ -521,3 +521,31 @@ fn consolidated_metadata_are_used_while_other_stores_change() {
     }
     assert_eq!(known(), 0);
 }
+
+#[test]
+fn an_array_that_is_interrupted_while_it_shrinks_has_its_shape_and_can_be_shrunk_again() {
+    // Chunks looked for one by one, and listed.
+    for rows in [10u64, 2000] {
+        let store = Store::memory(&Context::default());
+        let group = Group::create(&store, "", None, Create::New).unwrap();
+        let array = Array::create(&store, "a", &spec(&[rows, 4], &[1, 4]), Create::New).unwrap();
+        group.consolidate().unwrap();
+        write_box(&array, &[0, 0], &[10, 4], 7).unwrap();
+        let mut told = Vec::new();
+        let stopped = array.resize_telling(&[2, 3], false, &mut |done, all| {
+            told.push(done);
+            assert!(done <= all && all >= 8, "{done} of {all}");
+            if done == 3 { Err(crate::error::err!(Cancelled, "enough")) } else { Ok(()) }
+        });
+        assert_eq!((stopped.unwrap_err().kind(), told.as_slice()), (ErrorKind::Cancelled, &[1, 2, 3][..]));
+        assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
+        let fresh = Array::open(&store, "a").unwrap();
+        assert_eq!((&fresh.shape()[..], element(&fresh, &[1, 2])), (&[2, 3][..], 7));
+        fresh.resize(&[rows, 4], false).unwrap();
+        fresh.resize(&[2, 3], false).unwrap();
+        fresh.resize(&[rows, 4], false).unwrap();
+        assert!((0..10).all(|row| element(&fresh, &[row, 3]) == 0), "{rows}");
+        assert_eq!(element(&fresh, &[1, 2]), 7);
+        assert_eq!(fresh.usage().unwrap().chunks, 2);
+    }
+}

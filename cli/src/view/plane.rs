@@ -55,7 +55,7 @@ fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(u
         }
     }
     let selection = Selection::new(&shape, &start, &count, Some(&step))?;
-    let values = sample::reduce(array, &selection, &bins, &[How::Mean], &|_| ())?.remove(0);
+    let values = sample::reduce(array, &selection, &bins, &[How::Mean], &|_| Ok(()))?.remove(0);
     let is_rounded = bins.iter().all(|&n| n == 1) && values.iter().any(|v| v.abs() >= ROUNDED);
     let exact = if is_rounded && has_wide_integers(array)? { Some(integers(array, &selection)?) } else { None };
     Ok((values, exact))
