@@ -99,7 +99,7 @@ fn figures<T: Send>(
         read(array, &blocks.part(block)?, &mut values)?;
         Ok(of(&values, 1))
     };
-    told(blocks.left_out().saturating_mul(size_of::<f64>() as u64))?;
+    told(bytes(blocks.left_out()))?;
     blocks.each(told, work, |_, found| {
         join(found);
         Ok(())
@@ -110,8 +110,26 @@ fn figures<T: Send>(
     Ok(())
 }
 
+/// The bytes of so many elements as doubles.
+fn bytes(elements: u64) -> u64 {
+    elements.saturating_mul(size_of::<f64>() as u64)
+}
+
 /// What is called for each slab: with the slab, where it begins in the selection, and its elements.
 type EachSlab<'a> = dyn FnMut(&Selection, &[u64], &[f64]) + 'a;
+
+/// Calls `each` with every block that has stored elements, and where it is in the selection.
+fn each_stored(array: &Array, blocks: &Blocks, told: Told<'_>, each: &mut EachSlab<'_>) -> Outcome {
+    told(bytes(blocks.left_out()))?;
+    let mut buffer = Vec::new();
+    for block in blocks.chosen() {
+        let part = blocks.part(&block)?;
+        read(array, &part, &mut buffer)?;
+        each(&part, &block.at, &buffer);
+        told(size_of_val(buffer.as_slice()) as u64)?;
+    }
+    Ok(())
+}
 
 /// Calls `each` with every slab of a selection, and where it is in it.
 fn each_slab(array: &Array, selection: &Selection, told: Told<'_>, each: &mut EachSlab<'_>) -> Outcome {
@@ -133,7 +151,7 @@ struct Bins {
     how: How,
     values: Vec<f64>,
     /// How many elements a mean is of.
-    counts: Vec<u32>,
+    counts: Vec<u64>,
 }
 
 impl Bins {
@@ -149,7 +167,7 @@ impl Bins {
             How::Mean => {
                 let (sum, count) = present.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
                 self.values[bin] += sum;
-                self.counts[bin] = self.counts[bin].saturating_add(count);
+                self.counts[bin] += count;
             }
             // These two take the other one where one is NaN.
             How::Min => self.values[bin] = elements.iter().fold(self.values[bin], |a, &b| a.min(b)),
@@ -157,9 +175,19 @@ impl Bins {
         }
     }
 
+    /// Adds `n` elements of one value that are in one bin.
+    fn add_equal(&mut self, bin: usize, value: f64, n: u64) {
+        if self.how != How::Mean {
+            self.add(bin, &[value]);
+        } else if !value.is_nan() {
+            self.values[bin] += value * n as f64;
+            self.counts[bin] += n;
+        }
+    }
+
     fn finish(mut self) -> Vec<f64> {
         for (value, &count) in self.values.iter_mut().zip(&self.counts) {
-            *value = if count == 0 { f64::NAN } else { *value / f64::from(count) };
+            *value = if count == 0 { f64::NAN } else { *value / count as f64 };
         }
         self.values
     }
@@ -170,7 +198,17 @@ fn bins_of(selection: &Selection, bins: &[u64]) -> Vec<u64> {
     selection.shape().iter().zip(bins).map(|(n, b)| n.div_ceil((*b).max(1))).collect()
 }
 
-/// The elements in bins of that shape, once for each `how`, row by row.
+/// How many elements of a selection a bin has.
+fn elements_of(mut bin: u64, selection: &Selection, bins: &[u64], counts: &[u64]) -> u64 {
+    let mut n = 1;
+    for ((&length, &size), &count) in selection.shape().iter().zip(bins).zip(counts).rev() {
+        n *= size.max(1).min(length - bin % count * size.max(1));
+        bin /= count;
+    }
+    n
+}
+
+/// The elements in bins of that shape, once for each `how`, row by row. Those that are not stored are not read.
 pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], told: Told<'_>) -> Outcome<Vec<Vec<f64>>> {
     let counts = bins_of(selection, bins);
     let len = counts.iter().fold(1u64, |n, &c| n.saturating_mul(c));
@@ -179,7 +217,11 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], 
     }
     let mut all: Vec<Bins> = hows.iter().map(|&how| Bins::new(how, len as usize)).collect();
     let rank = counts.len();
-    each_slab(array, selection, told, &mut |part, offsets, elements| {
+    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), Cut::Chunks)?.only_stored(array)?;
+    let is_whole = blocks.left_out() == 0;
+    // How many elements of each bin were read, if not all are.
+    let mut seen = vec![0; if is_whole { 0 } else { len as usize }];
+    let mut add = |part: &Selection, offsets: &[u64], elements: &[f64]| {
         let Some(&width) = part.shape().last() else {
             return all.iter_mut().for_each(|b| b.add(0, elements));
         };
@@ -192,6 +234,9 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], 
                 let place = (first + x) / bin;
                 let end = ((place + 1) * bin - first).min(width);
                 all.iter_mut().for_each(|b| b.add((base + place) as usize, &row[x as usize..end as usize]));
+                if let Some(n) = seen.get_mut((base + place) as usize) {
+                    *n += end - x;
+                }
                 x = end;
             }
             for d in (0..rank - 1).rev() {
@@ -202,7 +247,16 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], 
                 at[d] = 0;
             }
         }
-    })?;
+    };
+    match is_whole {
+        true => each_slab(array, selection, told, &mut add)?,
+        false => each_stored(array, &blocks, told, &mut add)?,
+    }
+    let fill = if is_whole { f64::NAN } else { fill(array)? };
+    for (bin, &read) in seen.iter().enumerate() {
+        let left = elements_of(bin as u64, selection, bins, &counts) - read;
+        all.iter_mut().filter(|_| left > 0).for_each(|b| b.add_equal(bin, fill, left));
+    }
     Ok(all.into_iter().map(Bins::finish).collect())
 }
 
@@ -290,5 +344,31 @@ mod tests {
         };
         assert_eq!(histogram(&array, &all, (40.0, 46.0), 3, &tell).unwrap_or_default(), [2, 2, 3]);
         assert_eq!(told.into_inner(), 35 * 8);
+    }
+
+    #[test]
+    fn elements_that_are_not_stored_count_by_their_fill_value() {
+        const N: u64 = 100_000;
+        for (fill, mean, range) in [("0", 0.0032, (0.0, 8.0)), ("\"NaN\"", 8.0, (8.0, 8.0)), ("-1", -0.9964, (-1.0, 8.0))] {
+            let store = Store::memory(&Context::default());
+            let mut spec = Spec::new(DataType::Float64, &[N, N]).unwrap();
+            spec.set_chunks(&[1000, 1000]).unwrap();
+            spec.set_fill_json(fill).unwrap();
+            let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+            // Four chunks of eights, two of them in the upper half.
+            for (row, column) in [(0, 0), (49_000, 99_000), (50_000, 1000), (99_000, 99_000)] {
+                let selection = Selection::new(&[N, N], &[row, column], &[1000, 1000], None).unwrap();
+                let mut eight = 8f64;
+                let (data, size, strides) = ((&raw mut eight).cast(), 8, [0isize, 0].iter().map(|&s| s as _).collect());
+                let data_type = DataType::Float64;
+                let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+                // SAFETY: the memory is one element, of which all strides are 0.
+                unsafe { array.write(&selection, &memory) }.unwrap();
+            }
+            let all = Selection::all(&[N, N]);
+            let found =
+                reduce(&array, &all, &[N / 2, N], &[How::Mean, How::Min, How::Max], &|_| Ok(())).unwrap_or_else(|_| panic!("{fill}"));
+            assert_eq!(found, [[mean, mean], [range.0, range.0], [range.1, range.1]], "{fill}");
+        }
     }
 }
