@@ -62,11 +62,11 @@ def answers(page, air):
     assert {c["name"]: c["kind"] for c in tree["children"]} | {"temperature": "array", "below": "group"} == {c["name"]: c["kind"] for c in tree["children"]}, tree
     plane = "api/plane?path=temperature&y=1&x=2&at=3,0,0"
     status, body, headers = get(page + plane + "&y0=10&y1=50&x0=5&x1=85&h=100&w=100")
-    assert status == 200 and headers["X-Shape"] == "40,80,1,1", headers
+    assert status == 200 and headers["X-Shape"] == "40,80,1,1,0", headers
     assert np.array_equal(np.frombuffer(body, "<f4").reshape(40, 80), air[3, 10:50, 5:85], equal_nan=True)
     body = get(page + plane + "&y0=0&y1=60&x0=0&x1=90&h=30&w=30")[1]
     assert np.allclose(np.frombuffer(body, "<f4").reshape(30, 30), np.nanmean(air[3].astype("f8").reshape(30, 2, 30, 3), axis=(1, 3)), equal_nan=True, rtol=1e-6)
-    for pixels, level, shape in [(600, 0, "400,600,1,1"), (300, 1, "200,300,2,2"), (150, 2, "100,150,4,4"), (75, 2, "50,75,8,8")]:
+    for pixels, level, shape in [(600, 0, "400,600,1,1,0"), (300, 1, "200,300,2,2,2"), (150, 2, "100,150,4,4,2"), (75, 2, "50,75,8,8,2")]:
         _, body, headers = get(page + f"api/plane?path=image/0&y=0&x=1&at=0,0&y0=0&y1=400&x0=0&x1=600&h={pixels * 2 // 3}&w={pixels}")
         assert set(np.frombuffer(body, "<f4")) == {level} and headers["X-Shape"] == shape, (pixels, headers["X-Shape"], body[:8])
     turned = get(page + "api/plane?path=temperature&y=2&x=0&at=0,7,0&y0=0&y1=90&x0=0&x1=30&h=90&w=30")[1]
@@ -231,6 +231,11 @@ async def drive(tab, page, air, store):
     told = await tab.value("document.getElementById('cursor').textContent")
     assert told.endswith(f"{float(np.format_float_positional(air[1, 30, 45], 6, fractional=False)):g}"), (told, air[1, 30, 45])
     await tab.until("document.getElementById('through').textContent.includes('x ')")
+    # The value of the line under the cursor.
+    left, top, width, height = await tab.value("(({left, top, width, height}) => [left, top, width, height])(document.getElementById('line').getBoundingClientRect())")
+    await tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + width * 10.1 / 29, y=top + height / 2)
+    told = await tab.value("document.getElementById('on-line').textContent")
+    assert told == f"time 2026-03-03 12:00:00: {float(np.format_float_positional(air[10, 30, 45], 6, fractional=False)):g}", told
     if options.pictures:
         await tab.picture(options.pictures / "view.png")
     await tab.key("+")
@@ -240,7 +245,7 @@ async def drive(tab, page, air, store):
     assert await tab.value("document.getElementById('map').value") != "viridis"
     # Integers have all digits, under the cursor and at the ends of the line.
     await tab.value("choose('below/wide')")
-    await tab.until("state.path === 'below/wide' && state.plane && state.line")
+    await tab.until("state.path === 'below/wide' && state.plane && !state.line")
     for row, column in [(0, 0), (1, 1)]:
         x, y = box[0] + box[2] * (column + 0.5) / 3, box[1] + box[3] * (1.5 - row) / 2
         await tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
@@ -265,7 +270,7 @@ async def drive(tab, page, air, store):
     shutil.rmtree(store)
     await tab.value("choose('temperature')")
     await tab.until("!document.getElementById('error').hidden && document.getElementById('error').textContent.length > 10")
-    return 17
+    return 18
 
 
 def main():

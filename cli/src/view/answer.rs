@@ -11,7 +11,7 @@ use crate::place::locate;
 use crate::variable::{Dim, Variable, label};
 use clap::ValueEnum;
 use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::node::{Array, Group, Map, Mode, Node, NodeKind, Store, Value, json};
+use ozarr::node::{Array, Child, Group, Map, Mode, Node, NodeKind, Store, Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +31,7 @@ pub struct Answer {
     pub status: u16,
     pub kind: &'static str,
     pub body: Vec<u8>,
-    /// Rows and columns of numbers, and how many elements each stands for.
+    /// Rows and columns of numbers, how many elements each stands for, and what of them it is.
     pub shape: String,
     /// What numbers they are: `f4`, `f8`, and `i8` or `u8` for integers behind them.
     pub numbers: &'static str,
@@ -56,6 +56,8 @@ pub struct Shown {
     open: Mutex<HashMap<String, Arc<Variable>>>,
     /// The coarser levels of those that were asked for.
     levels: Mutex<HashMap<String, Arc<Vec<Level>>>>,
+    /// The children of the group that was listed last, for those that one answer does not have.
+    listed: Mutex<Option<(String, Arc<Vec<Child>>)>>,
 }
 
 /// The parameters of a request.
@@ -105,7 +107,7 @@ impl Shown {
     pub fn open(location: &str) -> Outcome<Shown> {
         let (store, root) = locate(location, "", Mode::Read)?;
         let root = Node::open(&store, &root)?.path().to_string();
-        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default(), levels: Mutex::default() })
+        Ok(Shown { store, root, name: location.to_string(), open: Mutex::default(), levels: Mutex::default(), listed: Mutex::default() })
     }
 
     /// The answer to the part of the address behind the token.
@@ -170,8 +172,9 @@ impl Shown {
             ]));
         }
         let group = Group::open(&self.store, &path)?;
-        let (all, from) = (group.children()?, query.number("from").unwrap_or(0) as usize);
-        let one = |child: &ozarr::node::Child| match child.kind() {
+        let from = query.number("from").unwrap_or(0) as usize;
+        let all = self.children(&group, from == 0)?;
+        let one = |child: &Child| match child.kind() {
             NodeKind::Group => object([("name", child.name.as_str().into()), ("kind", "group".into())]),
             NodeKind::Array => {
                 let about = group.open_array(&child.name).map_or(Value::Null, |array| shape_of(&array));
@@ -185,6 +188,15 @@ impl Shown {
         let children: Vec<Value> = all.iter().skip(from).take(CHILDREN).map(one).collect();
         let more = all.len().saturating_sub(from + children.len()) as u64;
         Ok(object([("name", self.name.as_str().into()), ("children", children.into()), ("more", more.into())]))
+    }
+
+    /// The children of a group, listed anew or, where that was just done, as they were then.
+    fn children(&self, group: &Group, anew: bool) -> Outcome<Arc<Vec<Child>>> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*listed {
+            Some((path, children)) if !anew && path == group.path() => Ok(children.clone()),
+            _ => Ok(listed.insert((group.path().to_string(), Arc::new(group.children()?))).1.clone()),
+        }
     }
 
     /// All that is known of a node without its chunks.

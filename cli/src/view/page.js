@@ -108,6 +108,7 @@ async function choose(path) {
     $("table").hidden = true;
     if (node.array && (!drawable || dims.length === 0)) await table();
     if (drawable && dims.length > 0) controls();
+    noLine();
     if (!$("picture").hidden) await show();
     else if (drawable && dims.length > 0) await line();
     if (node.array) await stored();
@@ -245,7 +246,7 @@ async function show() {
     // Only the newest answer counts.
     if (turn !== state.turn) return;
     const { dims } = state.node;
-    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
+    state.plane = { rows: shape[0], columns: shape[1], by: shape[2], bx: shape[3], of: shape[4], values, exact, part: state.part, falls: dims[state.y].falls, mirrored: dims[state.x].falls };
     fail();
     paint();
     $("status").textContent = `${Math.round(performance.now() - began)} ms`;
@@ -285,20 +286,42 @@ function tell(event) {
   if (!state.plane) return;
   const { dims } = state.node, { row, column, y, x } = under(event);
   const value = shownAt(state.plane, row * state.plane.columns + column);
-  const mean = state.plane.by * state.plane.bx > 1 ? ` (mean of ${state.plane.by} × ${state.plane.bx})` : "";
-  $("cursor").textContent = `${dims[state.y].name} ${labelOf(state.y, y)}, ${dims[state.x].name} ${labelOf(state.x, x)}: ${value}${mean}`;
+  const { by, bx, of } = state.plane, many = standsFor(of, by * bx, `${by} × ${bx}`);
+  $("cursor").textContent = `${dims[state.y].name} ${labelOf(state.y, y)}, ${dims[state.x].name} ${labelOf(state.x, x)}: ${value}${many}`;
 }
 
+// What a number is that stands for several elements: their mean, the one in their middle, or that of a coarser level.
+const standsFor = (of, n, text) => (n > 1 ? ` (${["mean", "one", "a coarser level"][of]} of ${text})` : "");
+
 async function line() {
-  const d = Number($("along").value), { dims } = state.node;
+  const d = Number($("along").value), { path, at } = state, { dims } = state.node;
   try {
-    const found = (state.line = await numbers("line", { path: state.path, dim: d, at: state.at, w: Math.round($("line").clientWidth) }));
+    const found = await numbers("line", { path, dim: d, at, w: Math.round($("line").clientWidth) });
+    if (path !== state.path) return;
+    state.line = { ...found, d };
+    $("on-line").textContent = "";
     drawLine($("line"), found, labelOf(d, 0), labelOf(d, dims[d].length - 1));
     const others = dims.map((_, i) => i).filter((i) => i !== d);
     $("through").textContent = others.length ? `at ${others.map((i) => `${dims[i].name} ${labelOf(i, state.at[i])}`).join(", ")}` : "";
   } catch (error) {
     fail(error);
   }
+}
+
+// A line is read when a point is chosen: it may need many chunks.
+function noLine() {
+  state.line = null;
+  prepared($("line"));
+  $("through").textContent = $("picture").hidden ? "" : "through the point that is clicked";
+  $("on-line").textContent = "";
+}
+
+// The value of the line under the cursor.
+function tellLine(event) {
+  if (!state.line) return;
+  const { d, shape, values } = state.line, [, bin, of] = shape, box = $("line").getBoundingClientRect();
+  const i = Math.max(0, Math.min(values.length - 1, Math.round(((event.clientX - box.left) / box.width) * (values.length - 1))));
+  $("on-line").textContent = `${state.node.dims[d].name} ${labelOf(d, i * bin)}: ${shownAt(state.line, i)}${standsFor(of, bin, bin)}`;
 }
 
 // Moves and zooms: `factor` times as many elements around a share of the picture.
@@ -418,6 +441,7 @@ async function begin() {
   $("map").value = "viridis";
   $("map").onchange = $("low").oninput = $("high").oninput = paint;
   $("along").onchange = line;
+  $("line").onpointermove = tellLine;
   $("reset").onclick = () => {
     state.part = null;
     show();

@@ -36,17 +36,27 @@ fn region(variable: &Variable, query: &Query, runs: &[(usize, u64, u64)]) -> Out
 /// From here on a double has no place for every integer.
 const ROUNDED: f64 = (1u64 << 53) as f64;
 
+/// What a number is of the elements that it stands for.
+#[derive(Clone, Copy)]
+enum Of {
+    Mean,
+    /// The one in their middle.
+    One,
+    /// What a coarser level has for them.
+    Level,
+}
+
 /// Integers of 64 bits, those without a sign too.
 type Exact = Option<Vec<u64>>;
 
 /// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins. Where a bin is an
 /// integer that a double rounds, the integers, too.
-fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<(Vec<f64>, Exact)> {
+fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<(Vec<f64>, Exact, Of)> {
     let shape = array.shape();
     let (mut bins, mut step) = (vec![1; shape.len()], vec![1i64; shape.len()]);
-    let all = count.iter().fold(1u64, |n, &c| n.saturating_mul(c as u64));
+    let is_picked = count.iter().fold(1u64, |n, &c| n.saturating_mul(c as u64)) > ALL;
     for &(d, n) in by {
-        if all > ALL {
+        if is_picked {
             let found = (count[d] as u64).div_ceil(n);
             start[d] += (n / 2).min(count[d] as u64 - 1 - (found - 1) * n) as i64;
             (count[d], step[d]) = (found as i64, n as i64);
@@ -58,7 +68,7 @@ fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(u
     let values = sample::reduce(array, &selection, &bins, &[How::Mean], &|_| Ok(()))?.remove(0);
     let is_rounded = bins.iter().all(|&n| n == 1) && values.iter().any(|v| v.abs() >= ROUNDED);
     let exact = if is_rounded && has_wide_integers(array)? { Some(integers(array, &selection)?) } else { None };
-    Ok((values, exact))
+    Ok((values, exact, if is_picked { Of::One } else { Of::Mean }))
 }
 
 /// Whether the elements are integers of 64 bits, or times, that are not packed.
@@ -83,7 +93,7 @@ fn integers(array: &Array, selection: &Selection) -> Outcome<Vec<u64>> {
 pub struct Numbers {
     values: Vec<f64>,
     exact: Exact,
-    /// Their shape, and how many elements each is of, as a text.
+    /// Their shape, how many elements each is of, and what of them (see [`Of`]), as a text.
     pub shape: String,
 }
 
@@ -126,13 +136,14 @@ pub fn plane(variable: &Variable, levels: &[Level], query: &Query) -> Outcome<Nu
     }
     let (by, bx) = (by / ratio(y), bx / ratio(x));
     let (rows, columns) = ((count[y] as u64).div_ceil(by), (count[x] as u64).div_ceil(bx));
-    let (mut values, mut exact) = reduced(array, (start, count), &[(y, by), (x, bx)])?;
+    let (mut values, mut exact, of) = reduced(array, (start, count), &[(y, by), (x, bx)])?;
     let (by, bx) = (by * ratio(y), bx * ratio(x));
     if y > x {
         values = transposed(&values, columns as usize, rows as usize);
         exact = exact.map(|exact| transposed(&exact, columns as usize, rows as usize));
     }
-    Ok(Numbers { values, exact, shape: format!("{rows},{columns},{by},{bx}") })
+    let of = if level.is_some() { Of::Level } else { of };
+    Ok(Numbers { values, exact, shape: format!("{rows},{columns},{by},{bx},{}", of as u8) })
 }
 
 /// `dim`: the dimension; `at`: the point that the line goes through; `w`: pixels.
@@ -141,8 +152,8 @@ pub fn line(variable: &Variable, query: &Query) -> Outcome<Numbers> {
     let length = shape.get(d).copied().unwrap_or(0);
     let area = region(variable, query, &[(d, 0, length)])?;
     let bin = length.div_ceil(query.number("w")?.clamp(1, PIXELS));
-    let (values, exact) = reduced(&variable.array, area, &[(d, bin)])?;
-    Ok(Numbers { values, exact, shape: format!("{},{bin}", length.div_ceil(bin)) })
+    let (values, exact, of) = reduced(&variable.array, area, &[(d, bin)])?;
+    Ok(Numbers { values, exact, shape: format!("{},{bin},{}", length.div_ceil(bin), of as u8) })
 }
 
 /// Numbers in rows and columns with the columns as rows.
