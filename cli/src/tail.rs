@@ -1,10 +1,12 @@
 //! `ozarr tail`: the steps of a run, while it goes on.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::output::line;
+use crate::output::{line, object};
 use crate::place::Place;
-use crate::slabs::Slabs;
 use clap::Args;
+use ozarr::analysis::blocks::read;
+use ozarr::analysis::moments::Moments;
+use ozarr::analysis::statistics::Numbers;
 use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::Selection;
 use ozarr::error::ErrorKind;
@@ -14,7 +16,7 @@ use std::time::Duration;
 /// Follow a run: a line for each step that all variables of a dataset have
 ///
 /// A line has the step's number, the value of the coordinate, and of each variable of numbers the least, the greatest and the mean stored
-/// value, NaN apart. It ends by Ctrl-C, --until or --timeout.
+/// value; missing ones, NaN and infinities do not count. It ends by Ctrl-C, --until or --timeout.
 #[derive(Args)]
 pub struct Tail {
     #[command(flatten)]
@@ -41,14 +43,6 @@ struct Followed {
     name: String,
     array: Array,
     dim: usize,
-}
-
-/// What one step of a variable holds.
-struct Summary {
-    least: f64,
-    greatest: f64,
-    sum: f64,
-    count: u64,
 }
 
 impl Tail {
@@ -106,19 +100,17 @@ impl Tail {
         let (mut text, mut all, mut variables) = (format!("{dim} {step}"), Map::new(), Map::new());
         all.insert("step".into(), step.into());
         for Followed { name, array, dim: d } in followed {
-            let found = summary(array, *d, step)?;
             if name == dim && array.rank() == 1 {
-                text.push_str(&format!("  {}", found.least));
-                all.insert(dim.into(), number(found.least));
+                let value = coordinate(array, step)?;
+                text.push_str(&format!("  {value}"));
+                all.insert(dim.into(), number(Some(value)));
                 continue;
             }
-            let (least, greatest, mean) = (found.least, found.greatest, found.sum / found.count as f64);
-            text.push_str(&format!("  {}: {} .. {}, mean {}", one_line(name), least as f32, greatest as f32, mean as f32));
-            let mut object = Map::new();
-            object.insert("min".into(), number(least));
-            object.insert("max".into(), number(greatest));
-            object.insert("mean".into(), number(mean));
-            variables.insert(name.as_str().into(), Value::Object(object));
+            let found = figures(array, *d, step)?;
+            text.push_str(&format!("  {}: {}", one_line(name), short(&found)));
+            let (least, greatest) = found.range().unzip();
+            let figures = [("min", number(least)), ("max", number(greatest)), ("mean", number(found.mean()))];
+            variables.insert(name.as_str().into(), object(figures));
         }
         if !self.json {
             return line(&text);
@@ -130,8 +122,16 @@ impl Tail {
 }
 
 /// A number as JSON has it; one that it has no form for is null.
-fn number(value: f64) -> Value {
-    if value.is_finite() { Value::from(value) } else { Value::Null }
+fn number(value: Option<f64>) -> Value {
+    value.filter(|value| value.is_finite()).map_or(Value::Null, Value::from)
+}
+
+/// The figures in few digits.
+fn short(found: &Moments) -> String {
+    match found.range().zip(found.mean()) {
+        Some(((least, greatest), mean)) => format!("{} .. {}, mean {}", least as f32, greatest as f32, mean as f32),
+        None => "no values".into(),
+    }
 }
 
 /// The variables of real numbers along a dimension, the coordinate first.
@@ -149,26 +149,23 @@ fn followed(dataset: &Dataset, dim: &str) -> Outcome<Vec<Followed>> {
     Ok(all)
 }
 
-/// Reads one step of an array.
-fn summary(array: &Array, dim: usize, step: u64) -> Outcome<Summary> {
+/// The value of a coordinate.
+fn coordinate(array: &Array, step: u64) -> Outcome<f64> {
+    let mut bytes = Vec::new();
+    read(array, &one(array, 0, step)?, DataType::Float64, &mut bytes)?;
+    Ok(f64::from_ne_bytes(bytes[..].try_into().unwrap_or_default()))
+}
+
+/// The figures of one step of an array.
+fn figures(array: &Array, dim: usize, step: u64) -> Outcome<Moments> {
+    Ok(Numbers::new(array, one(array, dim, step)?, false)?.moments(&|_| Ok(()), |_, _| Ok(()))?)
+}
+
+/// One step.
+fn one(array: &Array, dim: usize, step: u64) -> Outcome<Selection> {
     let shape = array.shape();
     let mut start = vec![0i64; shape.len()];
     let mut count: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
     (start[dim], count[dim]) = (step as i64, 1);
-    let selection = Selection::new(&shape, &start, &count, None)?;
-    let mut found = Summary { least: f64::NAN, greatest: f64::NAN, sum: 0.0, count: 0 };
-    let mut buffer = Vec::new();
-    for slab in Slabs::new(&shape, &array.grid(), &selection, size_of::<f64>(), false) {
-        slab?.read(array, DataType::Float64, &mut buffer)?;
-        for bytes in buffer.chunks_exact(size_of::<f64>()) {
-            let value = f64::from_ne_bytes(bytes.try_into().unwrap_or_default());
-            if !value.is_nan() {
-                found.least = found.least.min(value);
-                found.greatest = found.greatest.max(value);
-                found.sum += value;
-                found.count += 1;
-            }
-        }
-    }
-    Ok(found)
+    Ok(Selection::new(&shape, &start, &count, None)?)
 }

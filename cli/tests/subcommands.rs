@@ -467,6 +467,9 @@ fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
     for (call, want) in cases {
         assert_eq!(folder.ok(call), *want, "{call}");
     }
+    folder.ok(r#"create gaps.zarr u --type int16 --shape 2,2 --chunks 1,2 --dims time,x --attrs {"\u005fFillValue":-9}"#);
+    folder.bytes("write gaps.zarr u --raw --type float64", &doubles([-9, 3, -9, -9]));
+    assert_eq!(folder.ok("tail gaps.zarr --until 2"), "time 0  u: 3 .. 3, mean 3\ntime 1  u: no values\n");
     let json = folder.ok("tail run.zarr --json -n 1 --until 3");
     assert_eq!(json, "{ \"step\": 2, \"time\": 120.0, \"variables\": { \"u\": { \"min\": -4.0, \"max\": 4.0, \"mean\": 0.0 } } }\n");
     let late = folder.run_with("tail run.zarr --until 4 --timeout 0", &[]);
