@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::info::text_for_non_finite;
 use crate::layout::json_or_string;
-use crate::output::line;
+use crate::output::{line, tell};
 use crate::place::Place;
 use clap::{Args, Subcommand};
 use ozarr::node::{Attributes, Context, Mode, Node, Settings, Store, Value, json};
@@ -25,6 +25,9 @@ enum Command {
         /// PATH below it, and the NAME of an attribute. One word alone is a PATH if a node is there, else a NAME
         #[arg(value_name = "PATH NAME", num_args = 0..=2)]
         words: Vec<String>,
+        /// What is printed is JSON in any case
+        #[arg(long)]
+        json: bool,
     },
     /// Set an attribute
     #[command(override_usage = "ozarr attrs set [--string | --non-finite] <LOCATION> [PATH] <NAME> <VALUE>")]
@@ -41,6 +44,9 @@ enum Command {
         /// refuse to read them
         #[arg(long, conflicts_with = "string")]
         non_finite: bool,
+        /// One JSON object: the node, the attribute and its value
+        #[arg(long)]
+        json: bool,
     },
     /// Remove an attribute
     #[command(override_usage = "ozarr attrs rm <LOCATION> [PATH] <NAME>")]
@@ -50,14 +56,17 @@ enum Command {
         /// PATH below it, and the NAME
         #[arg(value_name = "PATH NAME", num_args = 1..=2, required = true)]
         words: Vec<String>,
+        /// One JSON object: the node and the attribute
+        #[arg(long)]
+        json: bool,
     },
 }
 
 impl Attrs {
     pub fn run(&self) -> Outcome {
         match &self.command {
-            Command::Get { location, words } => get(location, words),
-            Command::Set { location, words, string, non_finite } => {
+            Command::Get { location, words, .. } => get(location, words),
+            Command::Set { location, words, string, non_finite, json: as_json } => {
                 let (path, name, value) = match words.as_slice() {
                     [name, value] => ("/", name, value),
                     [path, name, value] => (path.as_str(), name, value),
@@ -68,15 +77,18 @@ impl Attrs {
                     numbers if *non_finite && json::parse_given(numbers).is_ok() => numbers.clone(),
                     other => json_or_string(other),
                 };
-                change(location, path, *non_finite, |attributes| attributes.set_json(name, &value))
+                let place = change(location, path, *non_finite, |attributes| attributes.set_json(name, &value))?;
+                let value = text_for_non_finite(json::parse_given(&value)?);
+                tell(*as_json, [("node", place.name().into()), ("set", name.as_str().into()), ("value", value)])
             }
-            Command::Rm { location, words } => {
+            Command::Rm { location, words, json } => {
                 let (path, name) = match words.as_slice() {
                     [name] => ("/", name),
                     [path, name] => (path.as_str(), name),
                     _ => return Err(Failure::Usage("expected LOCATION [PATH] NAME".into())),
                 };
-                change(location, path, false, |attributes| attributes.erase(name))
+                let place = change(location, path, false, |attributes| attributes.erase(name))?;
+                tell(*json, [("node", place.name().into()), ("removed", name.as_str().into())])
             }
         }
     }
@@ -109,13 +121,12 @@ fn get(location: &str, words: &[String]) -> Outcome {
     line(&json::to_text(&text_for_non_finite(value)))
 }
 
-fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome {
+/// Changes attributes, and gives the node that they are of.
+fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome<Place> {
     let context = Context::default().with_settings(Settings { non_finite, ..Settings::default() });
     let (store, above) = Store::locate(&context, location, Mode::ReadWrite)?;
     let node = Node::open(&store, &format!("{above}/{path}"))?;
     f(of(&node))?;
-    match node {
-        Node::Array(array) => Ok(array.store().close(None)?),
-        Node::Group(group) => Ok(group.store().close(None)?),
-    }
+    node.store().close(None)?;
+    Ok(Place { location: location.into(), path: path.into() })
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::interrupt::Interrupt;
-use crate::output::progress;
+use crate::output::{progress, tell};
 use crate::place::locate;
 use clap::Args;
 use ozarr::node::{Create, Mode};
@@ -20,6 +20,9 @@ pub struct Cp {
     /// Read everything again, and compare it with the source
     #[arg(long)]
     verify: bool,
+    /// One JSON object: what was copied where, and how many objects
+    #[arg(long)]
+    json: bool,
 }
 
 impl Cp {
@@ -29,7 +32,9 @@ impl Cp {
         let interrupt = Interrupt::watch()?;
         let bar = progress(0, Some("objects"), false);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
+        let mut steps = 0;
         let copied = from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {
+            steps = all;
             bar.set_length(all);
             bar.set_position(done);
             interrupt.check()
@@ -38,6 +43,9 @@ impl Cp {
         copied.map_err(|e| {
             interrupt.failure(e, "the copy is not complete, the source is untouched; the same command with --overwrite begins anew")
         })?;
-        Ok(to.close(None)?)
+        to.close(None)?;
+        let objects = if self.verify { steps / 2 } else { steps };
+        let from_to = [("copied", self.source.as_str().into()), ("to", self.dest.as_str().into())];
+        tell(self.json, from_to.into_iter().chain([("objects", objects.into()), ("verified", self.verify.into())]))
     }
 }

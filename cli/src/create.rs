@@ -3,11 +3,12 @@
 use crate::failure::{Failure, Outcome};
 use crate::layout::{Layout, format, json_or_string};
 use crate::list::List;
+use crate::output::tell;
 use crate::place::{Place, lengths, locate};
 use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
-use ozarr::node::{Array, Create, Format, Group, Mode, Spec, Value, json};
+use ozarr::node::{Array, Create, Format, Group, Mode, NodeKind, Spec, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
@@ -51,6 +52,9 @@ pub struct CreateNode {
     /// No error if the very same array or a group is there already
     #[arg(long, conflicts_with = "overwrite")]
     exists_ok: bool,
+    /// One JSON object: what is there now, and whether it was created
+    #[arg(long)]
+    json: bool,
 }
 
 impl CreateNode {
@@ -61,15 +65,21 @@ impl CreateNode {
             (_, true) => Create::OpenIfSame,
             _ => Create::New,
         };
+        let was_there = self.exists_ok && store.node_kind(&path)? != NodeKind::None;
+        let mut members: Vec<(&str, Value)> = vec![("node", self.place.name().into()), ("created", (!was_there).into())];
         if self.group {
             let group = Group::create(&store, &path, self.format, how)?;
             if let Some(attributes) = &self.attrs {
                 group.attributes().replace_json(attributes)?;
             }
+            members.extend([("node_type", "group".into()), ("zarr_format", group.format().number().into())]);
         } else {
-            Array::create(&store, &path, &self.spec()?, how)?;
+            let array = Array::create(&store, &path, &self.spec()?, how)?;
+            members.extend([("node_type", "array".into()), ("zarr_format", array.format().number().into())]);
+            members.extend([("shape", array.shape().to_vec().into()), ("chunks", array.chunks_json())]);
         }
-        Ok(store.close(None)?)
+        store.close(None)?;
+        tell(self.json, members)
     }
 
     fn spec(&self) -> Outcome<Spec> {

@@ -1,6 +1,7 @@
 //! `ozarr dump`: a hierarchy as CDL, the text of ncdump and ncgen.
 
 use crate::cdl::header::{Data, write};
+use crate::cdl::json;
 use crate::cdl::model::{Members, Model};
 use crate::failure::{Failure, Outcome};
 use crate::place::Place;
@@ -29,6 +30,9 @@ pub struct Dump {
     /// The name behind `netcdf` (that of LOCATION without its ending)
     #[arg(short = 'n', long, value_name = "NAME")]
     name: Option<String>,
+    /// The same as one JSON object: dimensions, attributes, variables with their data, groups; missing elements are null
+    #[arg(long, conflicts_with = "name")]
+    json: bool,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
@@ -44,7 +48,10 @@ impl Dump {
             _ => Data::All,
         };
         let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        write(&mut out, &self.title(), &model, &data)?;
+        match self.json {
+            true => json::write(&mut out, &model, &data)?,
+            false => write(&mut out, &self.title(), &model, &data)?,
+        }
         out.flush().map_err(|e| Failure::stdout(&e))
     }
 
@@ -57,6 +64,10 @@ impl Dump {
             paths.iter().any(|path| path == plain || !wanted.contains('/') && path.rsplit('/').next() == Some(wanted))
         };
         if let Some(unknown) = self.variables.iter().find(|wanted| !is_there(wanted)) {
+            let plain = unknown.trim_start_matches('/');
+            if let Some((_, why)) = left_out(&model.root, plain) {
+                return Err(Failure::Error(format!("{unknown} is left out: {why}; `ozarr read --json` prints it")));
+            }
             let shown = paths.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(Failure::Error(format!("{} has no variable {unknown:?}, expected one of {shown}", self.place.name())));
         }
@@ -68,6 +79,14 @@ impl Dump {
         let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
         self.name.clone().unwrap_or_else(|| if stem.is_empty() { last.to_string() } else { stem.to_string() })
+    }
+}
+
+/// What netCDF cannot have at that path, and why.
+fn left_out<'a>(group: &'a Members, path: &str) -> Option<&'a (String, String)> {
+    match path.split_once('/') {
+        Some((first, rest)) => left_out(group.groups.iter().find(|g| g.name == first)?, rest),
+        None => group.left_out.iter().find(|(name, _)| name == path),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
-use crate::output::progress;
+use crate::output::{progress, tell};
 use crate::place::Place;
 use crate::region::Region;
 use crate::slabs::Slabs;
@@ -10,7 +10,7 @@ use crate::{create, npy};
 use clap::Args;
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
-use ozarr::node::{Array, Mode};
+use ozarr::node::{Array, Mode, Value};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -31,6 +31,9 @@ pub struct Write {
     /// With --raw: the type of the elements that come in, to be converted (the array's)
     #[arg(long = "type", value_name = "TYPE", value_parser = create::native_type, conflicts_with = "npy")]
     data_type: Option<DataType>,
+    /// One JSON object: the region that was written, and the bytes of its elements
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -60,7 +63,10 @@ impl Write {
         input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
         let (big_endian, fortran) = header.map_or((false, false), |h| (h.big_endian, h.fortran));
         copy(&mut input, &array, &selection, Elements { data_type, big_endian, fortran, size })?;
-        Ok(array.store().close(None)?)
+        array.store().close(None)?;
+        let (start, shape) = (selection.start().to_vec().into(), selection.shape().to_vec().into());
+        let region = [("start", start), ("shape", shape), ("step", Value::from_iter(selection.step().iter().copied()))];
+        tell(self.json, [("written", self.place.name().into())].into_iter().chain(region).chain([("bytes", size.into())]))
     }
 
     fn open(&self) -> Outcome<Input> {

@@ -2,7 +2,7 @@
 
 use super::attributes::{Values, trimmed};
 use super::model::{Model, Variable};
-use super::token::{NcType, name, push_quoted};
+use super::token::{NcType, Number, name, push_quoted};
 use crate::failure::{Failure, Outcome};
 use crate::slabs::Slabs;
 use ozarr::dtype::{DataType, Kind};
@@ -145,8 +145,17 @@ impl Lines<'_> {
     }
 }
 
+/// An element.
+pub enum Element<'a> {
+    /// It is the value that means so, or the array ends before it.
+    Missing,
+    Char(u8),
+    Text(&'a [u8]),
+    Number(Number),
+}
+
 /// The elements of an array one by one, read in slabs; those that it lacks along an unlimited dimension are fill values.
-struct Source<'a> {
+pub struct Source<'a> {
     variable: &'a Variable,
     data_type: DataType,
     slabs: Slabs<'a>,
@@ -160,7 +169,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(variable: &'a Variable, shape: &'a [u64], grid: &'a Grid, selection: &'a Selection, lengths: &[u64]) -> Source<'a> {
+    pub fn new(variable: &'a Variable, shape: &'a [u64], grid: &'a Grid, selection: &'a Selection, lengths: &[u64]) -> Source<'a> {
         let array = &variable.array;
         let own = variable.nc == NcType::String || array.data_type().kind() == Kind::Time;
         let data_type = if own { array.data_type() } else { variable.nc.in_memory() };
@@ -169,22 +178,28 @@ impl<'a> Source<'a> {
         Source { variable, data_type, slabs, shape, whole, buffer: Vec::new(), strings: Default::default(), next: 0 }
     }
 
-    /// Appends the element at an index: the next one, if the array has it.
+    /// Appends the element at an index as CDL.
     fn push(&mut self, at: &[u64], out: &mut Vec<u8>) -> Outcome {
+        let nc = self.variable.nc;
+        match self.element(at)? {
+            Element::Missing => out.push(b'_'),
+            Element::Char(byte) => out.push(byte),
+            Element::Text(text) => push_quoted(out, text, false),
+            Element::Number(number) => nc.push_datum(out, number),
+        }
+        Ok(())
+    }
+
+    /// The element at an index: the next one, if the array has it.
+    pub fn element(&mut self, at: &[u64]) -> Outcome<Element<'_>> {
         let (nc, fill) = (self.variable.nc, &self.variable.fill);
         if !self.whole && at.iter().zip(self.shape).any(|(i, n)| i >= n) {
-            out.extend_from_slice(if nc == NcType::Char { b"\0" } else { b"_" });
-            return Ok(());
+            return Ok(if nc == NcType::Char { Element::Char(0) } else { Element::Missing });
         }
         if nc == NcType::String {
             let text = self.next_string()?;
             let missing = matches!(fill, Some(Values::Strings(fill)) if fill.iter().any(|f| f.as_bytes() == text));
-            if missing {
-                out.push(b'_')
-            } else {
-                push_quoted(out, text, false)
-            }
-            return Ok(());
+            return Ok(if missing { Element::Missing } else { Element::Text(text) });
         }
         let size = self.data_type.size();
         if self.next + size > self.buffer.len() {
@@ -197,15 +212,11 @@ impl<'a> Source<'a> {
         let element = self.buffer.get(self.next..self.next + size).unwrap_or_default();
         self.next += size;
         if nc == NcType::Char {
-            out.extend_from_slice(element);
-            return Ok(());
+            return Ok(Element::Char(element.first().copied().unwrap_or(0)));
         }
         let number = nc.number(element);
-        match fill {
-            Some(Values::Numbers(_, fill)) if fill.contains(&number) => out.push(b'_'),
-            _ => nc.push_datum(out, number),
-        }
-        Ok(())
+        let missing = matches!(fill, Some(Values::Numbers(_, fill)) if fill.contains(&number));
+        Ok(if missing { Element::Missing } else { Element::Number(number) })
     }
 
     fn next_string(&mut self) -> Outcome<&[u8]> {

@@ -18,7 +18,7 @@ pub enum Data {
 }
 
 impl Data {
-    fn wants(&self, path: &str, variable: &Variable, model: &Model) -> bool {
+    pub fn wants(&self, path: &str, variable: &Variable, model: &Model) -> bool {
         match self {
             Data::None => false,
             Data::All => true,

@@ -3,5 +3,6 @@
 pub mod attributes;
 pub mod data;
 pub mod header;
+pub mod json;
 pub mod model;
 pub mod token;

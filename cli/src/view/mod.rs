@@ -30,6 +30,9 @@ pub struct View {
     /// Print the address and open no browser
     #[arg(long)]
     no_browser: bool,
+    /// The address as a JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 impl View {
@@ -39,7 +42,10 @@ impl View {
         let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
         let site = Arc::new(Site { token: token(), port });
         let address = format!("http://127.0.0.1:{port}/{}/", site.token);
-        output::line(&address)?;
+        match self.json {
+            true => output::tell(true, [("address", address.as_str().into()), ("port", u64::from(port).into())])?,
+            false => output::line(&address)?,
+        }
         if !self.no_browser {
             browse(&address);
         }
