@@ -4,6 +4,7 @@
 #include "table.h"
 #include "types.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,8 @@ static bool are_texts(const char *name, size_t len, const void *values) {
 
 static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {
     int status = oz_check_name(name);
-    if (len && !values) return NC_EINVAL;
+    /* A length that was negative is very large. */
+    if (len > INT_MAX || (len && !values)) return NC_EINVAL;
     if (!file->writable) return NC_EPERM;
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);

@@ -35,6 +35,7 @@ static void define(int id) {
     SHOW(nc_put_att_int(id, v, "text", NC_CHAR, 1, &level));
     SHOW(nc_put_att_int(id, v, "small", NC_BYTE, 1, (int[]){300}));
     SHOW(nc_put_att_text(id, 55, "units", 1, "K"));
+    SHOW(nc_put_att_text(id, v, "long", (size_t)-1, "K"));
     SHOW(nc_redef(id));
     SHOW(nc_enddef(id));
     SHOW(nc_enddef(id));
