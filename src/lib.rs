@@ -23,10 +23,11 @@ pub mod limits;
 pub mod metadata;
 pub mod node;
 pub mod per_thread;
+pub mod platform;
 pub mod registry;
 pub mod reserve;
 pub mod settings;
 pub mod store;
 
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
-compile_error!("ozarr supports 64-bit little-endian Linux only");
+#[cfg(not(all(any(target_os = "linux", target_os = "macos"), target_pointer_width = "64", target_endian = "little")))]
+compile_error!("ozarr is for 64-bit little-endian Linux (and macOS, where it was never run): see Platforms in docs/installing.md");

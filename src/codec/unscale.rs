@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Floating, Precision, Real, blocks, with_type};
 use super::multiversion::multiversion;
-use crate::dtype::{DataType, ElementType, Kind};
+use crate::dtype::{DataType, ElementType};
 
 multiversion! {
     /// `x / scale + offset`.
@@ -43,7 +43,7 @@ multiversion! {
 /// `x / scale + offset` in binary64, of native numbers.
 fn quotients<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
     #[cfg(target_arch = "x86_64")]
-    if t.kind() != Kind::Float
+    if t.kind() != crate::dtype::Kind::Float
         && t.size() <= 4
         && (1e-100..1e100).contains(&scale.abs())
         && std::arch::is_x86_feature_detected!("avx2")

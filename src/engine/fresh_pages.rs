@@ -4,6 +4,7 @@
 use super::huge_pages::HUGE;
 use super::item::Axis;
 use crate::limits::Dims;
+use crate::platform::{is_untouched, populate, want_huge_pages};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -49,14 +50,14 @@ impl Extent {
 
     /// Returns whether nobody has touched the page in the middle yet, so that the system has still to fill it with zeros.
     pub fn is_untouched(&self) -> bool {
-        self.middle().is_some_and(is_untouched)
+        self.middle().is_some_and(|page| is_untouched(page, page_size()))
     }
 
     /// Asks the system to make the whole huge pages inside of it as such, if every page is written. They are made when they are written first.
     pub fn ask_for_huge_pages(&self) {
         let (first, end) = (self.first.next_multiple_of(HUGE), self.end / HUGE * HUGE);
         if self.is_dense && first < end {
-            advise_huge(first, end - first);
+            want_huge_pages(first, end - first);
         }
     }
 }
@@ -77,7 +78,7 @@ impl FreshPages {
     /// pages are large, or where the system cannot be asked (Linux before 5.14) or refuses.
     pub fn of(extent: &Extent) -> Option<FreshPages> {
         let (page, middle) = (page_size(), extent.middle()?);
-        if !extent.is_dense || !populate(middle, page) || !is_untouched(middle + page) {
+        if !extent.is_dense || !populate(middle, page) || !is_untouched(middle + page, page) {
             return None;
         }
         let (first, end) = (extent.first.next_multiple_of(page), extent.end / page * page);
@@ -128,48 +129,6 @@ fn page_size() -> usize {
     static SIZE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     // SAFETY: sysconf has no preconditions.
     *SIZE.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096))
-}
-
-/// Returns whether nobody has touched that page yet: as far as the system tells, without looking at the memory itself.
-fn is_untouched(page: usize) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        let mut resident = 1u8;
-        // SAFETY: the call looks at the table of pages only, and writes one byte for the one page.
-        let known = unsafe { libc::mincore(std::ptr::without_provenance_mut(page), page_size(), &mut resident) } == 0;
-        known && resident & 1 == 0
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = page;
-        false
-    }
-}
-
-/// Has the system make the pages of `bytes` bytes, both multiples of a page, as if each were written to; what they hold stays as it is. Returns
-/// false if it does not: then each page is made when it is written.
-fn populate(start: usize, bytes: usize) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: the pages are those of memory that the caller of the library lets it write, and keep what they hold.
-        unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_POPULATE_WRITE) == 0 }
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (start, bytes);
-        false
-    }
-}
-
-/// Tells the system that huge pages are welcome in `bytes` bytes, both multiples of a huge page. It may refuse: then pages stay small.
-fn advise_huge(start: usize, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: advice on memory that the caller of the library lets it write; what it holds stays.
-    unsafe {
-        libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_HUGEPAGE);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes);
 }
 
 #[cfg(test)]

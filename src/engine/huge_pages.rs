@@ -1,6 +1,7 @@
 //! Memory straight from the system, in huge pages where it has them and the block is large.
 
 use crate::error::{Result, err};
+use crate::platform::want_huge_pages;
 
 /// The size of a huge page; blocks of at least this many bytes begin at a multiple of it.
 pub const HUGE: usize = 2 << 20;
@@ -35,7 +36,7 @@ impl Pages {
         }
         let before = (start as usize).next_multiple_of(align) - start as usize;
         let first = start.wrapping_byte_add(before);
-        // SAFETY: the ends of the new mapping, whole pages of it that are given to nothing yet; advice that the kernel may leave.
+        // SAFETY: the ends of the new mapping, whole pages of it that are given to nothing yet.
         unsafe {
             if before > 0 {
                 libc::munmap(start, before);
@@ -43,9 +44,9 @@ impl Pages {
             if mapped - len > before {
                 libc::munmap(first.wrapping_byte_add(len), mapped - len - before);
             }
-            if huge {
-                libc::madvise(first, len, libc::MADV_HUGEPAGE);
-            }
+        }
+        if huge {
+            want_huge_pages(first.addr(), len);
         }
         Ok(Pages { first: first.cast(), len })
     }

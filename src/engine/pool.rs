@@ -3,6 +3,7 @@
 use super::lock::lock;
 use crate::fork::{ForkReset, Lazy};
 use crate::limits::check_memory;
+use crate::platform::name_thread;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -181,8 +182,7 @@ fn start_thread(beginning: Box<Beginning>) -> Option<libc::pthread_t> {
 extern "C" fn run(beginning: *mut c_void) -> *mut c_void {
     // SAFETY: `start_thread` gave it away to this thread, once.
     let Beginning { pool, ended } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
-    // SAFETY: the name is a C string of at most 15 bytes.
-    unsafe { libc::pthread_setname_np(libc::pthread_self(), c"ozarr".as_ptr()) };
+    name_thread(c"ozarr");
     // A worker catches what it runs; a panic may not leave this function.
     let _ = catch_unwind(AssertUnwindSafe(|| work(&pool)));
     drop(pool);

@@ -2,6 +2,7 @@
 //! about panics.
 
 use crate::fork::{ForkReset, Lazy};
+use crate::platform::errno;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -29,7 +30,7 @@ impl World {
     /// Saves it and sets the default one.
     fn leave() -> World {
         // SAFETY: errno's address is valid in every thread.
-        let errno = unsafe { *libc::__errno_location() };
+        let errno = unsafe { *errno() };
         World { errno, float: float::Environment::swap_default() }
     }
 
@@ -37,7 +38,7 @@ impl World {
     fn enter(&self) {
         self.float.restore();
         // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.errno };
+        unsafe { *errno() = self.errno };
     }
 }
 
@@ -262,7 +263,7 @@ mod tests {
     fn errno_and_the_floating_point_environment_come_back() {
         let errno = || {
             // SAFETY: errno's address is valid in every thread.
-            unsafe { &mut *libc::__errno_location() }
+            unsafe { &mut *errno() }
         };
         let host_word = 0x1f80 & !(1 << 9) | 0x8040; // division by zero traps; flush to zero, denormals are zero
         let kept = float::get();
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn callbacks_run_in_the_hosts_world() {
         // SAFETY: errno's address is valid in every thread.
-        let errno = || unsafe { &mut *libc::__errno_location() };
+        let errno = || unsafe { &mut *errno() };
         let host_word = 0x1f80 & !(1 << 9) | 0x8040;
         let kept = float::get();
         float::set(host_word);

@@ -15,9 +15,9 @@ pub(super) const FIRST_READ: usize = 64 << 10;
 pub(super) fn stamp_of(st: &libc::stat) -> Stamp {
     let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
     let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
-    #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
-    let names = st.st_nlink as u64;
-    Stamp { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, st.st_dev], changed }
+    #[allow(clippy::unnecessary_cast)] // They have fewer bits elsewhere.
+    let (names, device) = (st.st_nlink as u64, st.st_dev as u64);
+    Stamp { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, device], changed }
 }
 
 /// An error of what is no file.
@@ -150,8 +150,10 @@ impl FileObject {
         let st = self.stat()?;
         let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
         let times = nanos(st.st_mtime, st.st_mtime_nsec).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanos(st.st_ctime, st.st_ctime_nsec);
-        let device = st.st_dev.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ os::generation(self.fd.as_fd());
-        Ok(*self.version.get_or_init(|| Version([device, st.st_ino, st.st_size as u64, times])))
+        #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
+        let device = st.st_dev as u64;
+        let file = device.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ os::generation(self.fd.as_fd());
+        Ok(*self.version.get_or_init(|| Version([file, st.st_ino, st.st_size as u64, times])))
     }
 
     /// What it is like now (one `fstat`).

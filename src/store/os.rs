@@ -5,6 +5,7 @@
 //! ([`fault`]); elsewhere nothing of that is compiled in.
 
 use crate::error::Error;
+use crate::platform::{self, FileHandle, Names};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -54,7 +55,7 @@ pub enum Call {
     Close,
     /// `renameat` and `linkat`
     Rename,
-    /// `renameat2` with `RENAME_NOREPLACE`
+    /// A rename that replaces nothing, or exchanges two names
     RenameNew,
     /// `unlinkat`
     Unlink,
@@ -62,7 +63,7 @@ pub enum Call {
     Mkdir,
     /// `fsync` and `fdatasync`
     Sync,
-    /// `getdents64`
+    /// The names of a folder
     List,
     /// `fcntl` for locks
     Lock,
@@ -132,8 +133,7 @@ pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<Owned
 
 /// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads.
 pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> Os<()> {
-    // SAFETY: both are open; `kept` stays open, and its owner's.
-    retry(Call::Open, || unsafe { libc::dup3(fd.as_raw_fd(), kept.as_raw_fd(), libc::O_CLOEXEC) }).map(drop)
+    retry(Call::Open, || platform::replace(fd, kept)).map(drop)
 }
 
 /// Reads into `buf` from `offset`; less than asked for may come, 0 is the end of the file.
@@ -262,22 +262,7 @@ pub fn stat_at(dir: BorrowedFd<'_>, path: &CStr, follow: bool) -> Os<libc::stat>
 /// A number that differs between files that had the same inode number one after the other (it holds the inode's
 /// generation); 0 where the file system does not tell.
 pub fn generation(fd: BorrowedFd<'_>) -> u64 {
-    #[repr(C, align(8))]
-    struct Handle {
-        bytes: u32,
-        kind: i32,
-        data: [u8; 128],
-    }
-    let mut handle = Handle { bytes: 128, kind: 0, data: [0; 128] };
-    let mut mount = 0i32;
-    // SAFETY: the struct has the layout of `struct file_handle` with room for `bytes` bytes; the path is empty.
-    let r = unsafe {
-        libc::syscall(libc::SYS_name_to_handle_at, fd.as_raw_fd(), c"".as_ptr(), &raw mut handle, &raw mut mount, libc::AT_EMPTY_PATH)
-    };
-    if r == -1 {
-        return 0;
-    }
-    hash(&handle.data[..(handle.bytes as usize).min(128)])
+    FileHandle::of(fd).map_or(0, |handle| hash(handle.as_bytes()))
 }
 
 /// FNV-1a, 64 bit: the same in every build, so that processes agree on the byte of a lock file.
@@ -303,16 +288,12 @@ pub fn rename(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
 
 /// Renames within `dir` if `to` names nothing, else `EEXIST`. `EINVAL` and `ENOSYS`: the file system cannot do it.
 pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
-    let d = dir.as_raw_fd();
-    // SAFETY: both paths end in NUL.
-    retry(Call::RenameNew, || unsafe { libc::renameat2(d, from.as_ptr(), d, to.as_ptr(), libc::RENAME_NOREPLACE) }).map(drop)
+    retry(Call::RenameNew, || platform::rename_new(dir, from, to)).map(drop)
 }
 
 /// Gives each of two folders the name of the other, at once. `EINVAL`, `ENOSYS` and `ENOTSUP`: the file system cannot do it.
 pub fn exchange(one: &CStr, other: &CStr) -> Os<()> {
-    // SAFETY: both paths end in NUL.
-    let call = || unsafe { libc::renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) };
-    retry(Call::RenameNew, call).map(drop)
+    retry(Call::RenameNew, || platform::exchange(one, other)).map(drop)
 }
 
 /// Gives a file a second name if that names nothing, else `EEXIST`.
@@ -342,8 +323,7 @@ pub fn mkdir(dir: BorrowedFd<'_>, path: &CStr) -> Os<()> {
 
 /// Makes a file's bytes durable.
 pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
-    // SAFETY: no memory is involved.
-    retry(Call::Sync, || unsafe { libc::fdatasync(fd.as_raw_fd()) }).map(drop)
+    retry(Call::Sync, || platform::fdatasync(fd)).map(drop)
 }
 
 /// Makes a folder's names durable; a file system that has no such call for folders counts as done.
@@ -380,6 +360,17 @@ impl EntryKind {
             _ => EntryKind::Special,
         }
     }
+
+    /// The kind that a folder tells of its entry.
+    fn of_entry(kind: u8) -> EntryKind {
+        match kind {
+            libc::DT_REG => EntryKind::File,
+            libc::DT_DIR => EntryKind::Folder,
+            libc::DT_LNK => EntryKind::Link,
+            libc::DT_UNKNOWN => EntryKind::Unknown,
+            _ => EntryKind::Special,
+        }
+    }
 }
 
 /// All names of an open folder but `.` and `..`, each NUL-terminated, in the file system's order.
@@ -389,42 +380,25 @@ pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
 
 /// The names of an open folder, as [`entries`] gives them, until there are `enough`.
 pub fn some_entries(fd: BorrowedFd<'_>, enough: usize) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
-    const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
-    let mut buf = vec![0u64; 4096];
-    let room = buf.len() * 8;
-    let mut found = Vec::new();
-    loop {
-        // SAFETY: `buf` is writable for `room` bytes.
-        let n = retry(Call::List, || unsafe { libc::syscall(libc::SYS_getdents64, fd.as_raw_fd(), buf.as_mut_ptr(), room) })?;
-        if n == 0 || found.len() >= enough {
-            return Ok(found);
-        }
-        // SAFETY: the call filled `n` bytes of the buffer; u64 has no padding.
-        let mut rest = unsafe { std::slice::from_raw_parts(buf.as_ptr().cast::<u8>(), (n as usize).min(room)) };
-        while let Some((head, _)) = rest.split_at_checked(HEAD) {
-            let record = usize::from(u16::from_ne_bytes([head[16], head[17]]));
-            let Some(name) = rest.get(HEAD..record) else { return Err(Errno(libc::EIO)) };
-            let Ok(name) = CStr::from_bytes_until_nul(name) else { return Err(Errno(libc::EIO)) };
+    let (mut names, mut found) = (Names::none(), Vec::new());
+    while retry(Call::List, || names.next(fd))? != 0 && found.len() < enough {
+        let is_sound = names.each(|name, kind| {
             if !matches!(name.to_bytes(), b"." | b"..") {
-                let kind = match head[18] {
-                    libc::DT_REG => EntryKind::File,
-                    libc::DT_DIR => EntryKind::Folder,
-                    libc::DT_LNK => EntryKind::Link,
-                    libc::DT_UNKNOWN => EntryKind::Unknown,
-                    _ => EntryKind::Special,
-                };
-                found.push((name.to_owned(), kind));
+                found.push((name.to_owned(), EntryKind::of_entry(kind)));
             }
-            rest = &rest[record..];
+        });
+        if !is_sound {
+            return Err(Errno(libc::EIO));
         }
     }
+    Ok(found)
 }
 
 /// Asks for a lock (or its return) on `len` bytes of an open file, 0 for all that follow; it belongs to the open file, not to the process.
-fn lock(fd: BorrowedFd<'_>, command: i32, kind: i32, (offset, len): (i64, i64)) -> Os<()> {
+fn lock(fd: BorrowedFd<'_>, command: i32, kind: libc::c_short, (offset, len): (i64, i64)) -> Os<()> {
     // SAFETY: all zero is a valid `flock`; open-file-description locks demand l_pid = 0.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
-    request.l_type = kind as libc::c_short;
+    request.l_type = kind;
     request.l_whence = libc::SEEK_SET as libc::c_short;
     request.l_start = offset;
     request.l_len = len;
@@ -434,27 +408,27 @@ fn lock(fd: BorrowedFd<'_>, command: i32, kind: i32, (offset, len): (i64, i64)) 
 
 /// Waits for the write lock on one byte of an open file.
 pub fn lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    lock(fd, libc::F_OFD_SETLKW, libc::F_WRLCK, (offset, 1))
+    lock(fd, libc::F_OFD_SETLKW, libc::F_WRLCK as libc::c_short, (offset, 1))
 }
 
 /// Waits for a read lock, which many may hold, on one byte of an open file.
 pub fn share_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    lock(fd, libc::F_OFD_SETLKW, libc::F_RDLCK, (offset, 1))
+    lock(fd, libc::F_OFD_SETLKW, libc::F_RDLCK as libc::c_short, (offset, 1))
 }
 
 /// Takes the write lock on one byte of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has it.
 pub fn try_lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK, (offset, 1))
+    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK as libc::c_short, (offset, 1))
 }
 
 /// Takes the write lock on all bytes of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has one on any.
 pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
-    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK, (0, 0))
+    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK as libc::c_short, (0, 0))
 }
 
 /// Gives all locks of an open file back.
 pub fn unlock_all(fd: BorrowedFd<'_>) -> Os<()> {
-    lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK, (0, 0))
+    lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK as libc::c_short, (0, 0))
 }
 
 /// Says whether there is a process of that number, whoever's it is.

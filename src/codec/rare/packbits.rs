@@ -43,12 +43,11 @@ const LSB_FIRST: u64 = 0x0102_0408_1020_4080;
 
 /// Booleans to bits, eight to a byte; the last byte may have fewer.
 fn pack(src: &[u8], out: &mut [u8], multiplier: u64) {
-    let mut done = 0;
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the instructions.
-        done = unsafe { pack_avx2(src, out, multiplier == MSB_FIRST) };
-    }
+    // SAFETY: the processor has the instructions.
+    let done = if std::arch::is_x86_feature_detected!("avx2") { unsafe { pack_avx2(src, out, multiplier == MSB_FIRST) } } else { 0 };
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
     let (blocks, rest) = src.get(done * 8..).unwrap_or_default().as_chunks::<8>();
     let mut slots = out.get_mut(done..).unwrap_or_default().iter_mut();
     slots.by_ref().zip(blocks).for_each(|(slot, block)| *slot = gather(*block, multiplier));

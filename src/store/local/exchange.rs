@@ -5,6 +5,7 @@ use super::listing::{self, empty_folder, remove_folder, visible};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
+use crate::platform::O_PATH;
 use crate::store::SharedStore;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
@@ -90,7 +91,7 @@ impl LocalStore {
     /// Uses the folder that has the root's name now.
     fn reopen_root(&self) -> Result<()> {
         let path = c_path(&self.root)?;
-        let fd = os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0);
+        let fd = os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0);
         let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
         self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
     }

@@ -42,6 +42,7 @@ use super::{
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
+use crate::platform::O_PATH;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ impl LocalStore {
     #[cold]
     fn open_root(&self) -> Result<Option<BorrowedFd<'_>>> {
         let path = c_path(&self.root)?;
-        match os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0) {
+        match os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0) {
             Ok(fd) => Ok(Some(self.root_fd.set(fd))),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(file_instead_of(&self.root, &self.root, e.error(&format!("open the folder {}", self.root.display())))),
@@ -372,7 +373,7 @@ impl LocalFiles for LocalStore {
         // Where it cannot be opened its keys say why.
         let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
         let Some(root) = root else { return Folder::Absent };
-        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
+        match os::open(root, KeyPath::of_folder(folder).as_c(), O_PATH | libc::O_DIRECTORY, 0) {
             Ok(fd) => Folder::Open { fd, len: prefix.len() },
             Err(Errno(libc::ENOENT)) if self.root_was_replaced() => Folder::Unknown,
             Err(Errno(libc::ENOENT)) => Folder::Absent,

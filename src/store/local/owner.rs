@@ -1,6 +1,7 @@
 //! Which process a temporary file belongs to, as its name says, and whether that process is gone for certain.
 
 use crate::fork::{ForkReset, Lazy};
+use crate::platform::{machine_run, start_of};
 use crate::store::os;
 use std::fmt;
 use std::sync::OnceLock;
@@ -39,7 +40,7 @@ impl Owner {
         if self.place != here.place || here.place == 0 || self.process == 0 {
             return false;
         }
-        // Other users' processes may be hidden below /proc, but not from this call.
+        // Other users' processes may be hidden elsewhere, but not from this call.
         if !os::has_process(self.process) {
             return true;
         }
@@ -76,17 +77,5 @@ pub(super) fn with_name_here<T>(use_it: impl FnOnce(&str) -> T) -> T {
 
 /// A number for the run of the machine and the name spaces in which this process sees others; 0 where one of them cannot be told.
 fn place() -> u64 {
-    let Ok(boot) = std::fs::read("/proc/sys/kernel/random/boot_id") else { return 0 };
-    let Ok(processes) = std::fs::read_link("/proc/self/ns/pid") else { return 0 };
-    // Kernels without name spaces of time have one time.
-    let time = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
-    os::hash(format!("{} {} {}", String::from_utf8_lossy(&boot).trim(), processes.display(), time.display()).as_bytes())
-}
-
-/// When a process started, in ticks since the machine did; `None` if that cannot be seen.
-fn start_of(process: u32) -> Option<u64> {
-    let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the name in parentheses, which may hold anything; this is the twenty-second.
-    let end = text.iter().rposition(|&b| b == b')')?;
-    std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace().nth(19)?.parse().ok()
+    machine_run().map_or(0, |run| os::hash(run.as_bytes()))
 }

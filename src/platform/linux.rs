@@ -1,0 +1,156 @@
+//! Linux, with glibc or musl.
+
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Opens a folder as a place for other calls only, which takes no right to list it.
+pub const O_PATH: i32 = libc::O_PATH;
+
+/// Returns where the calling thread has its `errno`.
+#[inline]
+pub fn errno() -> *mut i32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::__errno_location() }
+}
+
+/// Gives the calling thread a name of at most 15 bytes.
+pub fn name_thread(name: &CStr) {
+    // SAFETY: the name ends in NUL.
+    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
+}
+
+/// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads; -1 is failure, as of all calls here.
+pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> i32 {
+    // SAFETY: both are open; `kept` stays open, and its owner's.
+    unsafe { libc::dup3(fd.as_raw_fd(), kept.as_raw_fd(), libc::O_CLOEXEC) }
+}
+
+/// Renames within `dir` if `to` names nothing.
+pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
+    let d = dir.as_raw_fd();
+    // SAFETY: both paths end in NUL.
+    unsafe { renameat2(d, from.as_ptr(), d, to.as_ptr(), libc::RENAME_NOREPLACE) }
+}
+
+/// Gives each of two folders the name of the other, at once.
+pub fn exchange(one: &CStr, other: &CStr) -> i32 {
+    // SAFETY: both paths end in NUL.
+    unsafe { renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) }
+}
+
+#[cfg(not(target_env = "musl"))]
+use libc::renameat2;
+
+/// The system call itself: musl before 1.2.6 has no function for it.
+#[cfg(target_env = "musl")]
+unsafe fn renameat2(d: i32, from: *const libc::c_char, e: i32, to: *const libc::c_char, flags: u32) -> i32 {
+    // SAFETY: the caller's promise: both paths end in NUL.
+    unsafe { libc::syscall(libc::SYS_renameat2, d, from, e, to, flags) as i32 }
+}
+
+/// Makes a file's bytes durable.
+pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
+    // SAFETY: no memory is involved.
+    unsafe { libc::fdatasync(fd.as_raw_fd()) }
+}
+
+/// What the file system calls a file by, as long as it is there: another file with the inode number has another one.
+#[repr(C, align(8))]
+pub struct FileHandle {
+    bytes: u32,
+    kind: i32,
+    data: [u8; 128],
+}
+
+impl FileHandle {
+    /// That of an open file; `None` where the file system does not tell.
+    pub fn of(fd: BorrowedFd<'_>) -> Option<FileHandle> {
+        let mut handle = FileHandle { bytes: 128, kind: 0, data: [0; 128] };
+        let mut mount = 0i32;
+        // SAFETY: the struct has the layout of `struct file_handle` with room for `bytes` bytes; the path is empty.
+        let r = unsafe {
+            libc::syscall(libc::SYS_name_to_handle_at, fd.as_raw_fd(), c"".as_ptr(), &raw mut handle, &raw mut mount, libc::AT_EMPTY_PATH)
+        };
+        (r != -1).then_some(handle)
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.data[..(self.bytes as usize).min(128)]
+    }
+}
+
+/// The names of a folder, some at a time.
+pub struct Names {
+    records: Vec<u64>,
+    bytes: usize,
+}
+
+impl Names {
+    /// None yet, with room for many.
+    pub fn none() -> Names {
+        Names { records: vec![0; 4096], bytes: 0 }
+    }
+
+    /// Asks for the names that come next in an open folder: 0 if there are no more.
+    pub fn next(&mut self, folder: BorrowedFd<'_>) -> i64 {
+        let room = self.records.len() * 8;
+        // SAFETY: the records are writable for `room` bytes.
+        let n = unsafe { libc::syscall(libc::SYS_getdents64, folder.as_raw_fd(), self.records.as_mut_ptr(), room) };
+        self.bytes = usize::try_from(n).unwrap_or(0).min(room);
+        n
+    }
+
+    /// Calls `give` with each of them and its kind (`DT_…`); false if the system told no names.
+    pub fn each(&self, mut give: impl FnMut(&CStr, u8)) -> bool {
+        const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
+        // SAFETY: the system filled so many bytes of the records; u64 has no padding.
+        let mut rest = unsafe { std::slice::from_raw_parts(self.records.as_ptr().cast::<u8>(), self.bytes) };
+        while let Some((head, _)) = rest.split_at_checked(HEAD) {
+            let record = usize::from(u16::from_ne_bytes([head[16], head[17]]));
+            let Some(name) = rest.get(HEAD..record) else { return false };
+            let Ok(name) = CStr::from_bytes_until_nul(name) else { return false };
+            give(name, head[18]);
+            rest = &rest[record..];
+        }
+        true
+    }
+}
+
+/// Tells this run of the machine, and the name spaces in which this process sees others, from all else; `None` where that cannot be told.
+pub fn machine_run() -> Option<String> {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let processes = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    // Kernels without name spaces of time have one time.
+    let time = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+    Some(format!("{} {} {}", String::from_utf8_lossy(&boot).trim(), processes.display(), time.display()))
+}
+
+/// When a process started, in ticks since the machine did; `None` if that cannot be seen.
+pub fn start_of(process: u32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    // The second field is the name in parentheses, which may hold anything; this is the twenty-second.
+    let end = text.iter().rposition(|&b| b == b')')?;
+    std::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Asks for huge pages in a mapping, which the kernel may leave.
+pub fn want_huge_pages(start: usize, bytes: usize) {
+    // SAFETY: advice, which changes nothing of what the pages hold.
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_HUGEPAGE) };
+}
+
+/// Returns whether nobody has touched that page of `size` bytes yet: as far as the system tells, without looking at the memory itself.
+pub fn is_untouched(page: usize, size: usize) -> bool {
+    let mut resident = 1u8;
+    // SAFETY: the call looks at the table of pages only, and writes one byte for the one page.
+    let known = unsafe { libc::mincore(std::ptr::without_provenance_mut(page), size, &mut resident) } == 0;
+    known && resident & 1 == 0
+}
+
+/// Has the system make the pages of `bytes` bytes, both multiples of a page, as if each were written to; what they hold stays as it is. Returns
+/// false if it does not: then each page is made when it is written.
+pub fn populate(start: usize, bytes: usize) -> bool {
+    // SAFETY: the pages keep what they hold; where there are none the call fails.
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_POPULATE_WRITE) == 0 }
+}

@@ -1,0 +1,170 @@
+//! macOS 12 or later. Compiled, and never run by us.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Opens a folder as a place for other calls only, which takes no right to list it.
+pub const O_PATH: i32 = libc::O_SEARCH;
+
+/// Returns where the calling thread has its `errno`.
+#[inline]
+pub fn errno() -> *mut i32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::__error() }
+}
+
+/// Gives the calling thread a name.
+pub fn name_thread(name: &CStr) {
+    // SAFETY: the name ends in NUL.
+    unsafe { libc::pthread_setname_np(name.as_ptr()) };
+}
+
+/// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads; -1 is failure, as of all calls here.
+pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> i32 {
+    // SAFETY: both are open; `kept` stays open, and its owner's.
+    unsafe {
+        match libc::dup2(fd.as_raw_fd(), kept.as_raw_fd()) {
+            -1 => -1,
+            // A program that another thread executes just now has the folder, too: there is no call that does both.
+            kept => libc::fcntl(kept, libc::F_SETFD, libc::FD_CLOEXEC),
+        }
+    }
+}
+
+/// Renames within `dir` if `to` names nothing.
+pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
+    let d = dir.as_raw_fd();
+    // SAFETY: both paths end in NUL.
+    unsafe { libc::renameatx_np(d, from.as_ptr(), d, to.as_ptr(), libc::RENAME_EXCL) }
+}
+
+/// Gives each of two folders the name of the other, at once.
+pub fn exchange(one: &CStr, other: &CStr) -> i32 {
+    // SAFETY: both paths end in NUL.
+    unsafe { libc::renameatx_np(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_SWAP) }
+}
+
+/// Makes a file's bytes durable: on the medium, not only in the drive's cache, where the file system knows how.
+pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
+    // SAFETY: no memory is involved.
+    unsafe {
+        match libc::fcntl(fd.as_raw_fd(), libc::F_FULLFSYNC) {
+            -1 if matches!(*libc::__error(), libc::ENOTSUP | libc::ENOTTY | libc::EINVAL) => libc::fsync(fd.as_raw_fd()),
+            done => done,
+        }
+    }
+}
+
+/// What the file system calls a file by, beside its inode number, as long as it is there.
+pub struct FileHandle([u8; 4]);
+
+impl FileHandle {
+    /// That of an open file, its generation; `None` where the file system does not tell.
+    pub fn of(fd: BorrowedFd<'_>) -> Option<FileHandle> {
+        let mut st = MaybeUninit::<libc::stat>::zeroed();
+        // SAFETY: `st` is writable.
+        let told = unsafe { libc::fstat(fd.as_raw_fd(), st.as_mut_ptr()) } == 0;
+        // SAFETY: filled by the call, and all zero before.
+        let generation = unsafe { st.assume_init() }.st_gen;
+        (told && generation != 0).then_some(FileHandle(generation.to_ne_bytes()))
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The names of a folder, one at a time.
+pub struct Names {
+    folder: *mut libc::DIR,
+    entry: *const libc::dirent,
+}
+
+impl Names {
+    /// None yet.
+    pub fn none() -> Names {
+        Names { folder: std::ptr::null_mut(), entry: std::ptr::null() }
+    }
+
+    /// Asks for the name that comes next in an open folder: 0 if there are no more.
+    pub fn next(&mut self, folder: BorrowedFd<'_>) -> i64 {
+        // SAFETY: the descriptor is duplicated for `fdopendir`, which owns it from then on; the stream is open until `self` is dropped.
+        unsafe {
+            if self.folder.is_null() {
+                let own = libc::fcntl(folder.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0);
+                if own == -1 {
+                    return -1;
+                }
+                self.folder = libc::fdopendir(own);
+                if self.folder.is_null() {
+                    let why = *libc::__error();
+                    libc::close(own);
+                    *libc::__error() = why;
+                    return -1;
+                }
+            }
+            // Only `errno` tells the end from a failure.
+            *libc::__error() = 0;
+            self.entry = libc::readdir(self.folder);
+            if !self.entry.is_null() { 1 } else { -i64::from(*libc::__error() != 0) }
+        }
+    }
+
+    /// Calls `give` with it and its kind (`DT_…`); false if the system told no name.
+    pub fn each(&self, mut give: impl FnMut(&CStr, u8)) -> bool {
+        // SAFETY: the entry is valid until the next call of `readdir` for this stream, and its name ends in NUL.
+        unsafe {
+            if let Some(entry) = self.entry.as_ref() {
+                give(CStr::from_ptr((&raw const entry.d_name).cast()), entry.d_type);
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        if !self.folder.is_null() {
+            // SAFETY: opened above, and closed only here.
+            unsafe { libc::closedir(self.folder) };
+        }
+    }
+}
+
+/// Tells this run of the machine from all others; `None` where that cannot be told.
+pub fn machine_run() -> Option<String> {
+    let mut text = [0u8; 64];
+    let mut len = text.len();
+    // SAFETY: the name ends in NUL, and the text is writable for `len` bytes.
+    let done =
+        unsafe { libc::sysctlbyname(c"kern.bootsessionuuid".as_ptr(), text.as_mut_ptr().cast(), &raw mut len, std::ptr::null_mut(), 0) };
+    let text = CStr::from_bytes_until_nul(&text).ok()?.to_str().ok()?;
+    (done == 0 && !text.is_empty()).then(|| text.to_string())
+}
+
+/// When a process started, in microseconds; `None` if that cannot be seen.
+pub fn start_of(process: u32) -> Option<u64> {
+    let process = i32::try_from(process).ok()?;
+    let size = size_of::<libc::proc_bsdinfo>() as i32;
+    let mut info = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
+    // SAFETY: the struct is writable for its size.
+    let told = unsafe { libc::proc_pidinfo(process, libc::PROC_PIDTBSDINFO, 0, info.as_mut_ptr().cast(), size) };
+    // SAFETY: all zero is a valid value, which the call may have replaced.
+    let info = unsafe { info.assume_init() };
+    (told == size).then(|| info.pbi_start_tvsec.wrapping_mul(1_000_000).wrapping_add(info.pbi_start_tvusec))
+}
+
+/// Does nothing: the system chooses the size of pages.
+pub fn want_huge_pages(_: usize, _: usize) {}
+
+/// Returns false: what the system tells of pages is not relied on.
+pub fn is_untouched(_: usize, _: usize) -> bool {
+    false
+}
+
+/// Returns false: each page is made when it is written.
+pub fn populate(_: usize, _: usize) -> bool {
+    false
+}

@@ -1,0 +1,11 @@
+//! What differs between operating systems: one file for each of them, with the same items. docs/installing.md says which were run.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use linux::*;
+
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "macos")]
+pub use macos::*;
