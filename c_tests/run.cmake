@@ -1,8 +1,8 @@
 # Runs PROGRAM in the empty folder FOLDER; fails if it fails, or prints anything else than the file EXPECTED has (nothing without one), unless
-# PRINTS, which lets it print anything.
+# PRINTS, which lets it print anything. EMULATOR is what runs programs for another machine.
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}")
-execute_process(COMMAND "${PROGRAM}" WORKING_DIRECTORY "${FOLDER}" RESULT_VARIABLE _status OUTPUT_VARIABLE _out ERROR_VARIABLE _err)
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" WORKING_DIRECTORY "${FOLDER}" RESULT_VARIABLE _status OUTPUT_VARIABLE _out ERROR_VARIABLE _err)
 if(NOT _status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${_status}:\n${_out}${_err}")
 endif()

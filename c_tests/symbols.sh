@@ -9,22 +9,22 @@
 # on such a machine. They are no use of something new, so they are listed here; everything else is refused, unless it is
 # weak (Rust's standard library asks for some functions and does without). Packages for old systems are linked on one.
 set -eu
-library=$1 archive=$2 map=$3 include=$4
+library=$1 archive=$2 map=$3 include=$4 nm=${NM:-nm}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$library: $*" >&2; exit 1; }
 
-nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > "$work/exports"
+$nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > "$work/exports"
 awk '/ {$/ { node = $1 } /^    ozarr_/ { sub(";", ""); print $1 "@@" node }' "$map" | sort > "$work/wanted"
 diff "$work/wanted" "$work/exports" >&2 || fail "exports differ from $map"
 sed 's/@.*//' "$work/wanted" | sort > "$work/names"
-nm -g --defined-only "$archive" 2> "$work/errors" | awk 'NF == 3 { print $3 }' | sort > "$work/global"
+$nm -g --defined-only "$archive" 2> "$work/errors" | awk 'NF == 3 { print $3 }' | sort > "$work/global"
 diff "$work/names" "$work/global" >&2 || fail "the global symbols of $archive differ from $map"
 
 sed -n -e '/^static inline/d' -e 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort > "$work/header"
 diff "$work/names" "$work/header" >&2 || fail "the headers in $include and $map differ"
 
-nm -D --undefined-only "$library" | awk '$1 == "U" { print $NF }' | sort -u > "$work/imports"
+$nm -D --undefined-only "$library" | awk '$1 == "U" { print $NF }' | sort -u > "$work/imports"
 ! grep '^_Unwind_' "$work/imports" >&2 || fail "it imports an unwinder"
 
 readelf -d "$library" > "$work/dynamic"
