@@ -59,11 +59,15 @@ if(CMAKE_MATCH_1 VERSION_LESS _rust)
 endif()
 
 # What Rust compiles for, unless OZARR_TARGET says it, and what the C compiler does.
-string(REGEX MATCH "host: ([a-z0-9_]+)" _told "${_told}")
-set(_rust_machine "${CMAKE_MATCH_1}")
+string(REGEX MATCH "host: ([A-Za-z0-9_.-]+)" _told "${_told}")
+set(_rust_target "${CMAKE_MATCH_1}")
 if(OZARR_TARGET)
-  string(REGEX REPLACE "-.*" "" _rust_machine "${OZARR_TARGET}")
+  set(_rust_target "${OZARR_TARGET}")
 endif()
+if(NOT _rust_target MATCHES "^[a-z0-9_]*64[a-z0-9_]*-.*linux-gnu$")
+  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; Rust compiles for ${_rust_target}. See Platforms in README.md.")
+endif()
+string(REGEX REPLACE "-.*" "" _rust_machine "${_rust_target}")
 if(_rust_machine MATCHES "^(x86_64|aarch64)$")
   check_c_source_compiles("#ifndef __${_rust_machine}__
 #error refused
