@@ -1,4 +1,4 @@
-//! macOS 12 or later. Compiled, and never run by us.
+//! macOS 12 or later. Checked by the compiler (`cargo check`), and never linked or run by us.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;

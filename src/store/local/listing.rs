@@ -46,7 +46,7 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
 pub(super) fn list_folder(
     fd: BorrowedFd<'_>,
     path: &mut String,
-    above: &mut Vec<(u64, u64)>,
+    above: &mut Vec<(libc::dev_t, u64)>,
     each: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     let st = os::stat(fd).map_err(|e| e.error("stat").at_key(&*path))?;
