@@ -182,14 +182,14 @@ int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const
     return NC_NOERR;
 }
 
-/* The shortest text that reads back as the same number. */
-static void write_real(text *t, double value, bool single) {
+/* The shortest text that reads back as the same number: as a double, which readers of JSON take it for, so that packed numbers are theirs. */
+static void write_real(text *t, double value) {
     char out[40];
     if (isnan(value)) return text_put(t, "NaN");
     if (isinf(value)) return text_put(t, value < 0 ? "-Infinity" : "Infinity");
-    for (int digits = single ? 6 : 15; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, sizeof out, "%.*g", digits, value);
-        if (single ? strtof(out, NULL) == (float)value : strtod(out, NULL) == value) break;
+        if (strtod(out, NULL) == value) break;
     }
     if (!strpbrk(out, ".e")) strcat(out, ".0");
     text_put(t, out);
@@ -201,8 +201,8 @@ static void write_value(text *t, nc_type type, const void *value) {
         const char *string = *(char *const *)value;
         return string ? text_quote(t, string, strlen(string)) : text_put(t, "null");
     }
-    if (type == NC_FLOAT) return write_real(t, *(const float *)value, true);
-    if (type == NC_DOUBLE) return write_real(t, *(const double *)value, false);
+    if (type == NC_FLOAT) return write_real(t, *(const float *)value);
+    if (type == NC_DOUBLE) return write_real(t, *(const double *)value);
     if (type == NC_UINT64) {
         snprintf(out, sizeof out, "%llu", *(const unsigned long long *)value);
     } else {
