@@ -27,9 +27,7 @@ def check(name, right, why=""):
 
 
 def run(command, cwd, **environment):
-    # Some sanitizers stand still now and then where addresses are random.
-    fixed = ["setarch", "-R"] if "ASAN_OPTIONS" in environment else []
-    done = subprocess.run([*fixed, *command], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -72,6 +70,9 @@ def everything(path):
         d.createVariable("big", ">i4", ("lon",), endian="big")[:] = [1, 2, 3, 255]
         d.createVariable("w", str, ("lat",))[:] = np.array(["x", "yy", "zéz"], dtype=object)
         d.createVariable("scalar", "i4", ())[:] = 42
+        v = d.createVariable("packed", "i2", ("lon",))
+        v.set_auto_maskandscale(False)
+        v.scale_factor, v.add_offset, v[:] = np.float32(0.01), 273.15, [1, 2, 3, 30000]
         d.createVariable("unwritten", "i4", ("time",))
         d.title, d.n, d.q = "all", np.int32(5), np.float32(1.5)
         g = d.createGroup("a")
@@ -267,6 +268,8 @@ def copies(build):
         for group in "a", "a/b":
             with xr.open_dataset(build / "all.zarr", group=group, engine="zarr") as ours, xr.open_dataset(build / "all.nc", group=group) as nc:
                 xr.testing.assert_identical(ours.load(), nc.load())
+        with xr.open_dataset(build / "all.zarr", engine="zarr") as ours, xr.open_dataset(build / "all.nc") as nc:
+            xr.testing.assert_identical(ours["packed"].load(), nc["packed"].load())
         with xr.open_dataset(build / "in0.zarr", engine="zarr") as ours, xr.open_dataset(build / "in0.nc") as nc:
             xr.testing.assert_identical(ours.load(), nc.load())
             ours.to_netcdf(build / "from_xarray.nc")
@@ -468,10 +471,10 @@ def alone(build, prefix):
 
 
 def sanitized(build, library):
-    """The environment that preloads a library with sanitizers; what netCDF-C and the programs leave at their end is theirs."""
-    runtimes = [subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip() for name in ("libasan.so", "libubsan.so")]
-    log = f"log_path={build}/sanitizer"
-    return {"LD_PRELOAD": " ".join([*runtimes, str(library.resolve())]), "ASAN_OPTIONS": f"detect_leaks=0:{log}", "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:{log}"}
+    """The environment that preloads a library with sanitizers; what netCDF-C and the programs leave at their end is theirs. Undefined behaviour is
+    a trap: with the sanitizer's own library netCDF-C's programs stand still at their end, in a lock of the C library."""
+    runtime = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    return {"LD_PRELOAD": f"{runtime} {library.resolve()}", "ASAN_OPTIONS": f"detect_leaks=0:log_path={build}/sanitizer"}
 
 
 def main():
