@@ -10,7 +10,7 @@ use ozarr::metadata::Format;
 use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Node, NodeKind, Options, Settings, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{Condition, SharedStore, get};
+use ozarr::store::{Condition, SharedStore, StorageExt, get};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use ozarr::limits::c_strides;
 use ozarr::metadata::{Format, Value, json};
 use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{Condition, SharedStore, get};
+use ozarr::store::{Condition, SharedStore, StorageExt, get};
 use std::sync::Arc;
 
 fn memory() -> (Store, SharedStore) {

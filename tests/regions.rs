@@ -15,7 +15,7 @@ use ozarr::metadata::{Codecs, Order};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{SharedStore, Storage};
+use ozarr::store::{SharedStore, StorageExt};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 
 use ozarr::error::ErrorKind;
 use ozarr::store::local::{LocalStore, SyncMode};
-use ozarr::store::{Condition, LockUse, Storage, get};
+use ozarr::store::{Condition, LockUse, Storage, StorageExt, get};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

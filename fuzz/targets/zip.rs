@@ -1,7 +1,7 @@
 //! Zip archives from outside: the directory, then every entry that it lists, read as a whole and in part.
 //! Run: tools/fuzz zip 60
 use ozarr::store::zip::ZipStore;
-use ozarr::store::{Condition, Storage, get, memory::MemoryStore};
+use ozarr::store::{Condition, Storage, StorageExt, get, memory::MemoryStore};
 use std::sync::Arc;
 
 /// No entry is read that is said to hold more.

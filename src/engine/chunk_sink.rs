@@ -10,36 +10,18 @@ use super::lock;
 use super::stats::{self, Field};
 use crate::error::Result;
 use crate::limits::reserve;
-use crate::store::{Condition, Staged};
+use crate::store::{Change, Condition, Staged, StorageExt};
 use std::sync::{Arc, Mutex};
 
-/// A change of one key that is to be started later.
-pub(super) enum Change {
-    /// Store this value.
-    Put(Vec<u8>, Condition),
-    /// Erase the key.
-    Erase,
-}
-
-impl Change {
-    /// Returns how many bytes are sent.
-    pub fn bytes(&self) -> u64 {
-        if let Change::Put(bytes, _) = self { bytes.len() as u64 } else { 0 }
-    }
-
-    /// Starts the change of `key`. Calls `done` with its result, from any thread.
-    pub fn start(self, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
-        let (owner, name) = (array.clone(), key.to_string());
-        let done = Box::new(move |result| {
-            // A reader may have kept the old index while the change was under way.
-            owner.key_changed(&name);
-            done(result);
-        });
-        match self {
-            Change::Put(bytes, condition) => array.store.start_put(key, bytes, condition, done),
-            Change::Erase => array.store.start_erase(key, done),
-        }
-    }
+/// Starts the change of `key`. Calls `done` with its result, from any thread.
+pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
+    let (owner, name) = (array.clone(), key.to_string());
+    let done = Box::new(move |result| {
+        // A reader may have kept the old index while the change was under way.
+        owner.key_changed(&name);
+        done(result);
+    });
+    array.store.start_change(key, change, done);
 }
 
 /// See the module.

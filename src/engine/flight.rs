@@ -17,7 +17,7 @@ use super::target::Target;
 use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{check_exact, chunk_bytes};
-use crate::store::{ByteRange, Fetched, ReadDone, Version};
+use crate::store::{ByteRange, Fetched, ReadDone, StorageExt, Version};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 

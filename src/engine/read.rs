@@ -146,6 +146,7 @@ mod tests {
     use crate::engine::shard_open::tests::{array, view};
     use crate::grid::key::{KeyEncoding, Separator};
     use crate::limits::Dims;
+    use crate::store::StorageExt;
     use crate::store::os::{Call, fault};
 
     #[test]

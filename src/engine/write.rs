@@ -6,7 +6,7 @@ use super::array::BoundArray;
 use super::buffer_guard::RevocableBuffer;
 use super::chunk_picks::ChunkPicks;
 use super::chunk_put::ChunkPut;
-use super::chunk_sink::{Change, ChunkSink};
+use super::chunk_sink::{self, ChunkSink};
 use super::coordinates::CoordinateSelection;
 use super::encode::Source;
 use super::item::{Axes, Axis, Item};
@@ -272,7 +272,7 @@ impl WriteJob {
         request.flight_started(bytes);
         let (again, key) = (request.clone(), s.key.clone());
         let task = StoreAgain { job: self.clone(), item: item.clone(), all: all.cloned() };
-        change.start(&self.array, &s.key, move |result| {
+        chunk_sink::start(change, &self.array, &s.key, move |result| {
             again.flight_landed();
             again.bytes_used(bytes);
             let overtaken = swap::is_overtaken(&*task.job.array.store, &result);
@@ -446,6 +446,7 @@ fn whole(shape: &[u64], strides: &[i64]) -> Axes {
 mod tests {
     use super::*;
     use crate::engine::shard_open::tests::{array, view};
+    use crate::store::StorageExt;
     use crate::store::os::{Call, fault};
 
     #[test]

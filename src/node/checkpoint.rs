@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::store::prefix::hidden;
-use crate::store::{Condition, get};
+use crate::store::{Condition, StorageExt, get};
 
 /// The documents that make a group a node.
 const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];

@@ -7,7 +7,7 @@ use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
-use crate::store::Condition;
+use crate::store::{Condition, StorageExt};
 use std::sync::Arc;
 
 /// Where encoded bytes are.

@@ -7,6 +7,7 @@ use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, pl
 use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
+use crate::store::StorageExt;
 
 /// Documents that make a node be there: they come after all other keys.
 const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];

@@ -5,7 +5,7 @@ use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::{ArrayMeta, Format, Map, json, v2};
-use crate::store::{Condition, SharedStore};
+use crate::store::{Condition, SharedStore, StorageExt};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

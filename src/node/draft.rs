@@ -11,7 +11,7 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft::{self, EntryPoint};
 use crate::metadata::json::splice::Object;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
-use crate::store::get;
+use crate::store::{StorageExt, get};
 use std::collections::BTreeSet;
 
 /// In front of the keys of all documents.

@@ -6,7 +6,7 @@ use super::stored::StoredDocument;
 use super::{NodeKind, Store, document, draft, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::{Format, Map, v2, v3};
-use crate::store::Condition;
+use crate::store::{Condition, StorageExt};
 use std::ops::ControlFlow;
 
 impl Store {

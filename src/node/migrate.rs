@@ -17,7 +17,7 @@ use crate::grid::key::KeyEncoding;
 use crate::limits;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2, v3};
-use crate::store::{Condition, get};
+use crate::store::{Condition, StorageExt, get};
 
 /// Marks the root of the new hierarchy until it is whole.
 const MARKER: &str = "ozarr-migration.json";

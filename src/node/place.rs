@@ -5,7 +5,7 @@ use super::{Create, Store, document, hierarchy, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Value, json};
-use crate::store::{Condition, get};
+use crate::store::{Condition, StorageExt, get};
 
 /// The key that says below a place that a copy was begun there.
 const MARKER: &str = "ozarr-copy.json";

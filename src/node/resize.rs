@@ -4,7 +4,7 @@
 use super::document::{self, array_document};
 use super::state::{ArrayState, store_waiting};
 use super::stored::StoredDocument;
-use super::transfer::Progress;
+use super::transfer::OnProgress;
 use super::{Array, lookup, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
@@ -14,7 +14,7 @@ use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
 use crate::metadata::{number_list, v3_grid};
-use crate::store::{Condition, swap};
+use crate::store::{Condition, StorageExt, swap};
 use std::sync::Arc;
 
 /// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
@@ -31,7 +31,7 @@ impl Array {
 
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
     /// published by then, and the chunks that are left show if the array grows again.
-    pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut Progress<'_>) -> Result<()> {
+    pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
@@ -287,7 +287,7 @@ pub(super) fn undo(array: &Arc<BoundArray>, selection: &Selection, e: Error) -> 
 }
 
 /// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
-fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut Progress<'_>) -> Result<()> {
+fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
     let boundary = Boundary::new(array, old);
     let mut edge = Vec::new();
     let candidates = boundary.outside_count().saturating_add(boundary.edge_count());

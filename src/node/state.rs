@@ -16,7 +16,7 @@ use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Dialect, Format, number_list};
-use crate::store::SharedStore;
+use crate::store::{SharedStore, StorageExt};
 use std::sync::Arc;
 
 /// How this handle treats its chunks, whatever the document says.

@@ -13,7 +13,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
-use crate::store::{Capabilities, Condition, SharedStore, get, zip};
+use crate::store::{Capabilities, Condition, SharedStore, StorageExt, get, zip};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::state::ArrayState;
 use crate::error::{Error, Result, err};
 use crate::limits::Dims;
-use crate::store::SharedStore;
+use crate::store::{SharedStore, StorageExt};
 
 /// What a listing has where chunks are.
 pub(super) enum Place {

@@ -6,7 +6,7 @@ use crate::engine::{Memory, Overflow, Selection};
 use crate::error::ErrorKind;
 use crate::limits::c_strides;
 use crate::metadata::{Format, Map, Value, json};
-use crate::store::{Condition, get};
+use crate::store::{Condition, StorageExt, get};
 
 pub(super) fn memory() -> Store {
     Store::memory(&Context::default())

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use crate::store::os::fault::{self, Effect, Fault};
-use crate::store::{Capabilities, Condition, Listing, Object, SharedStore, Storage};
+use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -234,17 +234,11 @@ impl Storage for Eventful {
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         self.below().put(key, parts, condition)
     }
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.below().erase(key)
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.below().erase_keys(keys)
     }
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.below().erase_prefix(prefix)
-    }
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.below().list(prefix, each)
-    }
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.below().list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.below().list_keys(prefix, into)
     }
     fn flush(&self) -> Result<()> {
         self.below().flush()

@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::Result;
 use crate::store::memory::MemoryStore;
-use crate::store::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Storage, Tuning, Version, read_now};
+use crate::store::{ByteRange, Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, Tuning, read_now};
 use std::sync::{Arc, Mutex, mpsc};
 
 /// Bytes in flight now, the most that ever were, and the longest read.
@@ -61,27 +61,20 @@ impl Storage for Counted {
         self.inner.put(key, parts, condition)
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.inner.erase(key)
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.inner.erase_keys(keys)
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.inner.erase_prefix(prefix)
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.inner.list(prefix, each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.inner.list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
     }
 
     fn flush(&self) -> Result<()> {
         self.inner.flush()
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+    fn start(&self, key: &str, what: Started<'_>) {
+        let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
         let (bytes, longest) = ranges.iter().map(|range| self.length(key, range)).fold((0, 0), |(sum, most), n| (sum + n, n.max(most)));
         let mut counts = self.counts.lock().unwrap();
         counts.now += bytes;

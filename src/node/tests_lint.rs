@@ -6,6 +6,7 @@ use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::ErrorKind;
 use crate::limits::c_strides;
+use crate::store::StorageExt;
 use std::sync::{Arc, Mutex};
 
 const ZARRAY: &str = r#"{"zarr_format":2,"shape":[2,3],"chunks":[2,2],"dtype":"<i4","compressor":null,"fill_value":7,"order":"C","filters":null,"dimension_separator":"."}"#;
@@ -553,16 +554,13 @@ impl crate::store::Storage for Blind {
     fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> crate::error::Result<()> {
         self.0.put(key, parts, condition)
     }
-    fn erase(&self, key: &str) -> crate::error::Result<bool> {
-        self.0.erase(key)
+    fn erase_keys(&self, keys: crate::store::Keys<'_>) -> crate::error::Result<bool> {
+        match keys {
+            crate::store::Keys::One(_) => self.0.erase_keys(keys),
+            crate::store::Keys::Below(_) => crate::error::bail!(Unsupported, "no listing"),
+        }
     }
-    fn erase_prefix(&self, _: &str) -> crate::error::Result<()> {
-        crate::error::bail!(Unsupported, "no listing")
-    }
-    fn list(&self, _: &str, _: &mut dyn FnMut(&str) -> crate::error::Result<()>) -> crate::error::Result<()> {
-        crate::error::bail!(Unsupported, "no listing")
-    }
-    fn list_dir(&self, _: &str) -> crate::error::Result<crate::store::Listing> {
+    fn list_keys(&self, _: &str, _: crate::store::ListInto<'_>) -> crate::error::Result<()> {
         crate::error::bail!(Unsupported, "no listing")
     }
     fn flush(&self) -> crate::error::Result<()> {

@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Change, ChangeDone, Condition, Listing, Object, SharedStore, get};
+use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -54,36 +54,22 @@ impl crate::store::Storage for Overtaken {
         self.inner.put(key, parts, condition)
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        match self.erasures.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
-            Ok(_) => self.inner.erase(key),
-            Err(_) => bail!(Network, "the server is gone"),
-        }
-    }
-
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let Keys::Below(prefix) = keys else {
+            let left = self.erasures.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            return if left.is_ok() { self.inner.erase_keys(keys) } else { bail!(Network, "the server is gone") };
+        };
         let keys: Vec<String> = all(&self.inner).into_iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix)).collect();
-        keys.iter().try_for_each(|key| self.erase(key).map(drop))
+        keys.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
     }
 
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.inner.list(prefix, each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.inner.list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
     }
 
     fn flush(&self) -> Result<()> {
         self.calls.lock().unwrap().push("flush".to_string());
         self.inner.flush()
-    }
-
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        done(match change {
-            Change::Put(bytes, condition) => self.put(key, &[&bytes], condition),
-            Change::Erase => self.erase(key).map(drop),
-        });
     }
 
     fn describe(&self) -> String {

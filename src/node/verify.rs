@@ -10,6 +10,7 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
+use crate::store::StorageExt;
 use crate::store::local::{Unlisted, unlisted};
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;

@@ -6,8 +6,8 @@
 use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
-    SharedStore, Staged, Storage, Version, start_and_wait,
+    ByteRange, Capabilities, Condition, Fetched, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, ReadDone, SharedStore, Staged,
+    Started, Storage, StorageExt, Version, start_and_wait,
 };
 use crate::error::Result;
 use crate::fork::ForkReset;
@@ -132,6 +132,24 @@ impl CacheStore {
         lock(&self.kept).remove(key, |_| true);
     }
 
+    /// Gives what is kept, if the key still holds that version, or reads and keeps.
+    fn read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        let Some((version, parts)) = lock(&self.kept).find(key, ranges) else { return self.fill(key, ranges, if_match, done) };
+        let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
+        let check = move |now: Result<Option<Fetched>>| match now {
+            Ok(Some(now)) if now.version == version && if_match.is_none_or(|wanted| wanted == version) => {
+                done(Ok(Some(Fetched { parts: (*parts).clone(), version })));
+            }
+            Ok(Some(_)) => this.fill(&name, &asked, if_match, done),
+            Ok(None) => {
+                this.forget_key(&name);
+                done(Ok(None));
+            }
+            Err(e) => done(Err(e)),
+        };
+        self.inner.start_read(key, &[], None, Box::new(check));
+    }
+
     /// Reads and keeps.
     fn fill(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
         let (kept, limit, name, asked) = (self.kept.clone(), self.limit, key.to_string(), ranges.to_vec());
@@ -177,24 +195,17 @@ impl Storage for CacheStore {
         done
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        let done = self.inner.erase(key);
-        self.forget_key(key);
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let done = self.inner.erase_keys(keys);
+        match keys {
+            Keys::One(key) => self.forget_key(key),
+            Keys::Below(prefix) => self.forget(|key| key.starts_with(prefix)),
+        }
         done
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        let done = self.inner.erase_prefix(prefix);
-        self.forget(|key| key.starts_with(prefix));
-        done
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.inner.list(prefix, each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.inner.list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
     }
 
     fn flush(&self) -> Result<()> {
@@ -205,33 +216,19 @@ impl Storage for CacheStore {
         self.inner.lock_key(prefix, key, often)
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        if ranges.is_empty() {
-            return self.inner.start_read(key, ranges, if_match, done);
+    fn start(&self, key: &str, what: Started<'_>) {
+        match what {
+            Started::Read { ranges, if_match, done } if !ranges.is_empty() => self.read(key, ranges, if_match, done),
+            Started::Read { .. } => self.inner.start(key, what),
+            Started::Change(change, done) => {
+                let (this, name) = (self.clone_of(), key.to_string());
+                let forget = move |result| {
+                    this.forget_key(&name);
+                    done(result);
+                };
+                self.inner.start(key, Started::Change(change, Box::new(forget)));
+            }
         }
-        let Some((version, parts)) = lock(&self.kept).find(key, ranges) else { return self.fill(key, ranges, if_match, done) };
-        let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
-        let check = move |now: Result<Option<Fetched>>| match now {
-            Ok(Some(now)) if now.version == version && if_match.is_none_or(|wanted| wanted == version) => {
-                done(Ok(Some(Fetched { parts: (*parts).clone(), version })));
-            }
-            Ok(Some(_)) => this.fill(&name, &asked, if_match, done),
-            Ok(None) => {
-                this.forget_key(&name);
-                done(Ok(None));
-            }
-            Err(e) => done(Err(e)),
-        };
-        self.inner.start_read(key, &[], None, Box::new(check));
-    }
-
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        let (this, name) = (self.clone_of(), key.to_string());
-        let forget = move |result| {
-            this.forget_key(&name);
-            done(result);
-        };
-        self.inner.start_change(key, change, Box::new(forget));
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {

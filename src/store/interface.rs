@@ -1,11 +1,10 @@
 //! The `Storage` trait: a map from keys to bytes, and all that the rest of the library may ask of it.
 
 use super::local::staged_file::StagedFile;
-use super::mailbox::mailbox;
 use super::opened::Object;
 use super::staged::Staged;
 use super::stamp::{Stamp, Version};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_UNTOLD, grow};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ pub struct Capabilities {
     /// Keys can be erased. Where they cannot (zip archives), erasing one that holds a value is an error of kind `Unsupported`.
     pub erasable: bool,
     /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
-    /// [`Storage::start_read`] and the in-flight driver.
+    /// [`Storage::start`] and the in-flight driver.
     pub latency: bool,
     /// The methods may be called by any thread. If not (functions of a program that did not say so), only threads that are inside of a
     /// call of the program's may.
@@ -70,12 +69,70 @@ impl Capabilities {
     }
 }
 
-/// A change of a key that is started ([`Storage::start_change`]).
+/// A change of a key that is started ([`Storage::start`]).
 pub enum Change {
     /// The key gets this value.
     Put(Vec<u8>, Condition),
     /// The key holds nothing from then on.
     Erase,
+}
+
+impl Change {
+    /// Returns how many bytes are sent.
+    pub fn bytes(&self) -> u64 {
+        if let Change::Put(bytes, _) = self { bytes.len() as u64 } else { 0 }
+    }
+}
+
+/// What [`Storage::start`] starts for a key, and what takes its result.
+pub enum Started<'a> {
+    /// Reads ranges of the value. With `if_match`, a key that holds another version by now gives `Conflict`.
+    Read {
+        /// The ranges; none asks for the version only.
+        ranges: &'a [ByteRange],
+        /// The version that the key must still hold.
+        if_match: Option<Version>,
+        /// Takes the bytes.
+        done: ReadDone,
+    },
+    /// Changes the value.
+    Change(Change, ChangeDone),
+}
+
+impl Started<'_> {
+    /// Ends with an error what cannot be started.
+    pub fn fail(self, error: Error) {
+        match self {
+            Started::Read { done, .. } => done(Err(error)),
+            Started::Change(_, done) => done(Err(error)),
+        }
+    }
+
+    /// Does it in the calling thread, before this returns.
+    pub fn run<S: Storage + ?Sized>(self, store: &S, key: &str) {
+        match self {
+            Started::Read { ranges, if_match, done } => done(read_now(store, key, ranges, if_match)),
+            Started::Change(Change::Put(bytes, condition), done) => done(store.put(key, &[&bytes], condition)),
+            Started::Change(Change::Erase, done) => done(store.erase_keys(Keys::One(key)).map(drop)),
+        }
+    }
+}
+
+/// Which keys [`Storage::erase_keys`] removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys<'a> {
+    /// This key.
+    One(&'a str),
+    /// Every key that starts with this prefix (empty, or ending in `/`).
+    Below(&'a str),
+}
+
+/// What [`Storage::list_keys`] lists below a prefix, and where it is put.
+pub enum ListInto<'a> {
+    /// Every key that starts with the prefix, sorted, is given to this function.
+    Each(&'a mut dyn FnMut(&str) -> Result<()>),
+    /// The keys and sub-prefixes directly under the prefix are put here.
+    Folder(&'a mut Listing),
 }
 
 /// Which bytes of an object.
@@ -144,7 +201,7 @@ pub enum Folder {
     },
 }
 
-/// What a read that was started gives: the bytes of each range in order, or `None` if the key holds nothing.
+/// Takes what a read that was started gives: the bytes of each range in order, or `None` if the key holds nothing.
 pub type ReadDone = Box<dyn FnOnce(Result<Option<Fetched>>) + Send>;
 
 /// Takes what became of a change that was started.
@@ -172,7 +229,7 @@ impl Default for Tuning {
     }
 }
 
-/// The result of [`Storage::start_read`].
+/// The result of [`Storage::start`].
 pub struct Fetched {
     /// The bytes of each requested range, in order.
     pub parts: Vec<Vec<u8>>,
@@ -198,8 +255,8 @@ pub type ProcessLock = Box<dyn Send>;
 /// A map from keys to bytes. All methods may be called from any threads at once.
 ///
 /// An error is never "missing": only a key that is certainly not there gives `None`. What a store can do in a better way only because its
-/// values are local files is in [`LocalFiles`]. What every store can do by these methods is a method of `dyn Storage`, so that a store
-/// around another one has nothing to forward but what is here (`tests_wrappers.rs` counts what each forwards).
+/// values are local files is in [`LocalFiles`]. What every store can do by these methods is in [`StorageExt`] and a method of `dyn Storage`,
+/// so that a store around another one has nothing to forward but what is here: twelve methods (`tests_wrappers.rs` counts what each forwards).
 pub trait Storage: Send + Sync {
     /// Says what the store can do.
     fn capabilities(&self) -> Capabilities;
@@ -224,17 +281,11 @@ pub trait Storage: Send + Sync {
         Ok(Staged::Memory(Vec::new()))
     }
 
-    /// Removes a key; `false` if it held nothing.
-    fn erase(&self, key: &str) -> Result<bool>;
+    /// Removes keys; `false` if the one key held nothing.
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool>;
 
-    /// Removes every key that starts with `prefix` (empty, or ending in `/`).
-    fn erase_prefix(&self, prefix: &str) -> Result<()>;
-
-    /// Calls `each` with every key that starts with `prefix`, sorted.
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
-
-    /// Lists the keys and sub-prefixes directly under `prefix`.
-    fn list_dir(&self, prefix: &str) -> Result<Listing>;
+    /// Lists keys that start with `prefix` (empty, or ending in `/`).
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()>;
 
     /// Makes all that was put durable, as far as the store's sync mode promises it.
     fn flush(&self) -> Result<()>;
@@ -246,18 +297,9 @@ pub trait Storage: Send + Sync {
         Ok(None)
     }
 
-    /// Starts to read ranges of a key and calls `done` once, from any thread, perhaps before this returns.
-    /// With `if_match`, a key that holds another version by now gives `Conflict`. The default reads inline.
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        done(read_now(self, key, ranges, if_match));
-    }
-
-    /// Starts to change a key and calls `done` once, from any thread, perhaps before this returns. The default changes it inline.
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        done(match change {
-            Change::Put(bytes, condition) => self.put(key, &[&bytes], condition),
-            Change::Erase => self.erase(key).map(drop),
-        });
+    /// Starts to read or to change a key, and calls its `done` once, from any thread, perhaps before this returns. The default does it inline.
+    fn start(&self, key: &str, what: Started<'_>) {
+        what.run(self, key);
     }
 
     /// Gives what can be done because keys are local files, or `None` where they are not.
@@ -301,89 +343,10 @@ pub trait LocalFiles {
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }
 
-/// What every store does by the methods of [`Storage`] and [`LocalFiles`].
-impl dyn Storage + '_ {
-    /// Counts the requests that were made again after a failure, since the store was opened.
-    pub fn retries(&self) -> u64 {
-        self.capabilities().retries
-    }
-
-    /// Says how the store is best used, where it has latency.
-    pub fn tuning(&self) -> Tuning {
-        self.capabilities().tuning
-    }
-
-    /// Says whether any thread may call the methods ([`Capabilities::any_thread`]).
-    pub fn any_thread(&self) -> bool {
-        self.capabilities().any_thread
-    }
-
-    /// Opens the folder of a prefix ([`LocalFiles::folder`]).
-    pub fn folder(&self, prefix: &str) -> Folder {
-        self.files().map_or(Folder::Unknown, |files| files.folder(prefix))
-    }
-
-    /// Opens a key in an opened folder ([`LocalFiles::open_in`]).
-    pub fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
-        match (folder, self.files()) {
-            (Folder::Unknown, _) | (_, None) => self.open(key),
-            (_, Some(files)) => files.open_in(folder, key),
-        }
-    }
-
-    /// Says what a key's object is like now, as [`Object::stamp`] does of the opened object, or `None` if the key holds nothing.
-    pub fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
-        match self.files() {
-            Some(files) => files.stamp(key),
-            None => self.open(key)?.map(|object| object.stamp()).transpose(),
-        }
-    }
-
-    /// Stores what was staged for `key`, as [`Storage::put`] does without a condition.
-    pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
-        match (staged, self.files()) {
-            (Staged::Memory(bytes), _) => self.put(key, &[&bytes], Condition::None),
-            (Staged::Other(other), _) => other.publish(),
-            (Staged::File(file), Some(files)) => files.publish(key, file),
-            (Staged::File(_), None) => bail!(Internal, "a staged file of another store"),
-        }
-    }
-
-    /// Gives the path of a key's file ([`LocalFiles::file`]).
-    pub fn file(&self, key: &str) -> Option<PathBuf> {
-        self.files()?.file(key)
-    }
-
-    /// Links a file to a key ([`LocalFiles::link`]).
-    pub fn link(&self, key: &str, file: &Path) -> Result<bool> {
-        self.files().map_or(Ok(false), |files| files.link(key, file))
-    }
-
-    /// Renames all keys of a prefix ([`LocalFiles::rename_prefix`]).
-    pub fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
-        self.files().map_or(Ok(false), |files| files.rename_prefix(from, to))
-    }
-
-    /// Replaces all keys of a prefix ([`LocalFiles::replace_prefix`]).
-    pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
-        self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
-    }
-
-    /// Starts to store `bytes` under `key` ([`Storage::start_change`]).
-    pub fn start_put(&self, key: &str, bytes: Vec<u8>, condition: Condition, done: ChangeDone) {
-        self.start_change(key, Change::Put(bytes, condition), done);
-    }
-
-    /// Starts to erase a key ([`Storage::start_change`]).
-    pub fn start_erase(&self, key: &str, done: ChangeDone) {
-        self.start_change(key, Change::Erase, done);
-    }
-}
-
 /// A store that is shared by the handles on it.
 pub type SharedStore = Arc<dyn Storage>;
 
-/// Reads ranges of a key in the calling thread: what [`Storage::start_read`] does by default.
+/// Reads ranges of a key in the calling thread: what [`Storage::start`] does by default.
 pub fn read_now<S: Storage + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
     let Some(object) = store.open(key)? else { return Ok(None) };
     read_of(&object, ranges, if_match).map(Some)
@@ -419,45 +382,4 @@ fn read_of(object: &Object, ranges: &[ByteRange], if_match: Option<Version>) -> 
         parts.push(part);
     }
     Ok(Fetched { parts, version })
-}
-
-/// Reads through [`Storage::start_read`], and waits for the result.
-pub fn start_and_wait(store: &dyn Storage, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
-    let (sender, receiver) = mailbox();
-    store.start_read(key, ranges, if_match, Box::new(move |result| sender.send(result)));
-    receiver.recv().unwrap_or_else(|| Err(err!(Internal, "a read that was started never ended")))
-}
-
-/// Reads all bytes of some keys, in a store with latency at the same time; what each holds, or `None`.
-pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<Option<Vec<u8>>>> {
-    if !store.capabilities().latency || keys.len() < 2 {
-        return keys.iter().map(|key| get(&**store, key, max)).collect();
-    }
-    let (sender, receiver) = mailbox();
-    let mut all: Vec<_> = keys.iter().map(|_| Err(err!(Internal, "a read ended without a result"))).collect();
-    let (mut started, mut done) = (0, 0);
-    while done < keys.len() {
-        while started < keys.len() && started - done < MANY {
-            let (sender, number) = (sender.clone(), started);
-            let give = Box::new(move |result| sender.send((number, result)));
-            store.start_read(&keys[started], &[ByteRange::up_to(max)], None, give);
-            started += 1;
-        }
-        let Some((i, result)) = receiver.recv() else { break };
-        done += 1;
-        let whole = result.map(|fetched: Option<Fetched>| fetched.and_then(|mut fetched| fetched.parts.pop()));
-        all[i] = match whole.map_err(|e: Error| e.at_key(&keys[i])) {
-            Ok(Some(bytes)) if bytes.len() > max => Err(err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(&keys[i])),
-            other => other,
-        };
-    }
-    all
-}
-
-/// So many reads of [`get_many`] are in flight at once, at most.
-const MANY: usize = 512;
-
-/// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
-pub fn get<S: Storage + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-    store.read_all(key, max).map_err(|e| e.at_key(key))
 }

@@ -7,8 +7,8 @@
 use super::pace::Line;
 pub use super::pace::Pace;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Listing, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Storage, Tuning,
-    Version, os, read_now,
+    ByteRange, Capabilities, Condition, Fetched, Keys, ListInto, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Started,
+    Storage, Tuning, Version, os, read_now,
 };
 use crate::error::{Result, err};
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How many started reads may wait; further ones are carried out, delay and all, before `start_read` returns.
+/// How many started reads may wait; further ones are carried out, delay and all, before `start` returns.
 pub const MAX_WAITING: usize = 65_536;
 
 /// What a [`LatencyStore`] was asked so far.
@@ -31,7 +31,7 @@ pub struct Stats {
     pub most_in_flight: usize,
 }
 
-/// Another store behind a slow line. Thread-safe. One thread of its own is started by the first [`Storage::start_read`] and
+/// Another store behind a slow line. Thread-safe. One thread of its own is started by the first read ([`Storage::start`]) and
 /// ends when the store is dropped; reads that still wait then end with `Cancelled`.
 pub struct LatencyStore {
     shared: Arc<Shared>,
@@ -225,20 +225,12 @@ impl Storage for LatencyStore {
         self.shared.slowly(sent, |inner| inner.put(key, parts, condition), nothing)
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.shared.slowly(0, |inner| inner.erase(key), nothing)
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.shared.slowly(0, |inner| inner.erase_keys(keys), nothing)
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.shared.slowly(0, |inner| inner.erase_prefix(prefix), nothing)
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.shared.slowly(0, |inner| inner.list(prefix, each), nothing)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.shared.slowly(0, |inner| inner.list_dir(prefix), nothing)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.shared.slowly(0, |inner| inner.list_keys(prefix, into), nothing)
     }
 
     fn flush(&self) -> Result<()> {
@@ -250,8 +242,9 @@ impl Storage for LatencyStore {
         self.shared.inner.lock_key(prefix, key, often)
     }
 
-    /// Returns at once; `done` is called by the store's own thread when the bytes have come.
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+    /// A read returns at once, and its `done` is called by the store's own thread when the bytes have come. A change takes its time here.
+    fn start(&self, key: &str, what: Started<'_>) {
+        let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
         if !self.shared.inner.any_thread() || !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
             return done(self.shared.slowly(0, |inner| read_now(inner, key, ranges, if_match), size));
         }
@@ -294,6 +287,7 @@ impl ReadObject for Narrow {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::store::StorageExt;
     use crate::store::memory::MemoryStore;
     use std::sync::mpsc;
 

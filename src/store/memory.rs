@@ -2,7 +2,7 @@
 
 use super::keys::{check_key, check_prefix};
 use super::memory_object::{MemoryObject, Stored};
-use super::{Capabilities, Condition, Listing, Object, Storage, Version};
+use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::limits::{check_memory, reserve};
@@ -30,6 +30,15 @@ impl MemoryStore {
 
     fn keys(&self, prefix: &str) -> Vec<String> {
         self.map.read(|map| keys_of(map, prefix))
+    }
+
+    /// Removes a key; `false` if it held nothing.
+    fn take(&self, key: &str) -> bool {
+        let old = self.map.write(|map| map.remove(key));
+        if let Some(old) = &old {
+            old.current.store(false, Ordering::Release);
+        }
+        old.is_some()
     }
 }
 
@@ -73,34 +82,24 @@ impl Storage for MemoryStore {
         Ok(())
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        check_key(key)?;
-        let old = self.map.write(|map| map.remove(key));
-        if let Some(old) = &old {
-            old.current.store(false, Ordering::Release);
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        match keys {
+            Keys::One(key) => check_key(key).map(|()| self.take(key)),
+            Keys::Below(prefix) => {
+                check_prefix(prefix)?;
+                Ok(self.keys(prefix).iter().filter(|key| self.take(key)).count() > 0)
+            }
         }
-        Ok(old.is_some())
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         check_prefix(prefix)?;
-        for key in self.keys(prefix) {
-            self.erase(&key)?;
+        match into {
+            // `each` may use the store: no lock is held meanwhile.
+            ListInto::Each(each) => return self.keys(prefix).iter().try_for_each(|key| each(key)),
+            ListInto::Folder(listing) => *listing = self.map.read(|map| listing_of(map, prefix)),
         }
         Ok(())
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        check_prefix(prefix)?;
-        // `each` may use the store: no lock is held meanwhile.
-        self.keys(prefix).iter().try_for_each(|key| each(key))
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        check_prefix(prefix)?;
-        let mut listing = self.map.read(|map| listing_of(map, prefix));
-        listing.prefixes.sort_unstable();
-        Ok(listing)
     }
 
     fn flush(&self) -> Result<()> {
@@ -118,7 +117,7 @@ pub(super) fn keys_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &st
     from.map(|(key, _)| key.borrow()).take_while(|key: &&str| key.starts_with(prefix)).map(str::to_string).collect()
 }
 
-/// The keys and sub-prefixes of a map directly under `prefix`, the latter in the order of keys.
+/// The keys and sub-prefixes of a map directly under `prefix`, sorted.
 pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Listing {
     let mut listing = Listing::default();
     let mut from = prefix.to_string();
@@ -138,12 +137,15 @@ pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: 
             }
         }
     }
+    // Keys are in another order: '-' is before '/'.
+    listing.prefixes.sort_unstable();
     listing
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::StorageExt;
 
     #[test]
     fn behaves_as_a_store() {

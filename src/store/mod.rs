@@ -6,6 +6,7 @@
 //! `suite::check` over it, and teach `location.rs` its name.
 
 pub mod cache;
+mod calls;
 pub(crate) mod file_object;
 pub(crate) mod file_options;
 mod interface;
@@ -34,9 +35,10 @@ pub(crate) mod swap;
 mod tests_wrappers;
 pub mod zip;
 
+pub use calls::{StorageExt, get, get_many, start_and_wait};
 pub use interface::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Listing, LocalFiles, LockUse, ProcessLock, ReadDone,
-    SharedStore, Storage, Tuning, get, get_many, read_now, start_and_wait,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse, ProcessLock,
+    ReadDone, SharedStore, Started, Storage, Tuning, read_now,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};

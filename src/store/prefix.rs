@@ -3,8 +3,7 @@
 use super::keys::{check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
-    SharedStore, Staged, Stamp, Storage, Version,
+    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
 };
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
@@ -131,23 +130,21 @@ impl Storage for PrefixStore {
         self.inner.stage(&self.key(key)?)
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.inner.erase(&self.key(key)?)
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        match keys {
+            Keys::One(key) => self.inner.erase_keys(Keys::One(&self.key(key)?)),
+            Keys::Below(prefix) => self.inner.erase_keys(Keys::Below(&self.prefix_inside(prefix)?)),
+        }
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.inner.erase_prefix(&self.prefix_inside(prefix)?)
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.inner.list(&self.prefix_inside(prefix)?, &mut |key| match self.adds {
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        let inside = self.prefix_inside(prefix)?;
+        let ListInto::Each(each) = into else { return self.inner.list_keys(&inside, into) };
+        let mut rename = |key: &str| match self.adds {
             true => each(key.strip_prefix(&self.prefix).unwrap_or(key)),
             false => each(&format!("{}{key}", self.prefix)),
-        })
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.inner.list_dir(&self.prefix_inside(prefix)?)
+        };
+        self.inner.list_keys(&inside, ListInto::Each(&mut rename))
     }
 
     fn flush(&self) -> Result<()> {
@@ -158,17 +155,10 @@ impl Storage for PrefixStore {
         self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?, often)
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+    fn start(&self, key: &str, what: Started<'_>) {
         match self.key(key) {
-            Ok(key) => self.inner.start_read(&key, ranges, if_match, done),
-            Err(e) => done(Err(e)),
-        }
-    }
-
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        match self.key(key) {
-            Ok(key) => self.inner.start_change(&key, change, done),
-            Err(e) => done(Err(e)),
+            Ok(key) => self.inner.start(&key, what),
+            Err(e) => what.fail(e),
         }
     }
 
@@ -222,6 +212,7 @@ impl LocalFiles for PrefixStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::StorageExt;
     use crate::store::memory::MemoryStore;
 
     #[test]

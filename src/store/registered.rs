@@ -8,7 +8,7 @@
 pub use super::ByteRange;
 use super::keys::{check_key, check_prefix};
 use super::snapshot::Snapshot;
-use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Storage, Version};
+use super::{Capabilities, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Started, Storage, Version};
 use crate::error::{Error, Result, bail, err};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -176,6 +176,36 @@ impl CallbackStore {
         keys.sort_unstable();
         keys.dedup();
         Ok(keys)
+    }
+
+    /// Lists what is directly under a prefix.
+    fn list_folder(&self, prefix: &str, listing: &mut Listing) -> Result<()> {
+        if self.can.list_dir {
+            check_prefix(prefix)?;
+            for name in self.calls.list_dir(prefix)? {
+                let (name, names) = match name.strip_suffix('/') {
+                    Some(folder) => (folder, &mut listing.prefixes),
+                    None => (name.as_str(), &mut listing.keys),
+                };
+                if name.contains('/') || check_key(name).is_err() {
+                    return Err(self.lied("list_dir", format!("gave {name:?}, expected a name, or one and a slash")));
+                }
+                names.push(name.to_string());
+            }
+        } else {
+            for key in self.keys(prefix)? {
+                let rest = key.get(prefix.len()..).unwrap_or_default();
+                match rest.split_once('/') {
+                    Some((folder, _)) => listing.prefixes.push(folder.to_string()),
+                    None => listing.keys.push(rest.to_string()),
+                }
+            }
+        }
+        for names in [&mut listing.keys, &mut listing.prefixes] {
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(())
     }
 }
 
@@ -406,60 +436,33 @@ impl Storage for CallbackStore {
         }
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
-        check_key(key)?;
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        match keys {
+            Keys::One(key) => check_key(key)?,
+            Keys::Below(prefix) => check_prefix(prefix).map(drop)?,
+        }
         self.need(self.can.put && self.can.erase, "erase")?;
-        self.calls.erase(key)
+        match keys {
+            Keys::One(key) => return self.calls.erase(key),
+            Keys::Below(prefix) if self.can.erase_prefix => self.calls.erase_prefix(prefix)?,
+            Keys::Below(prefix) => self.keys(prefix)?.iter().try_for_each(|key| self.calls.erase(key).map(drop))?,
+        }
+        Ok(true)
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        check_prefix(prefix)?;
-        self.need(self.can.put && self.can.erase, "erase")?;
-        if self.can.erase_prefix {
-            return self.calls.erase_prefix(prefix);
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        match into {
+            ListInto::Each(each) => self.keys(prefix)?.iter().try_for_each(|key| each(key)),
+            ListInto::Folder(listing) => self.list_folder(prefix, listing),
         }
-        self.keys(prefix)?.iter().try_for_each(|key| self.calls.erase(key).map(drop))
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.keys(prefix)?.iter().try_for_each(|key| each(key))
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        let mut listing = Listing::default();
-        if self.can.list_dir {
-            check_prefix(prefix)?;
-            for name in self.calls.list_dir(prefix)? {
-                let (name, names) = match name.strip_suffix('/') {
-                    Some(folder) => (folder, &mut listing.prefixes),
-                    None => (name.as_str(), &mut listing.keys),
-                };
-                if name.contains('/') || check_key(name).is_err() {
-                    return Err(self.lied("list_dir", format!("gave {name:?}, expected a name, or one and a slash")));
-                }
-                names.push(name.to_string());
-            }
-        } else {
-            for key in self.keys(prefix)? {
-                let rest = key.get(prefix.len()..).unwrap_or_default();
-                match rest.split_once('/') {
-                    Some((folder, _)) => listing.prefixes.push(folder.to_string()),
-                    None => listing.keys.push(rest.to_string()),
-                }
-            }
-        }
-        for names in [&mut listing.keys, &mut listing.prefixes] {
-            names.sort_unstable();
-            names.dedup();
-        }
-        Ok(listing)
     }
 
     fn flush(&self) -> Result<()> {
         self.calls.flush()
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+    fn start(&self, key: &str, what: Started<'_>) {
+        let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
         let same = move |fetched: Option<Fetched>| match (fetched, if_match) {
             (Some(fetched), Some(wanted)) if fetched.version != wanted => Err(err!(Conflict, "the object was replaced while it was read")),
             (fetched, _) => Ok(fetched),
@@ -485,7 +488,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::store::memory::MemoryStore;
-    use crate::store::{read_now, suite};
+    use crate::store::{StorageExt, read_now, suite};
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     /// Functions over a store in memory. Tokens are as long as asked for.

@@ -49,17 +49,11 @@ impl Storage for Counting {
     fn stage(&self, key: &str) -> Result<Staged> {
         self.came("stage").stage(key)
     }
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.came("erase").erase(key)
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.came("erase_keys").erase_keys(keys)
     }
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.came("erase_prefix").erase_prefix(prefix)
-    }
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.came("list").list(prefix, each)
-    }
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.came("list_dir").list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.came("list_keys").list_keys(prefix, into)
     }
     fn flush(&self) -> Result<()> {
         self.came("flush").flush()
@@ -67,11 +61,8 @@ impl Storage for Counting {
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
         self.came("lock_key").lock_key(prefix, key, often)
     }
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        self.came("start_read").start_read(key, ranges, if_match, done)
-    }
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        self.came("start_change").start_change(key, change, done)
+    fn start(&self, key: &str, what: Started<'_>) {
+        self.came("start").start(key, what)
     }
     fn files(&self) -> Option<&dyn LocalFiles> {
         Some(self)
@@ -121,21 +112,39 @@ const USES: &[(&str, Use)] = &[
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
     ("file", |s| drop(s.file("p/k"))),
-    ("list", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
-    ("list_dir", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
+    ("list_keys", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
+    ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
     ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
-    ("start_read", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
-    ("start_change", |s| s.start_put("p/k", vec![2], Condition::None, Box::new(|put| put.unwrap()))),
+    ("start", |s| s.start_read("p/k", &[ByteRange::WHOLE], None, Box::new(|read| assert!(read.is_ok())))),
+    ("start", |s| s.start_change("p/k", Change::Put(vec![2], Condition::None), Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),
     ("publish", |s| s.publish("p/k", s.stage("p/k").unwrap()).unwrap()),
     ("link", |s| assert!(s.link("p/l", &s.file("p/k").unwrap_or_default()).is_ok())),
     ("flush", |s| s.flush().unwrap()),
-    ("erase", |s| assert!(s.erase("p/k").unwrap())),
+    ("erase_keys", |s| assert!(s.erase("p/k").unwrap())),
     ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),
     ("replace_prefix", |s| assert!(s.replace_prefix("q/", &mut |new| new.put("k", &[b"3"], Condition::None)).is_ok())),
-    ("erase_prefix", |s| s.erase_prefix("p/").unwrap()),
+    ("erase_keys", |s| s.erase_prefix("p/").unwrap()),
     ("describe", |s| assert!(!s.describe().is_empty())),
 ];
+
+/// The names of the methods of a trait in `interface.rs`.
+fn methods(of: &str) -> Vec<&'static str> {
+    let text = include_str!("interface.rs");
+    let body = &text[text.find(&format!("pub trait {of}")).unwrap()..];
+    let body = &body[..body.find("\n}\n").unwrap()];
+    body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next()).collect()
+}
+
+#[test]
+fn a_store_has_twelve_methods_and_each_has_a_use_here() {
+    let of_all = methods("Storage");
+    assert!(of_all.contains(&"open") && of_all.len() <= 12, "{of_all:?}");
+    let used: Vec<_> = USES.iter().map(|(name, _)| *name).collect();
+    for name in of_all.iter().chain(&methods("LocalFiles")).filter(|name| **name != "files") {
+        assert!(used.contains(name), "{name} has no row in USES");
+    }
+}
 
 /// Checks that a wrapper hands each method on to the same method of the store inside, but for those in `own`, and why these are not.
 fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(&str, &str)]) {
@@ -161,12 +170,12 @@ fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Storage>, own: &[(
 fn a_store_around_another_hands_on_every_method() {
     check_wrapper("below", |inner| Arc::new(PrefixStore::below(inner, "a/").unwrap()), &[]);
     check_wrapper("above", |inner| Arc::new(PrefixStore::above(inner, "").unwrap()), &[]);
-    let own = ["open", "read_all"].map(|method| (method, "reads by `start_read`, to keep what it read"));
+    let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
     let own =
         ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "replace_prefix", "publish", "stage"].map(|method| (method, slow));
-    let more = [("start_read", "waits, then opens"), ("start_change", "puts, which takes time")];
+    let more = [("start", "reads and puts by its own methods, which take time")];
     check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());
 }
 

@@ -5,7 +5,7 @@ use crate::proxy::{Action, Fault, Proxy, Seen};
 use crate::suite::{KEYS, s3, store, var};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::store::object::RemoteStore;
-use ozarr::store::{ByteRange, Condition, Fetched, Storage, get};
+use ozarr::store::{ByteRange, Condition, Fetched, Storage, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};

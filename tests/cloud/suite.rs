@@ -2,7 +2,7 @@
 
 use ozarr::store::object::RemoteStore;
 use ozarr::store::remote::{Remote, RemoteOptions};
-use ozarr::store::{Storage, suite};
+use ozarr::store::{Storage, StorageExt, suite};
 
 /// A variable that `tools/cloud` sets.
 pub fn var(name: &str) -> String {

@@ -4,7 +4,7 @@
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::{Context, Mode, Store};
 use ozarr::store::memory::MemoryStore;
-use ozarr::store::{Capabilities, Condition, Listing, Object};
+use ozarr::store::{Capabilities, Condition, Keys, ListInto, Object, StorageExt};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -58,23 +58,18 @@ impl ozarr::store::Storage for Watched {
         let wrong = *self.wrong.lock().unwrap() == key;
         if wrong { self.store.put(key, &[&parts.concat()[1..], b"x"], condition) } else { self.store.put(key, parts, condition) }
     }
-    fn erase(&self, key: &str) -> Result<bool> {
-        self.change().and_then(|()| self.store.erase(key))
-    }
     // Key by key, because a kill can come between any two.
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let Keys::Below(prefix) = keys else { return self.change().and_then(|()| self.store.erase_keys(keys)) };
         let mut keys = Vec::new();
         self.store.list(prefix, &mut |key| {
             keys.push(key.to_string());
             Ok(())
         })?;
-        keys.iter().try_for_each(|key| self.erase(key).map(drop))
+        keys.iter().try_for_each(|key| self.erase(key).map(drop)).map(|()| true)
     }
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.store.list(prefix, each)
-    }
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.store.list_dir(prefix)
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.store.list_keys(prefix, into)
     }
     fn flush(&self) -> Result<()> {
         if self.flushes.fetch_sub(1, Ordering::Relaxed) == 0 {

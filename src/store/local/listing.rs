@@ -3,6 +3,7 @@
 use super::path::is_hidden;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
+use crate::store::Listing;
 use crate::store::os::{self, EntryKind, Errno};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -39,6 +40,23 @@ pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
     }
     names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(names)
+}
+
+/// Lists what is directly in a folder.
+pub(super) fn names_in(fd: BorrowedFd<'_>, listing: &mut Listing) -> Result<()> {
+    for (mut name, kind) in visible(fd)? {
+        match kind {
+            EntryKind::File => listing.keys.push(name),
+            EntryKind::Folder => {
+                name.pop();
+                listing.prefixes.push(name);
+            }
+            _ => listing.others.push(name),
+        }
+    }
+    // Without their slashes, folders are in another order.
+    listing.prefixes.sort_unstable();
+    Ok(())
 }
 
 /// Lists a folder and those below it; `path` is its prefix, `above` the folders on the way, so that a link to one of

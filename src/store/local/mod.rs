@@ -24,7 +24,7 @@ mod temporary;
 mod tests;
 
 use self::durable::{Durability, FileId, file_id};
-use self::listing::{list_folder, visible};
+use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
@@ -37,7 +37,7 @@ pub use super::file_options::{FileOptions, LockMode, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno};
 use super::{
-    Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
+    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
 };
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
@@ -223,6 +223,41 @@ impl LocalStore {
             Err(e) => Err(e.error("open the folder").at_key(folder)),
         }
     }
+
+    /// Removes a key; `false` if it held nothing.
+    fn erase_one(&self, key: &str) -> Result<bool> {
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(false) };
+        match os::unlink(root, path.as_c()) {
+            Ok(()) => {
+                self.durability.forget(key);
+                self.durability.names_changed(root, key, &Made::new())?;
+                Ok(true)
+            }
+            Err(Errno(libc::ENOENT)) => Ok(false),
+            Err(e) => Err(e.error("erase")),
+        }
+    }
+
+    /// Removes every key below a prefix.
+    fn erase_below(&self, prefix: &str) -> Result<()> {
+        let folder = check_prefix(prefix)?;
+        let Some(root) = self.root()? else { return Ok(()) };
+        let path = KeyPath::of_folder(folder);
+        let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
+            // A link to a folder elsewhere: the link goes, the folder stays.
+            let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
+            let goes = is_link && os::stat_at(root, path.as_c(), true).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Folder);
+            if goes {
+                os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
+            }
+            return Ok(());
+        };
+        let erased = self.erase_folder(root, folder, fd.as_fd());
+        self.durability.forget_prefix(prefix);
+        let changed = if folder.is_empty() { "." } else { folder };
+        self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))
+    }
 }
 
 impl Drop for LocalStore {
@@ -287,62 +322,21 @@ impl Storage for LocalStore {
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
     }
 
-    fn erase(&self, key: &str) -> Result<bool> {
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         self.check_writable()?;
-        let path = KeyPath::of_key(key)?;
-        let Some(root) = self.root()? else { return Ok(false) };
-        match os::unlink(root, path.as_c()) {
-            Ok(()) => {
-                self.durability.forget(key);
-                self.durability.names_changed(root, key, &Made::new())?;
-                Ok(true)
-            }
-            Err(Errno(libc::ENOENT)) => Ok(false),
-            Err(e) => Err(e.error("erase")),
+        match keys {
+            Keys::One(key) => self.erase_one(key),
+            Keys::Below(prefix) => self.erase_below(prefix).map(|()| true),
         }
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.check_writable()?;
-        let folder = check_prefix(prefix)?;
-        let Some(root) = self.root()? else { return Ok(()) };
-        let path = KeyPath::of_folder(folder);
-        let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
-            // A link to a folder elsewhere: the link goes, the folder stays.
-            let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
-            let goes = is_link && os::stat_at(root, path.as_c(), true).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Folder);
-            if goes {
-                os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
-            }
-            return Ok(());
-        };
-        let erased = self.erase_folder(root, folder, fd.as_fd());
-        self.durability.forget_prefix(prefix);
-        let changed = if folder.is_empty() { "." } else { folder };
-        self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         let folder = check_prefix(prefix)?;
         let Some(fd) = self.open_folder(folder, 0)? else { return Ok(()) };
-        let mut above = Vec::new();
-        list_folder(fd.as_fd(), &mut prefix.to_string(), &mut above, each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        let folder = check_prefix(prefix)?;
-        let mut listing = Listing::default();
-        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(listing) };
-        for (name, kind) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
-            match kind {
-                EntryKind::File => listing.keys.push(name),
-                EntryKind::Folder => listing.prefixes.push(name),
-                _ => listing.others.push(name),
-            }
+        match into {
+            ListInto::Each(each) => list_folder(fd.as_fd(), &mut prefix.to_string(), &mut Vec::new(), each),
+            ListInto::Folder(listing) => names_in(fd.as_fd(), listing).map_err(|e| e.at_key(prefix)),
         }
-        listing.prefixes.iter_mut().for_each(|name| name.truncate(name.len() - 1));
-        listing.prefixes.sort_unstable();
-        Ok(listing)
     }
 
     fn flush(&self) -> Result<()> {

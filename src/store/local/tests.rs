@@ -5,9 +5,9 @@ use super::path::LOCK_NAME;
 use super::*;
 use crate::error::ErrorKind;
 use crate::store::file_object::FIRST_READ;
-use crate::store::get;
 use crate::store::os::Call;
 use crate::store::os::fault::{self, Effect, Fault, fail};
+use crate::store::{StorageExt, get};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -23,7 +23,7 @@ use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Storage, Tuning,
+    ByteRange, Capabilities, Change, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Staged, Started, Storage, Tuning,
     Version,
 };
 use crate::error::{ErrorKind, Result, bail, err};
@@ -195,32 +195,34 @@ impl Storage for RemoteStore {
         }
     }
 
-    /// One request where nothing is there, else two.
-    fn erase(&self, key: &str) -> Result<bool> {
+    /// One request for a key that holds nothing, two for one that holds something.
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         self.0.check_writable()?;
-        let (path, live) = (self.0.path(key)?, self.0.live()?);
-        live.clone().threads.wait(async move { live.erase_known(&path).await })
+        let path = match keys {
+            Keys::One(key) => self.0.path(key)?,
+            Keys::Below(prefix) => self.0.below(prefix)?,
+        };
+        let (live, one) = (self.0.live()?, matches!(keys, Keys::One(_)));
+        live.clone()
+            .threads
+            .wait(async move { if one { live.erase_known(&path).await } else { live.erase_below(&path).await.map(|()| true) } })
     }
 
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.0.check_writable()?;
-        let (path, live) = (self.0.below(prefix)?, self.0.live()?);
-        live.clone().threads.wait(async move { live.erase_below(&path).await })
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         self.0.check_listable()?;
         let (path, live) = (self.0.below(prefix)?, self.0.live()?);
-        let found = live.clone().threads.wait(async move { live.list(&path).await })?;
-        // Marks of folders have the prefix itself as their key.
-        let keys = found.iter().filter_map(|location| self.0.key_of(location)).filter(|key| key.starts_with(prefix) && !key.is_empty());
-        keys.into_iter().try_for_each(each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.0.check_listable()?;
-        let (path, live) = (self.0.below(prefix)?, self.0.live()?);
-        live.clone().threads.wait(async move { live.list_dir(&path).await })
+        match into {
+            ListInto::Each(each) => {
+                let found = live.clone().threads.wait(async move { live.list(&path).await })?;
+                let keys = found.iter().filter_map(|location| self.0.key_of(location));
+                // Marks of folders have the prefix itself as their key.
+                keys.filter(|key| key.starts_with(prefix) && !key.is_empty()).try_for_each(each)
+            }
+            ListInto::Folder(listing) => {
+                *listing = live.clone().threads.wait(async move { live.list_dir(&path).await })?;
+                Ok(())
+            }
+        }
     }
 
     /// What was put is as durable as the service makes it.
@@ -228,28 +230,29 @@ impl Storage for RemoteStore {
         Ok(())
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        let (path, live) = match self.0.path(key).and_then(|path| Ok((path, self.0.live()?))) {
+    fn start(&self, key: &str, what: Started<'_>) {
+        let is_change = matches!(what, Started::Change(..));
+        let writable = if is_change { self.0.check_writable() } else { Ok(()) };
+        let (path, live) = match writable.and_then(|()| Ok((self.0.path(key)?, self.0.live()?))) {
             Ok(prepared) => prepared,
-            Err(e) => return done(Err(e)),
+            Err(e) => return what.fail(e),
         };
-        let (ranges, done) = (ranges.to_vec(), Receiver(Some(done)));
-        live.clone().threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
-    }
-
-    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
-        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
-        let (path, live) = match prepared {
-            Ok(prepared) => prepared,
-            Err(e) => return done(Err(e)),
-        };
-        let done = Receiver(Some(done));
-        live.clone().threads.spawn(async move {
-            done.call(match change {
-                Change::Put(bytes, condition) => live.put(&path, Bytes::from(bytes), condition).await,
-                Change::Erase => live.erase_known(&path).await.map(drop),
-            });
-        });
+        let to = live.clone();
+        match what {
+            Started::Read { ranges, if_match, done } => {
+                let (ranges, done) = (ranges.to_vec(), Receiver(Some(done)));
+                to.threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
+            }
+            Started::Change(change, done) => {
+                let done = Receiver(Some(done));
+                to.threads.spawn(async move {
+                    done.call(match change {
+                        Change::Put(bytes, condition) => live.put(&path, Bytes::from(bytes), condition).await,
+                        Change::Erase => live.erase_known(&path).await.map(drop),
+                    });
+                });
+            }
+        }
     }
 
     fn describe(&self) -> String {

@@ -11,7 +11,7 @@ use self::names::*;
 use self::threads::*;
 use self::tools::*;
 use self::values::*;
-use super::{Condition, SharedStore, Storage};
+use super::{Condition, SharedStore, Storage, StorageExt};
 
 type Part = (&'static str, fn(&dyn Storage));
 

@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{Condition, Storage};
+use crate::store::{Condition, Storage, StorageExt};
 
 pub(super) fn odd_keys(store: &dyn Storage) {
     let deep = vec!["d"; 60].join("/");

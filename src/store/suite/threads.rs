@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{ByteRange, Condition, LockUse, Storage, Version};
+use crate::store::{ByteRange, Condition, LockUse, Storage, StorageExt, Version};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;

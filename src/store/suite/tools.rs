@@ -1,7 +1,7 @@
 //! What the parts of the suite have in common: keys below one prefix, and checks that name what is wrong.
 
 use crate::error::{ErrorKind, Result};
-use crate::store::{Condition, Object, Storage, get};
+use crate::store::{Condition, Object, Storage, StorageExt, get};
 
 /// Where the suite works; erased before and after.
 pub(super) const HOME: &str = "ozarr-suite/";

@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{ByteRange, Condition, Listing, Storage, read_now};
+use crate::store::{ByteRange, Condition, Listing, Storage, StorageExt, read_now};
 
 pub(super) fn values(store: &dyn Storage) {
     let large: Vec<u8> = (0..3_000_001u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();

@@ -25,7 +25,7 @@ use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
-use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Storage};
+use super::{ByteRange, Capabilities, Condition, Keys, ListInto, Listing, Object, ReadDone, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, grow};
@@ -228,7 +228,7 @@ impl ZipStore {
         }
     }
 
-    fn refuse_erasing(&self, key: &str) -> Result<()> {
+    fn refuse_erasing(&self, key: &str) -> Result<bool> {
         let shown = &self.shown;
         bail!(Unsupported, "{shown} is a zip archive, which cannot erase {key:?}; copy what is to stay into a new one")
     }
@@ -284,17 +284,15 @@ impl Storage for ZipStore {
         })
     }
 
-    /// `false` for a key that holds nothing; else an error of kind `Unsupported`.
-    fn erase(&self, key: &str) -> Result<bool> {
-        check_key(key)?;
-        if self.slot(key).is_some() {
-            self.refuse_erasing(key)?;
-        }
-        Ok(false)
-    }
-
     /// An error of kind `Unsupported` if there is any such key.
-    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let prefix = match keys {
+            Keys::One(key) => {
+                check_key(key)?;
+                return if self.slot(key).is_some() { self.refuse_erasing(key) } else { Ok(false) };
+            }
+            Keys::Below(prefix) => prefix,
+        };
         let mut first = None;
         let listed = self.list(prefix, &mut |key| {
             first = Some(key.to_string());
@@ -302,29 +300,31 @@ impl Storage for ZipStore {
         });
         match first {
             Some(key) => self.refuse_erasing(&key),
-            None => listed,
+            None => listed.map(|()| false),
         }
     }
 
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         check_prefix(prefix)?;
-        // `each` may use the store: no lock is held meanwhile.
-        let keys = self.content.read(|content| keys_of(&content.map, &format!("{}{prefix}", self.top)));
-        if !keys.is_empty() {
-            return keys.iter().try_for_each(|key| each(&key[self.top.len()..]));
+        let (here, full) = (format!("{}{prefix}", self.top), self.in_full(prefix));
+        match into {
+            ListInto::Each(each) => {
+                // `each` may use the store: no lock is held meanwhile.
+                let keys = self.content.read(|content| keys_of(&content.map, &here));
+                if !keys.is_empty() {
+                    return keys.iter().try_for_each(|key| each(&key[self.top.len()..]));
+                }
+                let Some(prefix) = full else { return Ok(()) };
+                self.content.read(|content| keys_of(&content.map, prefix)).iter().try_for_each(|key| each(key))
+            }
+            ListInto::Folder(listing) => {
+                *listing = self.content.read(|content| listing_of(&content.map, &here));
+                if let (true, Some(prefix)) = (*listing == Listing::default(), full) {
+                    *listing = self.content.read(|content| listing_of(&content.map, prefix));
+                }
+                Ok(())
+            }
         }
-        let Some(prefix) = self.in_full(prefix) else { return Ok(()) };
-        self.content.read(|content| keys_of(&content.map, prefix)).iter().try_for_each(|key| each(key))
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        check_prefix(prefix)?;
-        let mut listing = self.content.read(|content| listing_of(&content.map, &format!("{}{prefix}", self.top)));
-        if let (true, Some(prefix)) = (listing == Listing::default(), self.in_full(prefix)) {
-            listing = self.content.read(|content| listing_of(&content.map, prefix));
-        }
-        listing.prefixes.sort_unstable();
-        Ok(listing)
     }
 
     fn flush(&self) -> Result<()> {
@@ -336,7 +336,8 @@ impl Storage for ZipStore {
         writer.finish(|| self.content.read(|content| content.map.values().cloned().collect()))
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<super::Version>, done: ReadDone) {
+    fn start(&self, key: &str, what: Started<'_>) {
+        let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
         if !self.latency {
             return done(super::read_now(self, key, ranges, if_match));
         }

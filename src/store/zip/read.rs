@@ -4,7 +4,7 @@ use super::directory::{DEFLATED, ENCRYPTED, Entry, LOCAL, LOCAL_LEN, STORED, STR
 use crate::error::{Error, Result, bail, err};
 use crate::inflate::{Wrapper, inflate};
 use crate::limits::{MAX_KEY, grow, max_chunk};
-use crate::store::{ByteRange, Fetched, Object, ReadDone, ReadObject, SharedStore, Version, os, start_and_wait};
+use crate::store::{ByteRange, Fetched, Object, ReadDone, ReadObject, SharedStore, StorageExt, Version, os, start_and_wait};
 use libdeflater::Crc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

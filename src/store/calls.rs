@@ -1,0 +1,157 @@
+//! What every store does by the methods of [`Storage`] and of [`LocalFiles`](super::LocalFiles): short names for its calls, and reads of whole values.
+
+use super::interface::{
+    ByteRange, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, ReadDone, SharedStore, Started, Storage, Tuning,
+};
+use super::mailbox::mailbox;
+use super::opened::Object;
+use super::staged::Staged;
+use super::stamp::{Stamp, Version};
+use crate::error::{Error, Result, bail, err};
+use std::path::{Path, PathBuf};
+
+/// The methods of [`Storage`] that take several things, one for each. No store has its own.
+pub trait StorageExt: Storage {
+    /// Removes a key; `false` if it held nothing.
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.erase_keys(Keys::One(key))
+    }
+
+    /// Removes every key that starts with `prefix` (empty, or ending in `/`).
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.erase_keys(Keys::Below(prefix)).map(drop)
+    }
+
+    /// Calls `each` with every key that starts with `prefix`, sorted.
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.list_keys(prefix, ListInto::Each(each))
+    }
+
+    /// Lists the keys and sub-prefixes directly under `prefix`.
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        let mut listing = Listing::default();
+        self.list_keys(prefix, ListInto::Folder(&mut listing)).map(|()| listing)
+    }
+
+    /// Starts to read ranges of a key and calls `done` once ([`Storage::start`]).
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        self.start(key, Started::Read { ranges, if_match, done });
+    }
+
+    /// Starts to change a key and calls `done` once ([`Storage::start`]).
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        self.start(key, Started::Change(change, done));
+    }
+}
+
+impl<S: Storage + ?Sized> StorageExt for S {}
+
+/// What is asked of [`Storage::capabilities`] and [`Storage::files`].
+impl dyn Storage + '_ {
+    /// Counts the requests that were made again after a failure, since the store was opened.
+    pub fn retries(&self) -> u64 {
+        self.capabilities().retries
+    }
+
+    /// Says how the store is best used, where it has latency.
+    pub fn tuning(&self) -> Tuning {
+        self.capabilities().tuning
+    }
+
+    /// Says whether any thread may call the methods ([`Capabilities::any_thread`]).
+    pub fn any_thread(&self) -> bool {
+        self.capabilities().any_thread
+    }
+
+    /// Opens the folder of a prefix ([`LocalFiles::folder`](super::LocalFiles::folder)).
+    pub fn folder(&self, prefix: &str) -> Folder {
+        self.files().map_or(Folder::Unknown, |files| files.folder(prefix))
+    }
+
+    /// Opens a key in an opened folder ([`LocalFiles::open_in`](super::LocalFiles::open_in)).
+    pub fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        match (folder, self.files()) {
+            (Folder::Unknown, _) | (_, None) => self.open(key),
+            (_, Some(files)) => files.open_in(folder, key),
+        }
+    }
+
+    /// Says what a key's object is like now, as [`Object::stamp`] does of the opened object, or `None` if the key holds nothing.
+    pub fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        match self.files() {
+            Some(files) => files.stamp(key),
+            None => self.open(key)?.map(|object| object.stamp()).transpose(),
+        }
+    }
+
+    /// Stores what was staged for `key`, as [`Storage::put`] does without a condition.
+    pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        match (staged, self.files()) {
+            (Staged::Memory(bytes), _) => self.put(key, &[&bytes], Condition::None),
+            (Staged::Other(other), _) => other.publish(),
+            (Staged::File(file), Some(files)) => files.publish(key, file),
+            (Staged::File(_), None) => bail!(Internal, "a staged file of another store"),
+        }
+    }
+
+    /// Gives the path of a key's file ([`LocalFiles::file`](super::LocalFiles::file)).
+    pub fn file(&self, key: &str) -> Option<PathBuf> {
+        self.files()?.file(key)
+    }
+
+    /// Links a file to a key ([`LocalFiles::link`](super::LocalFiles::link)).
+    pub fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.link(key, file))
+    }
+
+    /// Renames all keys of a prefix ([`LocalFiles::rename_prefix`](super::LocalFiles::rename_prefix)).
+    pub fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.rename_prefix(from, to))
+    }
+
+    /// Replaces all keys of a prefix ([`LocalFiles::replace_prefix`](super::LocalFiles::replace_prefix)).
+    pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
+    }
+}
+
+/// Reads through [`Storage::start`], and waits for the result.
+pub fn start_and_wait(store: &dyn Storage, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
+    let (sender, receiver) = mailbox();
+    store.start_read(key, ranges, if_match, Box::new(move |result| sender.send(result)));
+    receiver.recv().unwrap_or_else(|| Err(err!(Internal, "a read that was started never ended")))
+}
+
+/// Reads all bytes of some keys, in a store with latency at the same time; what each holds, or `None`.
+pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<Option<Vec<u8>>>> {
+    if !store.capabilities().latency || keys.len() < 2 {
+        return keys.iter().map(|key| get(&**store, key, max)).collect();
+    }
+    let (sender, receiver) = mailbox();
+    let mut all: Vec<_> = keys.iter().map(|_| Err(err!(Internal, "a read ended without a result"))).collect();
+    let (mut started, mut done) = (0, 0);
+    while done < keys.len() {
+        while started < keys.len() && started - done < MANY {
+            let (sender, number) = (sender.clone(), started);
+            let give = Box::new(move |result| sender.send((number, result)));
+            store.start_read(&keys[started], &[ByteRange::up_to(max)], None, give);
+            started += 1;
+        }
+        let Some((i, result)) = receiver.recv() else { break };
+        done += 1;
+        let whole = result.map(|fetched: Option<Fetched>| fetched.and_then(|mut fetched| fetched.parts.pop()));
+        all[i] = match whole.map_err(|e: Error| e.at_key(&keys[i])) {
+            Ok(Some(bytes)) if bytes.len() > max => Err(err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(&keys[i])),
+            other => other,
+        };
+    }
+    all
+}
+
+/// The most reads of [`get_many`] that are in flight at once.
+const MANY: usize = 512;
+
+/// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
+pub fn get<S: Storage + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+    store.read_all(key, max).map_err(|e| e.at_key(key))
+}
