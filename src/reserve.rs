@@ -12,19 +12,19 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
 /// Slots of one size.
-struct Class {
+struct SizeClass {
     size: usize,
     count: usize,
 }
 
 /// The sizes of slots, smallest first: 8 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes.
-const CLASSES: [Class; 6] = [
-    Class { size: 64, count: 16384 },
-    Class { size: 512, count: 2048 },
-    Class { size: 4 << 10, count: 256 },
-    Class { size: 32 << 10, count: 32 },
-    Class { size: 256 << 10, count: 8 },
-    Class { size: 2 << 20, count: 1 },
+const CLASSES: [SizeClass; 6] = [
+    SizeClass { size: 64, count: 16384 },
+    SizeClass { size: 512, count: 2048 },
+    SizeClass { size: 4 << 10, count: 256 },
+    SizeClass { size: 32 << 10, count: 32 },
+    SizeClass { size: 256 << 10, count: 8 },
+    SizeClass { size: 2 << 20, count: 1 },
 ];
 
 /// The largest request that is served, in bytes. Larger ones must be refusable.
@@ -61,12 +61,12 @@ const fn first_word(class: usize) -> usize {
 }
 
 #[repr(C, align(4096))]
-struct Arena(UnsafeCell<MaybeUninit<[u8; BYTES]>>);
+struct ReservedArena(UnsafeCell<MaybeUninit<[u8; BYTES]>>);
 
 // SAFETY: bytes of the arena are reached through slots only, and a slot has one owner at a time.
-unsafe impl Sync for Arena {}
+unsafe impl Sync for ReservedArena {}
 
-static ARENA: Arena = Arena(UnsafeCell::new(MaybeUninit::uninit()));
+static ARENA: ReservedArena = ReservedArena(UnsafeCell::new(MaybeUninit::uninit()));
 /// One bit for each slot: 1 where it is in use.
 static TAKEN: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 /// Whether the reserve was ever used: as long as it was not, nothing else is looked at.

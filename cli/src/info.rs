@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome, one_line};
 use crate::output::{line, object, print};
 use crate::place::Place;
 use clap::Args;
-use ozarr::node::{Array, Attributes, Axis, Dialect, Format, Group, Map, Mode, NcDimension, Node, Value, json};
+use ozarr::node::{Array, Attributes, Dialect, Format, Group, ImageAxis, Map, Mode, NcDimension, Node, Value, json};
 
 /// Show what an array or a group is: shape, chunks, type, codecs, attributes
 #[derive(Args)]
@@ -50,7 +50,7 @@ fn draft(dialect: Dialect) -> Option<(String, Value)> {
 fn images(group: &Group, members: &mut Map) -> Outcome {
     let mut all = Vec::new();
     for image in group.multiscales()? {
-        let axis = |a: &Axis| [a.name.as_str(), a.kind.as_str(), a.unit.as_str()].map(Value::from).to_vec();
+        let axis = |a: &ImageAxis| [a.name.as_str(), a.kind.as_str(), a.unit.as_str()].map(Value::from).to_vec();
         let mut levels = Vec::new();
         for level in &image.levels {
             let shape = group.open_array(&level.path).map(|array| Value::from(array.shape().to_vec())).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::slabs::Slabs;
-use ozarr::analysis::blocks::{Block, Blocks, Cut, Told};
+use ozarr::analysis::blocks::{Block, Blocks, CutAt, Told};
 use ozarr::dtype::{DataType, Kind};
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
@@ -93,7 +93,7 @@ fn figures<T: Send>(
     of: impl Fn(&[f64], u64) -> T + Sync,
     mut join: impl FnMut(T) + Send,
 ) -> Outcome {
-    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), Cut::Chunks)?.only_stored(array)?;
+    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), CutAt::Chunks)?.only_stored(array)?;
     let work = |block: &Block, _: &mut Vec<u8>| {
         let mut values = Vec::new();
         read(array, &blocks.part(block)?, &mut values)?;
@@ -217,7 +217,7 @@ pub fn reduce(array: &Array, selection: &Selection, bins: &[u64], hows: &[How], 
     }
     let mut all: Vec<Bins> = hows.iter().map(|&how| Bins::new(how, len as usize)).collect();
     let rank = counts.len();
-    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), Cut::Chunks)?.only_stored(array)?;
+    let blocks = Blocks::new(array, selection.clone(), size_of::<f64>(), CutAt::Chunks)?.only_stored(array)?;
     let is_whole = blocks.left_out() == 0;
     // How many elements of each bin were read, if not all are.
     let mut seen = vec![0; if is_whole { 0 } else { len as usize }];

@@ -51,7 +51,7 @@ pub type Told<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
 /// How blocks are to be cut.
 #[derive(Clone, Copy)]
-pub enum Cut<'a> {
+pub enum CutAt<'a> {
     /// At borders of chunks, several chunks in a block where they are small.
     Chunks,
     /// Every chunk by itself.
@@ -62,14 +62,14 @@ pub enum Cut<'a> {
 
 impl Blocks {
     /// Cuts a selection of an array whose elements take `item` bytes in memory.
-    pub fn new(array: &Array, selection: Selection, item: usize, cut: Cut<'_>) -> Result<Blocks> {
+    pub fn new(array: &Array, selection: Selection, item: usize, cut: CutAt<'_>) -> Result<Blocks> {
         let (shape, grid) = (array.shape(), array.grid());
         element_count(selection.shape())?;
         let cuts = (0..shape.len()).map(|d| borders(&grid, &selection, d, cut)).collect::<Result<_>>()?;
         let (pool, width) = array.store().threads_with(array.store());
         let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item, chosen: None, pool, width };
-        if !matches!(cut, Cut::EachChunk) {
-            let lengths = if let Cut::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
+        if !matches!(cut, CutAt::EachChunk) {
+            let lengths = if let CutAt::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
             blocks.fit(&lengths);
         }
         Ok(blocks)
@@ -265,27 +265,27 @@ fn positions(selection: &Selection, d: usize, origin: u64, extent: u64) -> Optio
 
 /// The borders of chunks along a dimension of a selection. Of very many only a rule is kept: the chunks' own, if there is one; else blocks
 /// are as long as the chunks on average.
-fn borders(grid: &Grid, selection: &Selection, d: usize, cut: Cut<'_>) -> Result<Borders> {
+fn borders(grid: &Grid, selection: &Selection, d: usize, cut: CutAt<'_>) -> Result<Borders> {
     let (start, total, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
     let chunks = chunks_along(grid, selection, d);
     if chunks > LISTED {
         return match (grid.repeated(d), step, cut) {
-            (Some(each), 1, Cut::Chunks | Cut::EachChunk) => Ok(Borders::Regular { first: each - start % each, each, total }),
-            (_, _, Cut::EachChunk) if chunks > MOST_LISTED => {
+            (Some(each), 1, CutAt::Chunks | CutAt::EachChunk) => Ok(Borders::Regular { first: each - start % each, each, total }),
+            (_, _, CutAt::EachChunk) if chunks > MOST_LISTED => {
                 bail!(
                     Limit,
                     "the region has {chunks} chunks along dimension {d}, more than {MOST_LISTED} that follow no rule are not listed"
                 )
             }
-            (_, _, Cut::EachChunk) => Ok(listed(grid, selection, d, 1)),
-            (_, _, Cut::Chunks) => Ok(Borders::Regular { first: total / chunks, each: total / chunks, total }),
-            (_, _, Cut::Multiples(lengths)) => {
+            (_, _, CutAt::EachChunk) => Ok(listed(grid, selection, d, 1)),
+            (_, _, CutAt::Chunks) => Ok(Borders::Regular { first: total / chunks, each: total / chunks, total }),
+            (_, _, CutAt::Multiples(lengths)) => {
                 let each = (total / chunks / lengths[d]).max(1).saturating_mul(lengths[d]);
                 Ok(Borders::Regular { first: each, each, total })
             }
         };
     }
-    Ok(listed(grid, selection, d, if let Cut::Multiples(lengths) = cut { lengths[d] } else { 1 }))
+    Ok(listed(grid, selection, d, if let CutAt::Multiples(lengths) = cut { lengths[d] } else { 1 }))
 }
 
 /// The borders one by one, each moved down to a multiple of `length`.
@@ -318,7 +318,7 @@ mod tests {
     use crate::error::{ErrorKind, err};
     use crate::node::{Context, Create, Spec, Store};
 
-    fn blocks(shape: &[u64], chunks: &[u64], step: i64, item: usize, cut: Cut<'_>) -> Blocks {
+    fn blocks(shape: &[u64], chunks: &[u64], step: i64, item: usize, cut: CutAt<'_>) -> Blocks {
         let store = Store::memory(&Context::default());
         let mut spec = Spec::new(DataType::Float64, shape).unwrap();
         spec.set_chunks(chunks).unwrap();
@@ -330,22 +330,22 @@ mod tests {
     }
 
     /// Shape, chunk shape, step, cut, and the first borders of each dimension.
-    type Case<'a> = (&'a [u64], &'a [u64], i64, Cut<'a>, &'a [&'a [u64]]);
+    type Case<'a> = (&'a [u64], &'a [u64], i64, CutAt<'a>, &'a [&'a [u64]]);
 
     #[test]
     fn blocks_end_with_chunks_and_cover_everything_once() {
         const M: u64 = 1 << 20;
         let lengths = [1, 256];
         let cases: &[Case<'_>] = &[
-            (&[10 * M], &[M], 1, Cut::Chunks, &[&[0, M, 2 * M]]),
-            (&[1000, 1000], &[100, 100], 1, Cut::Chunks, &[&[0, 1000], &[0, 1000]]),
-            (&[5, 7], &[2, 3], 1, Cut::EachChunk, &[&[0, 2, 4], &[0, 3, 6]]),
-            (&[5, 7], &[2, 3], -1, Cut::EachChunk, &[&[0, 1, 3], &[0, 1, 4]]),
-            (&[5, 7], &[2, 3], 2, Cut::EachChunk, &[&[0, 1, 2], &[0, 2, 3]]),
+            (&[10 * M], &[M], 1, CutAt::Chunks, &[&[0, M, 2 * M]]),
+            (&[1000, 1000], &[100, 100], 1, CutAt::Chunks, &[&[0, 1000], &[0, 1000]]),
+            (&[5, 7], &[2, 3], 1, CutAt::EachChunk, &[&[0, 2, 4], &[0, 3, 6]]),
+            (&[5, 7], &[2, 3], -1, CutAt::EachChunk, &[&[0, 1, 3], &[0, 1, 4]]),
+            (&[5, 7], &[2, 3], 2, CutAt::EachChunk, &[&[0, 1, 2], &[0, 2, 3]]),
             // A chunk of 512 MiB is read in two parts.
-            (&[64, M], &[64, M], 1, Cut::Chunks, &[&[0, 32], &[0]]),
+            (&[64, M], &[64, M], 1, CutAt::Chunks, &[&[0, 32], &[0]]),
             // Borders of chunks that are no borders of runs.
-            (&[300, 5000], &[300, 1000], 1, Cut::Multiples(&lengths), &[&[0], &[0, 2816, 5000]]),
+            (&[300, 5000], &[300, 1000], 1, CutAt::Multiples(&lengths), &[&[0], &[0, 2816, 5000]]),
         ];
         for (shape, chunks, step, cut, want) in cases {
             let blocks = blocks(shape, chunks, *step, 8, *cut);
@@ -358,8 +358,8 @@ mod tests {
             assert_eq!(all, blocks.selection.shape().iter().product::<u64>());
             assert!((0..blocks.count()).all(|n| blocks.part(&blocks.get(n)).is_ok()));
         }
-        assert_eq!(blocks(&[], &[], 1, 8, Cut::Chunks).count(), 1);
-        assert_eq!(blocks(&[0, 5], &[1, 1], 1, 8, Cut::Chunks).count(), 0);
+        assert_eq!(blocks(&[], &[], 1, 8, CutAt::Chunks).count(), 1);
+        assert_eq!(blocks(&[0, 5], &[1, 1], 1, 8, CutAt::Chunks).count(), 0);
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
             (&[5, 9 * M], &[2, 4 * M], -3, 8),
             (&[70_000_000], &[1000], 1, 8),
         ] {
-            let blocks = blocks(shape, chunks, step, item, Cut::Chunks);
+            let blocks = blocks(shape, chunks, step, item, CutAt::Chunks);
             let grid = Grid::regular(chunks.iter().copied().collect()).unwrap();
             let mut want = vec![Vec::new(); grid.counts(shape).iter().product::<u64>() as usize];
             for n in 0..blocks.count() {
@@ -408,16 +408,16 @@ mod tests {
     #[test]
     fn of_very_many_chunks_only_the_rule_is_kept() {
         const N: u64 = 100_000_000;
-        for (cut, step) in [(Cut::Chunks, 1), (Cut::EachChunk, 1)] {
+        for (cut, step) in [(CutAt::Chunks, 1), (CutAt::EachChunk, 1)] {
             let blocks = blocks(&[N * 1000 + 7], &[1000], step, 8, cut);
             assert!(matches!(blocks.cuts[..], [Borders::Regular { .. }]));
             let (first, last) = (blocks.get(0), blocks.get(blocks.count() - 1));
             assert_eq!((first.at[0], last.at[0] + last.shape[0]), (0, N * 1000 + 7));
             assert!(first.shape[0].is_multiple_of(1000) && last.at[0].is_multiple_of(1000) && blocks.part(&last).is_ok());
-            assert_eq!(blocks.count() > N, matches!(cut, Cut::EachChunk));
+            assert_eq!(blocks.count() > N, matches!(cut, CutAt::EachChunk));
         }
         // Nor is there a list where steps or runs do not fit the chunks.
-        for (cut, step, multiple) in [(Cut::Chunks, -3, 1), (Cut::Multiples(&[256]), 1, 256), (Cut::Multiples(&[256]), 2, 256)] {
+        for (cut, step, multiple) in [(CutAt::Chunks, -3, 1), (CutAt::Multiples(&[256]), 1, 256), (CutAt::Multiples(&[256]), 2, 256)] {
             let blocks = blocks(&[N * 1000], &[1000], step, 8, cut);
             let Borders::Regular { first, each, .. } = blocks.cuts[0] else { panic!("{:?}", blocks.cuts) };
             assert!(first.is_multiple_of(multiple) && each.is_multiple_of(multiple) && blocks.count() < N, "{step} {first} {each}");
@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_and_the_first_error_ends_it() {
-        let blocks = blocks(&[64, 1 << 20], &[1, 1 << 20], 1, 8, Cut::EachChunk);
+        let blocks = blocks(&[64, 1 << 20], &[1, 1 << 20], 1, 8, CutAt::EachChunk);
         let mut seen = Vec::new();
         let work = |block: &Block, _: &mut Vec<u8>| Ok(block.at[0]);
         assert!(

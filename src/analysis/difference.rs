@@ -1,6 +1,6 @@
 //! What differs between the elements of two regions: how many, where first, and by how much.
 
-use super::blocks::{Block, Blocks, Cut, Told, part_of, read};
+use super::blocks::{Block, Blocks, CutAt, Told, part_of, read};
 use super::number::as_number;
 use super::stored::blocks_stored;
 use crate::dtype::{DataType, Kind};
@@ -106,7 +106,7 @@ pub fn compare(
         bail!(Bounds, "found regions of shape {:?} and {:?}, expected one shape", a.1.shape(), b.1.shape());
     }
     let (of_a, of_b) = how.types();
-    let blocks = Blocks::new(a.0, a.1.clone(), of_a.size().max(of_b.size()), Cut::Chunks)?.beside(a.0, b.0);
+    let blocks = Blocks::new(a.0, a.1.clone(), of_a.size().max(of_b.size()), CutAt::Chunks)?.beside(a.0, b.0);
     let b_shape = b.0.shape();
     let stored = if let As::Variable(_) = how { None } else { either_stored(a, b, &blocks)? };
     let blocks = blocks.only(stored);

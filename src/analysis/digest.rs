@@ -1,6 +1,6 @@
 //! A checksum of the elements of a region, whatever their chunks, codecs, shards, byte order and format. docs/digest.md defines it.
 
-use super::blocks::{Block, Blocks, Cut, Told, read};
+use super::blocks::{Block, Blocks, CutAt, Told, read};
 use super::stored::blocks_stored;
 use crate::dtype::DataType;
 use crate::engine::Selection;
@@ -20,7 +20,7 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
     let data_type = array.data_type().native().packed()?;
     let shape = Dims::from_slice(selection.shape());
     let lengths = lengths_of_runs(&shape);
-    let blocks = Blocks::new(array, selection, data_type.size(), Cut::Multiples(&lengths))?;
+    let blocks = Blocks::new(array, selection, data_type.size(), CutAt::Multiples(&lengths))?;
     let size = data_type.size();
     // Elements that are not stored are hashed as all others are, but looked for in no chunk.
     let (stored, fill) = match data_type.is_variable() {

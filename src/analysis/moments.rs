@@ -1,12 +1,12 @@
 //! Figures of numbers: how many, the least, the greatest, the sum, the spread; joined in any number of parts.
 
-use super::number::{Exact, Number, with_type};
+use super::number::{Counted, Exact, with_type};
 use crate::dtype::DataType;
 
-/// So many elements are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
+/// The elements that are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
 const PIECE: usize = 2048;
 
-/// So many values are worked on side by side, which is what vectors of the processor hold and its adders need to be busy.
+/// The values that are worked on side by side: what vectors of the processor hold and its adders need to be busy.
 const LANES: usize = 8;
 
 /// The figures.
@@ -92,7 +92,7 @@ impl Moments {
 }
 
 /// Calls `each` with pieces of the values that count, and their sum; gives how many are missing, NaN and infinite.
-fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T], f64)) -> (u64, u64, u64) {
+fn values<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T], f64)) -> (u64, u64, u64) {
     let missing: Vec<T> = missing.iter().filter(|b| b.len() == T::SIZE).map(|b| T::from_bytes(b)).collect();
     let (mut gone, mut nan, mut infinite) = (0, 0, 0);
     let mut piece = Vec::with_capacity(PIECE);
@@ -114,13 +114,13 @@ fn values<T: Number>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[T
 }
 
 /// Whether a value is among others; never for NaN.
-fn has<T: Number>(piece: &[T], value: T) -> bool {
+fn has<T: Counted>(piece: &[T], value: T) -> bool {
     // All are looked at, several at once.
     piece.iter().fold(0u32, |n, x| n + u32::from(*x == value)) > 0
 }
 
 /// Leaves the values that count; gives how many of the others are missing, NaN and infinite.
-fn leave_out<T: Number>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
+fn leave_out<T: Counted>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
     let is_missing_nan = missing.iter().any(|m| m.double().is_nan());
     let (mut left, mut gone, mut nan, all) = (0, 0, 0, piece.len());
     // Without branches, for which values are left out can seldom be guessed.
@@ -136,7 +136,7 @@ fn leave_out<T: Number>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
     (gone as u64, nan as u64, (all - left - gone - nan) as u64)
 }
 
-fn figures<T: Number>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
+fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     let mut all = Moments { elements: (bytes.len() / T::SIZE) as u64, ..Moments::default() };
     let found = values::<T>(bytes, missing, &mut |piece, total| {
         let (least, greatest) = ends(piece);
@@ -160,7 +160,7 @@ fn figures<T: Number>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
 }
 
 /// The least and the greatest of some values, none of them NaN.
-fn ends<T: Number>(piece: &[T]) -> (T, T) {
+fn ends<T: Counted>(piece: &[T]) -> (T, T) {
     let lesser = |a: T, b: T| if b < a { b } else { a };
     let greater = |a: T, b: T| if b > a { b } else { a };
     let (mut least, mut greatest) = ([piece[0]; LANES], [piece[0]; LANES]);
@@ -175,7 +175,7 @@ fn ends<T: Number>(piece: &[T]) -> (T, T) {
 }
 
 /// The sum of some values.
-fn sum_of<T: Number>(piece: &[T]) -> f64 {
+fn sum_of<T: Counted>(piece: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let (whole, rest) = piece.as_chunks::<LANES>();
     for part in whole {
@@ -187,7 +187,7 @@ fn sum_of<T: Number>(piece: &[T]) -> f64 {
 }
 
 /// The sum of the distances from the mean, and that of their squares.
-fn around<T: Number>(piece: &[T], mean: f64) -> (f64, f64) {
+fn around<T: Counted>(piece: &[T], mean: f64) -> (f64, f64) {
     let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
     let (whole, rest) = piece.as_chunks::<LANES>();
     for part in whole {
@@ -248,7 +248,7 @@ impl Bins {
     }
 }
 
-fn count_in<T: Number>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
+fn count_in<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
     let (n, least) = (bins.counts.len(), bins.least);
     // Halves, for the whole may be more than the greatest double.
     let width = bins.greatest / 2.0 - least / 2.0;

@@ -17,7 +17,7 @@ pub fn as_number(data_type: DataType) -> Option<DataType> {
 }
 
 /// A number that has figures.
-pub(super) trait Number: Copy + PartialOrd + PartialEq {
+pub(super) trait Counted: Copy + PartialOrd + PartialEq {
     const SIZE: usize;
     fn from_bytes(bytes: &[u8]) -> Self;
     fn double(self) -> f64;
@@ -48,7 +48,7 @@ impl Exact {
 
 macro_rules! number {
     ($($t:ty, $exact:expr;)*) => {$(
-        impl Number for $t {
+        impl Counted for $t {
             const SIZE: usize = size_of::<$t>();
             fn from_bytes(bytes: &[u8]) -> $t {
                 let mut own = [0; size_of::<$t>()];

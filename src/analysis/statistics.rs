@@ -1,6 +1,6 @@
 //! Statistics of a region of numbers, read block by block.
 
-use super::blocks::{Block, Blocks, Cut, Told, read};
+use super::blocks::{Block, Blocks, CutAt, Told, read};
 use super::moments::{Bins, Moments};
 use super::number::as_number;
 use super::stored::blocks_stored;
@@ -34,7 +34,7 @@ impl<'a> Numbers<'a> {
         let missing: Vec<Vec<u8>> =
             array.missing_values()?.iter().map(|element| Ok(array.convert(element, data_type, None)?.to_vec())).collect::<Result<_>>()?;
         let fill = array.fill_as(data_type, false)?;
-        let cut = if by_chunk { Cut::EachChunk } else { Cut::Chunks };
+        let cut = if by_chunk { CutAt::EachChunk } else { CutAt::Chunks };
         let blocks = Blocks::new(array, selection, data_type.size(), cut)?;
         let stored = blocks_stored(array, &blocks)?;
         // By chunk all are told of, also those that are not stored.

@@ -78,7 +78,7 @@ macro_rules! with_type {
 pub(super) use with_type;
 
 /// A number type: to binary64 and back as C casts.
-pub(super) trait Real: Copy {
+pub(super) trait Widen: Copy {
     fn widen(self) -> f64;
     /// As binary32, rounded once.
     fn single(self) -> f32;
@@ -99,7 +99,7 @@ fn whole(x: f64) -> i32 {
 }
 
 macro_rules! integers {
-    ($($t:ty)*) => { $(impl Real for $t {
+    ($($t:ty)*) => { $(impl Widen for $t {
         #[inline(always)]
         fn widen(self) -> f64 {
             self as f64
@@ -127,7 +127,7 @@ macro_rules! integers {
 
 integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 
-impl Real for half::f16 {
+impl Widen for half::f16 {
     fn widen(self) -> f64 {
         self.to_f64()
     }
@@ -146,7 +146,7 @@ impl Real for half::f16 {
     }
 }
 
-impl Real for f32 {
+impl Widen for f32 {
     fn widen(self) -> f64 {
         self.into()
     }
@@ -164,7 +164,7 @@ impl Real for f32 {
     }
 }
 
-impl Real for f64 {
+impl Widen for f64 {
     fn widen(self) -> f64 {
         self
     }
@@ -187,7 +187,7 @@ pub(super) trait Floating {
     type Bytes;
     fn slots(buffer: &mut [u8]) -> &mut [Self::Bytes];
     fn store(x: f64, slot: &mut Self::Bytes);
-    fn store_number<T: Real>(x: T, slot: &mut Self::Bytes);
+    fn store_number<T: Widen>(x: T, slot: &mut Self::Bytes);
 }
 
 impl Floating for f32 {
@@ -201,7 +201,7 @@ impl Floating for f32 {
         *slot = (x as f32).to_le_bytes();
     }
     #[inline(always)]
-    fn store_number<T: Real>(x: T, slot: &mut [u8; 4]) {
+    fn store_number<T: Widen>(x: T, slot: &mut [u8; 4]) {
         *slot = x.single().to_le_bytes();
     }
 }
@@ -217,7 +217,7 @@ impl Floating for f64 {
         *slot = x.to_le_bytes();
     }
     #[inline(always)]
-    fn store_number<T: Real>(x: T, slot: &mut [u8; 8]) {
+    fn store_number<T: Widen>(x: T, slot: &mut [u8; 8]) {
         *slot = x.widen().to_le_bytes();
     }
 }

@@ -8,7 +8,7 @@
 //! are checked before anything is decoded, each part goes to the decoder of its own format, and the shuffles are undone by
 //! `shuffle.rs`. Frames are written by `blosc_encode.rs`.
 
-use super::blosc_encode::{BITS_SHUFFLED, BLOSCLZ, BYTES_SHUFFLED, COPIED, Compressor, Encoder, HEADER, LZ4, NOT_SPLIT, ZLIB};
+use super::blosc_encode::{BITS_SHUFFLED, BLOSCLZ, BYTES_SHUFFLED, BlockCompressor, COPIED, Encoder, HEADER, LZ4, NOT_SPLIT, ZLIB};
 use super::build::Built;
 use super::config::Config;
 use super::deflate::{Wrapper, inflate};
@@ -36,11 +36,11 @@ struct Blosc(Option<Encoder>);
 /// item's size) and `blocksize`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     let compressor = match config.text("cname")? {
-        None | Some("lz4") => Some(Compressor::Lz4),
-        Some("lz4hc") => Some(Compressor::Lz4Hc),
-        Some("blosclz") => Some(Compressor::BloscLz),
-        Some("zlib") => Some(Compressor::Zlib),
-        Some("zstd") => Some(Compressor::Zstd),
+        None | Some("lz4") => Some(BlockCompressor::Lz4),
+        Some("lz4hc") => Some(BlockCompressor::Lz4Hc),
+        Some("blosclz") => Some(BlockCompressor::BloscLz),
+        Some("zlib") => Some(BlockCompressor::Zlib),
+        Some("zstd") => Some(BlockCompressor::Zstd),
         Some("snappy") => None,
         Some(other) => return Err(config.error("cname", format!("found {other:?}, expected blosclz, lz4, lz4hc, zlib, zstd or snappy"))),
     };

@@ -48,7 +48,7 @@ const KEPT: usize = 4 << 20;
 
 /// What compresses the parts of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Compressor {
+pub(super) enum BlockCompressor {
     BloscLz,
     Lz4,
     Lz4Hc,
@@ -56,14 +56,14 @@ pub(super) enum Compressor {
     Zstd,
 }
 
-impl Compressor {
+impl BlockCompressor {
     /// The number of its format in the header's flags.
     fn format(self) -> u8 {
         match self {
-            Compressor::BloscLz => BLOSCLZ,
-            Compressor::Lz4 | Compressor::Lz4Hc => LZ4,
-            Compressor::Zlib => ZLIB,
-            Compressor::Zstd => ZSTD,
+            BlockCompressor::BloscLz => BLOSCLZ,
+            BlockCompressor::Lz4 | BlockCompressor::Lz4Hc => LZ4,
+            BlockCompressor::Zlib => ZLIB,
+            BlockCompressor::Zstd => ZSTD,
         }
     }
 }
@@ -71,7 +71,7 @@ impl Compressor {
 /// How frames are written.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    pub(super) compressor: Compressor,
+    pub(super) compressor: BlockCompressor,
     /// From 0, a plain copy, to 9.
     pub(super) level: c_int,
     /// Of nothing (0), the bytes (1) or the bits (2) of items.
@@ -135,7 +135,7 @@ impl Encoder {
         if size < item {
             return 1;
         }
-        let slow = matches!(self.compressor, Compressor::Lz4Hc | Compressor::Zlib | Compressor::Zstd);
+        let slow = matches!(self.compressor, BlockCompressor::Lz4Hc | BlockCompressor::Zlib | BlockCompressor::Zstd);
         let mut block = match self.blocksize {
             0 if size < 32 << 10 => size,
             0 => {
@@ -161,7 +161,7 @@ impl Encoder {
 
     /// Whether whole blocks of that size are split into one stream for each byte of an item.
     fn is_split(&self, block: usize) -> bool {
-        self.compressor != Compressor::Zstd && self.typesize <= MOST_PARTS && block / self.typesize >= SMALLEST
+        self.compressor != BlockCompressor::Zstd && self.typesize <= MOST_PARTS && block / self.typesize >= SMALLEST
     }
 
     /// Writes where each block begins, and the blocks; `false` where they take more than the bytes themselves.
@@ -238,10 +238,10 @@ impl Encoder {
         let (len, most) = (part.len() as c_int, room.len() as c_int);
         let made = match self.compressor {
             // SAFETY: here and below, both buffers are live, apart, and of the stated sizes.
-            Compressor::BloscLz => unsafe { blosclz_compress(self.level, from.cast(), len, to.cast(), most, split.into()) },
+            BlockCompressor::BloscLz => unsafe { blosclz_compress(self.level, from.cast(), len, to.cast(), most, split.into()) },
             // SAFETY: as above.
-            Compressor::Lz4 => unsafe { lz4_sys::LZ4_compress_fast(from.cast(), to.cast(), len, most, 10 - self.level) },
-            Compressor::Lz4Hc => {
+            BlockCompressor::Lz4 => unsafe { lz4_sys::LZ4_compress_fast(from.cast(), to.cast(), len, most, 10 - self.level) },
+            BlockCompressor::Lz4Hc => {
                 // SAFETY: no preconditions.
                 let words = unsafe { LZ4_sizeofStateHC() }.max(0) as usize / 8 + 1;
                 if state.len() < words {
@@ -251,7 +251,7 @@ impl Encoder {
                 // SAFETY: as above; the state is of the size that is asked for and aligned to 8 bytes.
                 unsafe { LZ4_compress_HC_extStateHC(state.as_mut_ptr().cast(), from, to, len, most, self.level) }
             }
-            Compressor::Zlib => {
+            BlockCompressor::Zlib => {
                 let mut size = room.len() as c_ulong;
                 // SAFETY: as above; `size` holds the room's.
                 match unsafe { compress2(to, &mut size, from, part.len() as c_ulong, self.level) } {
@@ -260,7 +260,7 @@ impl Encoder {
                     _ => 0,
                 }
             }
-            Compressor::Zstd => {
+            BlockCompressor::Zstd => {
                 let level = match self.level {
                     9 => zstd_safe::max_c_level(),
                     8 => zstd_safe::max_c_level() - 2,
@@ -305,7 +305,7 @@ mod tests {
     fn is_as_good(encoder: &Encoder, name: &std::ffi::CStr, src: &[u8], ours: &[u8]) -> bool {
         let theirs = by_the_library(encoder, name, src);
         match encoder.compressor {
-            Compressor::Zstd => decoded(ours, src.len()) == src && ours.len() <= theirs.len() + theirs.len() / 50 + 8,
+            BlockCompressor::Zstd => decoded(ours, src.len()) == src && ours.len() <= theirs.len() + theirs.len() / 50 + 8,
             _ => ours == theirs,
         }
     }
@@ -323,11 +323,11 @@ mod tests {
     #[test]
     fn frames_are_those_of_the_library_byte_for_byte() {
         let compressors = [
-            (Compressor::BloscLz, c"blosclz"),
-            (Compressor::Lz4, c"lz4"),
-            (Compressor::Lz4Hc, c"lz4hc"),
-            (Compressor::Zlib, c"zlib"),
-            (Compressor::Zstd, c"zstd"),
+            (BlockCompressor::BloscLz, c"blosclz"),
+            (BlockCompressor::Lz4, c"lz4"),
+            (BlockCompressor::Lz4Hc, c"lz4hc"),
+            (BlockCompressor::Zlib, c"zlib"),
+            (BlockCompressor::Zstd, c"zstd"),
         ];
         let (mut ours, mut smaller) = (Vec::new(), 0);
         for (compressor, name) in compressors {
@@ -351,7 +351,7 @@ mod tests {
         assert!(smaller > 1000, "{smaller} frames are smaller than their bytes");
         let data = sample(1 << 20);
         for level in 0..10 {
-            for (compressor, name) in [(Compressor::Lz4, c"lz4"), (Compressor::BloscLz, c"blosclz")] {
+            for (compressor, name) in [(BlockCompressor::Lz4, c"lz4"), (BlockCompressor::BloscLz, c"blosclz")] {
                 let encoder = Encoder { compressor, level, shuffle: 1, typesize: 8, blocksize: 0 };
                 encoder.encode(&data, &mut ours).unwrap();
                 assert!(is_as_good(&encoder, name, &data, &ours), "{encoder:?}");

@@ -256,7 +256,7 @@ impl Parser {
             },
             _ => return Err(config.error("codecs", format!("found {} codecs, expected at most three", list.len()))),
         };
-        self.stages.push(Arc::new(n5::Block { item: self.data_type.size(), inner, shape: Dims::new() }));
+        self.stages.push(Arc::new(n5::BlockStage { item: self.data_type.size(), inner, shape: Dims::new() }));
         self.item = BYTES;
         Ok(())
     }

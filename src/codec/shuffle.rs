@@ -22,14 +22,14 @@ use crate::error::Result;
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     let default = if config.style == Style::V2 { 4 } else { item.size() };
     let size = config.int("elementsize", 0, 1 << 30, default as i64)?;
-    Ok(Built::bytes(Shuffle { element: if size == 0 { item.size() } else { size as usize } }))
+    Ok(Built::bytes(ShuffleStage { element: if size == 0 { item.size() } else { size as usize } }))
 }
 
-struct Shuffle {
+struct ShuffleStage {
     element: usize,
 }
 
-impl Shuffle {
+impl ShuffleStage {
     /// Byte `b` of element `i` moves between `i * element + b` and `b * count + i`.
     fn run(&self, src: &[u8], dst: &mut [u8], forward: bool) -> Result<()> {
         check_whole("shuffle", src.len(), self.element)?;
@@ -42,7 +42,7 @@ impl Shuffle {
     }
 }
 
-impl Stage for Shuffle {
+impl Stage for ShuffleStage {
     fn name(&self) -> &'static str {
         "shuffle"
     }

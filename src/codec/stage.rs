@@ -122,7 +122,7 @@ pub trait Stage: Any + Send + Sync {
 /// A stage, shared by the chains bound for different shapes.
 pub type StageRef = Arc<dyn Stage>;
 
-/// The array→bytes codec of elements of variable length, which are [`Item`](crate::dtype::variable::Item)s in memory.
+/// The array→bytes codec of elements of variable length, which are [`VarItem`](crate::dtype::variable::VarItem)s in memory.
 ///
 /// Stateless, as [`Stage`]s are.
 pub trait VariableCodec: Send + Sync {

@@ -1,6 +1,6 @@
 //! `x / scale + offset` of every element of a buffer: how `fixedscaleoffset` and `scale_offset` decode.
 
-use super::arithmetic::{Floating, Precision, Real, blocks, with_type};
+use super::arithmetic::{Floating, Precision, Widen, blocks, with_type};
 use super::multiversion::multiversion;
 use crate::dtype::{DataType, ElementType};
 

@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::stage::{FIRST_ROOM, VariableCodec};
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::limits::reserve;
@@ -108,7 +108,7 @@ impl VariableCodec for Vlen {
     }
 
     fn decode(&self, mut bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
-        let wanted = items.len() / size_of::<Item>();
+        let wanted = items.len() / size_of::<VarItem>();
         check_count(&bytes, wanted)?;
         let mut at = 4;
         for i in 0..wanted {
@@ -120,7 +120,7 @@ impl VariableCodec for Vlen {
             };
             self.turn(value);
             self.check(i, value).map_err(|e| err!(Chunk, "{}", e.message()))?;
-            variable::set(items, i, Item::new(value));
+            variable::set(items, i, VarItem::new(value));
             at += len;
         }
         // Bytes behind the last element are of no meaning (HD-22).
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn buffer(list: &[&[u8]]) -> Vec<u8> {
-        list.iter().flat_map(|b| Item::new(b).to_element()).collect()
+        list.iter().flat_map(|b| VarItem::new(b).to_element()).collect()
     }
 
     fn values(items: &[u8]) -> Vec<Vec<u8>> {
@@ -166,7 +166,7 @@ mod tests {
         let mut stored = Vec::new();
         text.encode(&buffer(list), &[], &mut stored).unwrap();
         assert_eq!(stored, [&[3, 0, 0, 0, 3, 0, 0, 0][..], b"foo", &[0, 0, 0, 0, 6, 0, 0, 0], "naïve".as_bytes()].concat());
-        let mut items = vec![0; 3 * size_of::<Item>()];
+        let mut items = vec![0; 3 * size_of::<VarItem>()];
         let kept = text.decode(stored.clone(), &mut items).unwrap();
         assert_eq!(values(&items), list);
         drop(kept);
@@ -180,7 +180,7 @@ mod tests {
         let mut stored = Vec::new();
         codec.encode(&buffer(&[&[1, 0, 2, 0], &[]]), &[], &mut stored).unwrap();
         assert_eq!(stored, [2, 0, 0, 0, 4, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0]);
-        let mut items = vec![0; 2 * size_of::<Item>()];
+        let mut items = vec![0; 2 * size_of::<VarItem>()];
         let _kept = codec.decode(stored, &mut items).unwrap();
         assert_eq!(values(&items), [vec![1, 0, 2, 0], vec![]]);
         assert!(codec.encode(&buffer(&[&[1, 2, 3]]), &[], &mut Vec::new()).is_err());
@@ -204,7 +204,7 @@ mod tests {
         let text = codec("vlen-utf8", "{}", DataType::VarText);
         let mut stored = Vec::new();
         text.encode(&buffer(&[b"ab", b"c"]), &[], &mut stored).unwrap();
-        let mut items = vec![0; 2 * size_of::<Item>()];
+        let mut items = vec![0; 2 * size_of::<VarItem>()];
         for n in 0..stored.len() {
             assert!(text.decode(stored[..n].to_vec(), &mut items).is_err(), "{n}");
         }

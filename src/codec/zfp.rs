@@ -33,7 +33,7 @@ const MAX_SIDE: u64 = 1 << 40;
 
 /// What is kept of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mode {
+enum ZfpMode {
     Reversible,
     Expert(ZfpConfig),
     Accuracy(f64),
@@ -44,9 +44,9 @@ enum Mode {
 }
 
 #[derive(Clone)]
-struct Zfp {
+struct ZfpStage {
     data_type: DataType,
-    mode: Mode,
+    mode: ZfpMode,
     /// Whether zfp's header comes first.
     header: bool,
     /// The chunk's sides, the fastest first, unused ones 0; all 0 before the shape is known.
@@ -65,14 +65,14 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         Some(_) => config.int(name, low, high, 0),
     };
     let mode = match config.text("mode")? {
-        Some("reversible") => Mode::Reversible,
-        Some("fixed_accuracy") => Mode::Accuracy(number(config, "tolerance")?),
-        Some("fixed_rate") => Mode::Rate(number(config, "rate")?),
-        Some("fixed_precision") => Mode::Precision(whole("precision", 0, 64)? as u32),
+        Some("reversible") => ZfpMode::Reversible,
+        Some("fixed_accuracy") => ZfpMode::Accuracy(number(config, "tolerance")?),
+        Some("fixed_rate") => ZfpMode::Rate(number(config, "rate")?),
+        Some("fixed_precision") => ZfpMode::Precision(whole("precision", 0, 64)? as u32),
         Some("expert") => {
             let (least, most) = (whole("minbits", 0, 1 << 15)? as u32, whole("maxbits", 0, 1 << 15)? as u32);
             let (precision, exponent) = (whole("maxprec", 0, 64)? as u32, whole("minexp", -1 << 15, 1 << 15)? as i32);
-            Mode::Expert(ZfpConfig::expert(least, most, precision, exponent).map_err(|e| config.error("maxbits", e.to_string()))?)
+            ZfpMode::Expert(ZfpConfig::expert(least, most, precision, exponent).map_err(|e| config.error("maxbits", e.to_string()))?)
         }
         Some(other) => {
             let expected = "reversible, expert, fixed_accuracy, fixed_rate or fixed_precision";
@@ -80,7 +80,7 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         }
         None => return Err(config.error("mode", "the member is missing".into())),
     };
-    Ok(Built::bytes(Zfp { data_type: t, mode, header: false, sides: [0; 4] }))
+    Ok(Built::bytes(ZfpStage { data_type: t, mode, header: false, sides: [0; 4] }))
 }
 
 /// `zfpy`: reads `mode`, `tolerance`, `rate` and `precision`; parameters below 0, as numcodecs writes them, mean reversible.
@@ -94,13 +94,13 @@ pub(super) fn build_zfpy(config: &Config<'_>, item: ElementType) -> Result<Built
     let (tolerance, rate) = (parameter("tolerance")?, parameter("rate")?);
     let precision = config.int("precision", i64::MIN, 64, -1)?;
     let mode = match config.int("mode", i64::MIN, i64::MAX, 4)? {
-        2 if rate >= 0.0 => Mode::Rate(rate),
-        3 if precision >= 0 => Mode::Precision(precision as u32),
-        4 if tolerance >= 0.0 => Mode::Accuracy(tolerance),
-        2..=5 => Mode::Reversible,
-        other => Mode::Unknown(other),
+        2 if rate >= 0.0 => ZfpMode::Rate(rate),
+        3 if precision >= 0 => ZfpMode::Precision(precision as u32),
+        4 if tolerance >= 0.0 => ZfpMode::Accuracy(tolerance),
+        2..=5 => ZfpMode::Reversible,
+        other => ZfpMode::Unknown(other),
     };
-    Ok(Built::bytes(Zfp { data_type: item.data_type, mode, header: true, sides: [0; 4] }))
+    Ok(Built::bytes(ZfpStage { data_type: item.data_type, mode, header: true, sides: [0; 4] }))
 }
 
 fn number(config: &Config<'_>, name: &str) -> Result<f64> {
@@ -132,26 +132,26 @@ fn damaged(e: impl std::fmt::Display) -> Error {
 }
 
 /// Bytes as numbers where they are aligned, and a copy of them where they are not.
-enum Numbers<'a, T> {
+enum ZfpNumbers<'a, T> {
     There(&'a [T]),
     Copied(Vec<T>),
 }
 
-impl<T: ZfpScalar> Numbers<'_, T> {
-    fn of(src: &[u8]) -> Result<Numbers<'_, T>> {
+impl<T: ZfpScalar> ZfpNumbers<'_, T> {
+    fn of(src: &[u8]) -> Result<ZfpNumbers<'_, T>> {
         // SAFETY: every pattern of bits is a number of the types that zfp knows (two integers, two of IEEE 754).
         if let ([], numbers, []) = unsafe { src.align_to::<T>() } {
-            return Ok(Numbers::There(numbers));
+            return Ok(ZfpNumbers::There(numbers));
         }
         let mut copy = zeros::<T>(src.len() / size_of::<T>())?;
         bytes_of(&mut copy).copy_from_slice(src);
-        Ok(Numbers::Copied(copy))
+        Ok(ZfpNumbers::Copied(copy))
     }
 
     fn slice(&self) -> &[T] {
         match self {
-            Numbers::There(numbers) => numbers,
-            Numbers::Copied(numbers) => numbers,
+            ZfpNumbers::There(numbers) => numbers,
+            ZfpNumbers::Copied(numbers) => numbers,
         }
     }
 }
@@ -169,7 +169,7 @@ fn bytes_of<T: ZfpScalar>(numbers: &mut [T]) -> &mut [u8] {
 }
 
 /// Integers of 8 and 16 bits at the top of 32, and unsigned ones of 32 and 64 in the signed type of their size.
-fn promote(t: DataType, src: &[u8]) -> Result<Numbers<'_, i32>> {
+fn promote(t: DataType, src: &[u8]) -> Result<ZfpNumbers<'_, i32>> {
     let mut wide = zeros::<i32>(src.len() / t.size())?;
     let small = src.as_chunks::<2>().0.iter().copied();
     match t {
@@ -178,7 +178,7 @@ fn promote(t: DataType, src: &[u8]) -> Result<Numbers<'_, i32>> {
         DataType::Int16 => wide.iter_mut().zip(small).for_each(|(w, b)| *w = i32::from(i16::from_le_bytes(b)) << 15),
         _ => wide.iter_mut().zip(small).for_each(|(w, b)| *w = (i32::from(u16::from_le_bytes(b)) - 0x8000) << 15),
     }
-    Ok(Numbers::Copied(wide))
+    Ok(ZfpNumbers::Copied(wide))
 }
 
 fn demote(t: DataType, wide: &[i32], dst: &mut [u8]) {
@@ -196,7 +196,7 @@ fn demote(t: DataType, wide: &[i32], dst: &mut [u8]) {
     }
 }
 
-impl Zfp {
+impl ZfpStage {
     fn is_small(&self) -> bool {
         self.data_type.size() < 4
     }
@@ -216,12 +216,12 @@ impl Zfp {
 
     fn config(&self, sides: [usize; 4]) -> Result<ZfpConfig> {
         Ok(match self.mode {
-            Mode::Reversible => ZfpConfig::reversible(),
-            Mode::Expert(config) => config,
-            Mode::Accuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
-            Mode::Precision(precision) => ZfpConfig::fixed_precision(precision),
-            Mode::Rate(rate) => self.rate(rate, dimensionality(sides))?,
-            Mode::Unknown(mode) => bail!(Unsupported, "zfpy with mode {mode} is read, but not written"),
+            ZfpMode::Reversible => ZfpConfig::reversible(),
+            ZfpMode::Expert(config) => config,
+            ZfpMode::Accuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
+            ZfpMode::Precision(precision) => ZfpConfig::fixed_precision(precision),
+            ZfpMode::Rate(rate) => self.rate(rate, dimensionality(sides))?,
+            ZfpMode::Unknown(mode) => bail!(Unsupported, "zfpy with mode {mode} is read, but not written"),
         })
     }
 
@@ -233,7 +233,7 @@ impl Zfp {
     /// What a writer meant whose bare streams of a fixed rate have blocks of other sizes: the crate zarrs gives each block the bits of
     /// one of three dimensions, whatever the chunk's rank is. The length of the stream tells.
     fn rate_of_three_dimensions(&self, sides: [usize; 4], length: Option<usize>) -> Option<ZfpConfig> {
-        let Mode::Rate(rate) = self.mode else { return None };
+        let ZfpMode::Rate(rate) = self.mode else { return None };
         let exactly = |config: &ZfpConfig| {
             let blocks = sides.iter().filter(|n| **n > 0).try_fold(1usize, |n, side| n.checked_mul(side.div_ceil(4)))?;
             Some(blocks.checked_mul(config.max_bits() as usize)?.div_ceil(8 * WORD) * WORD)
@@ -363,7 +363,7 @@ impl Zfp {
     }
 
     fn decode_as<T: ZfpScalar>(&self, src: &[u8], out: &mut [u8]) -> Result<()> {
-        // SAFETY: as in `Numbers::of`.
+        // SAFETY: as in `ZfpNumbers::of`.
         if let ([], numbers, []) = unsafe { out.align_to_mut::<T>() } {
             return self.decompress(src, numbers);
         }
@@ -374,7 +374,7 @@ impl Zfp {
     }
 
     fn encode_as<T: ZfpScalar>(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        self.compress(Numbers::<T>::of(src)?.slice(), dst)
+        self.compress(ZfpNumbers::<T>::of(src)?.slice(), dst)
     }
 
     /// Values of an unsigned type that the signed one of its size has not.
@@ -396,7 +396,7 @@ impl Zfp {
     }
 }
 
-impl Stage for Zfp {
+impl Stage for ZfpStage {
     fn name(&self) -> &'static str {
         if self.header { "zfpy" } else { "zfp" }
     }
@@ -410,7 +410,7 @@ impl Stage for Zfp {
         if shape.is_empty() {
             sides[0] = 1;
         }
-        Ok(Some(Arc::new(Zfp { sides, ..self.clone() })))
+        Ok(Some(Arc::new(ZfpStage { sides, ..self.clone() })))
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {

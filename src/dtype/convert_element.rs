@@ -1,10 +1,10 @@
 //! One number at a time: where a block has one that does not fit, and for messages.
 
-use super::{ElementType, Kind, Number, Overflow};
+use super::{ElementType, Kind, Overflow, Real};
 
 /// The types of an element before and after, and what becomes of numbers that do not fit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct TypePair {
     pub(super) from: ElementType,
     pub(super) to: ElementType,
     pub(super) overflow: Overflow,
@@ -14,14 +14,14 @@ pub(super) struct Pair {
 ///
 /// # Safety
 /// As for [`Transfer::run`](super::transfer::Transfer::run), for one element.
-pub(super) unsafe fn convert_element(pair: Pair, src: *const u8, dst: *mut u8) -> bool {
-    let Pair { from, to, overflow } = pair;
+pub(super) unsafe fn convert_element(pair: TypePair, src: *const u8, dst: *mut u8) -> bool {
+    let TypePair { from, to, overflow } = pair;
     let parts = if to.data_type.kind() == Kind::Complex { 2 } else { 1 };
     let (unit, size) = (from.data_type.swap_unit(), to.data_type.swap_unit());
     let mut out = [0u8; 16];
     for part in 0..parts {
         let number = if part == 1 && from.data_type.kind() != Kind::Complex {
-            Some(Number::Int(0))
+            Some(Real::Int(0))
         } else {
             // SAFETY: the caller vouches for the element; this part is in it.
             unsafe { load(from, src.add(part * unit)) }
@@ -43,8 +43,8 @@ pub(super) unsafe fn convert_element(pair: Pair, src: *const u8, dst: *mut u8) -
 ///
 /// # Safety
 /// A number of the source's type is readable at `src`.
-pub(super) unsafe fn number_text(pair: Pair, src: *const u8) -> String {
-    let Pair { from, to, overflow } = pair;
+pub(super) unsafe fn number_text(pair: TypePair, src: *const u8) -> String {
+    let TypePair { from, to, overflow } = pair;
     let parts = if from.data_type.kind() == Kind::Complex { 2 } else { 1 };
     for part in 0..parts {
         // SAFETY: the caller vouches for the element; this part is in it.
@@ -55,7 +55,7 @@ pub(super) unsafe fn number_text(pair: Pair, src: *const u8) -> String {
         }
     }
     match to.data_type.part() {
-        Some(part) if parts == 1 => format!("real, {}", Number::Int(0).limit_text(part)),
+        Some(part) if parts == 1 => format!("real, {}", Real::Int(0).limit_text(part)),
         _ => String::new(),
     }
 }
@@ -64,7 +64,7 @@ pub(super) unsafe fn number_text(pair: Pair, src: *const u8) -> String {
 ///
 /// # Safety
 /// The part's bytes are readable at `src`.
-pub(super) unsafe fn load(from: ElementType, src: *const u8) -> Option<Number> {
+pub(super) unsafe fn load(from: ElementType, src: *const u8) -> Option<Real> {
     let mut raw = [0u8; 16];
     let raw = raw.get_mut(..from.data_type.swap_unit())?;
     // SAFETY: the caller vouches for the bytes.
@@ -72,5 +72,5 @@ pub(super) unsafe fn load(from: ElementType, src: *const u8) -> Option<Number> {
     if from.swapped() {
         raw.reverse();
     }
-    Number::load(from.data_type.part().unwrap_or(from.data_type), raw)
+    Real::load(from.data_type.part().unwrap_or(from.data_type), raw)
 }

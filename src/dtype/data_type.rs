@@ -5,11 +5,11 @@ use super::narrow::Narrow;
 use super::record::Struct;
 use super::registered::RegisteredType;
 use super::unit::Unit;
-use super::variable::Item;
+use super::variable::VarItem;
 use crate::error::Result;
 
 /// A data type. The numbers have values of `ozarr_type` in the C header ([`DataType::code`]). Elements of variable length are
-/// held in memory as [`Item`]s, so that every element has a size.
+/// held in memory as [`VarItem`]s, so that every element has a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// One byte, 0 is false, anything else true; written as 0 or 1.
@@ -189,7 +189,7 @@ impl DataType {
             Narrow(n) => n.size(),
             ComplexNarrow(n) => n.size() * 2,
             Struct(s) => s.size(),
-            VarText | VarBytes | VarJson | VarArray(_) => size_of::<Item>(),
+            VarText | VarBytes | VarJson | VarArray(_) => size_of::<VarItem>(),
             Registered(f) => f.memory().size(),
         }
     }
@@ -224,7 +224,7 @@ impl DataType {
         }
     }
 
-    /// Whether elements have a length of their own, and are held in memory as [`Item`]s.
+    /// Whether elements have a length of their own, and are held in memory as [`VarItem`]s.
     pub fn is_variable(self) -> bool {
         self.kind() == Kind::Variable
     }
@@ -278,7 +278,7 @@ impl DataType {
     pub fn alignment(self) -> usize {
         match self {
             DataType::Struct(s) => s.fields().iter().map(|f| f.element.data_type.alignment()).max().unwrap_or(1),
-            _ if self.is_variable() => align_of::<Item>(),
+            _ if self.is_variable() => align_of::<VarItem>(),
             other => other.swap_unit(),
         }
     }

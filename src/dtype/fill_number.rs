@@ -2,7 +2,7 @@
 
 use super::narrow::odd;
 use super::number::range;
-use super::{DataType, Element, Kind, Narrow, Number as Real};
+use super::{DataType, Element, Kind, Narrow, Real};
 use crate::json::{self, Value};
 use std::cmp::Ordering;
 

@@ -35,7 +35,7 @@ pub use data_type::{DataType, ElementType, Kind};
 pub use element::{ByteOrder, Element, MAX_LENGTH};
 pub use fields::check_memory;
 pub use narrow::Narrow;
-pub use number::{Number, Overflow};
+pub use number::{Overflow, Real};
 pub use parse_v3::check_v3;
 pub use record::{Field, Struct};
 pub use run::Run;

@@ -21,7 +21,7 @@ enum Special {
 
 /// How the bits of a format are used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Format {
+struct BitFormat {
     exponent: u32,
     mantissa: u32,
     bias: u32,
@@ -51,9 +51,9 @@ macro_rules! formats {
                 }
             }
 
-            const fn format(self) -> Format {
+            const fn format(self) -> BitFormat {
                 match self {
-                    $( Narrow::$name => Format { exponent: $exponent, mantissa: $mantissa, bias: $bias, special: Special::$special }, )*
+                    $( Narrow::$name => BitFormat { exponent: $exponent, mantissa: $mantissa, bias: $bias, special: Special::$special }, )*
                 }
             }
         }
@@ -63,7 +63,7 @@ macro_rules! formats {
             ($d narrow:expr, $d format:ident, $d body:expr) => {
                 match $d narrow {
                     $( Narrow::$name => {
-                        const $d format: Format = Narrow::$name.format();
+                        const $d format: BitFormat = Narrow::$name.format();
                         $d body
                     } )*
                 }
@@ -147,7 +147,7 @@ impl Narrow {
     }
 }
 
-impl Format {
+impl BitFormat {
     const fn bits(self) -> u32 {
         self.exponent + self.mantissa + if matches!(self.special, Special::Scale) { 0 } else { 1 }
     }
@@ -344,7 +344,7 @@ unsafe fn decode_any(narrow: Narrow, src: *const u8, dst: *mut u8, n: usize) {
     }
 }
 
-const fn table(format: Format) -> [f32; 256] {
+const fn table(format: BitFormat) -> [f32; 256] {
     let mut all = [0.0; 256];
     let mut code = 0;
     while code < 256 {

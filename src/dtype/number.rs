@@ -25,19 +25,19 @@ pub enum Overflow {
 
 /// A real number of any type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum Real {
     /// An integer, or a bool as 0 or 1.
     Int(i128),
     /// A floating-point number.
     Float(f64),
 }
 
-impl Number {
+impl Real {
     /// The value of an element in this host's byte order, or of the first part of a complex one. `None` if the type is no number, or
     /// the bytes are fewer than it has.
-    pub fn load(data_type: DataType, bytes: &[u8]) -> Option<Number> {
+    pub fn load(data_type: DataType, bytes: &[u8]) -> Option<Real> {
         use DataType::*;
-        use Number::{Float, Int};
+        use Real::{Float, Int};
         let data_type = data_type.part().unwrap_or(data_type);
         let raw = bytes.get(..data_type.size()).filter(|_| data_type.is_number())?;
         let mut word = [0; 8];
@@ -78,15 +78,15 @@ impl Number {
     /// The nearest binary64.
     pub fn double(self) -> f64 {
         match self {
-            Number::Int(n) => n as f64,
-            Number::Float(f) => f,
+            Real::Int(n) => n as f64,
+            Real::Float(f) => f,
         }
     }
 
     fn single(self, overflow: Overflow) -> Option<f32> {
         let value = match self {
-            Number::Int(n) => n as f32,
-            Number::Float(f) => f as f32,
+            Real::Int(n) => n as f32,
+            Real::Float(f) => f as f32,
         };
         match overflow {
             _ if value.is_finite() || !self.double().is_finite() => Some(value),
@@ -98,8 +98,8 @@ impl Number {
 
     fn narrow(self, narrow: Narrow, overflow: Overflow) -> Option<u16> {
         let single = match self {
-            Number::Int(n) => odd(odd_wide(n)),
-            Number::Float(f) => odd(f),
+            Real::Int(n) => odd(odd_wide(n)),
+            Real::Float(f) => odd(f),
         };
         let (code, unfit) = narrow.of_f32(single);
         // Numbers beyond binary32 come as its infinity.
@@ -128,10 +128,10 @@ impl Number {
         const WIDE: f64 = (1u128 << 127) as f64;
         let (low, high) = range(data_type);
         let whole = match self {
-            Number::Int(n) => n,
-            Number::Float(f) if f.is_nan() => return None,
-            Number::Float(f) if f.abs() < WIDE => f as i128,
-            Number::Float(f) => match overflow {
+            Real::Int(n) => n,
+            Real::Float(f) if f.is_nan() => return None,
+            Real::Float(f) if f.abs() < WIDE => f as i128,
+            Real::Float(f) => match overflow {
                 Overflow::Error => return None,
                 Overflow::Wrap if f.is_infinite() => return None,
                 Overflow::Wrap => 0,
@@ -161,13 +161,13 @@ impl Number {
             (Kind::Bool, _) => return "bool takes 0 and 1".into(),
             (Kind::Int | Kind::UInt, _) => {
                 let (low, high) = range(data_type);
-                (Number::Int(low), Number::Int(high))
+                (Real::Int(low), Real::Int(high))
             }
             (_, Some(n)) => {
                 let high = f64::from(n.to_f32(n.largest()));
-                (Number::Float(if n.sign() == 0 { n.to_f32(0).into() } else { -high }), Number::Float(high))
+                (Real::Float(if n.sign() == 0 { n.to_f32(0).into() } else { -high }), Real::Float(high))
             }
-            _ => (Number::Float(f32::MIN.into()), Number::Float(f32::MAX.into())),
+            _ => (Real::Float(f32::MIN.into()), Real::Float(f32::MAX.into())),
         };
         match value {
             v if v.is_nan() => format!("{name} has no NaN"),
@@ -178,13 +178,13 @@ impl Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Number::Int(n) => n.fmt(f),
-            Number::Float(x) if x.is_nan() => f.write_str("NaN"),
-            Number::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "Infinity" } else { "-Infinity" }),
-            Number::Float(x) => write!(f, "{x:?}"),
+            Real::Int(n) => n.fmt(f),
+            Real::Float(x) if x.is_nan() => f.write_str("NaN"),
+            Real::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "Infinity" } else { "-Infinity" }),
+            Real::Float(x) => write!(f, "{x:?}"),
         }
     }
 }
@@ -208,20 +208,20 @@ fn odd_wide(value: i128) -> f64 {
 mod tests {
     use super::*;
     use DataType::{Bool, Bytes, Float16, Float32, Int2, Int4, Int8, Int16, Int32, Int64, Raw, UInt2, UInt8, UInt64};
-    use Number::{Float, Int};
+    use Real::{Float, Int};
 
-    fn stored(value: Number, data_type: DataType, overflow: Overflow) -> Option<Number> {
+    fn stored(value: Real, data_type: DataType, overflow: Overflow) -> Option<Real> {
         let mut out = [0xa5; 8];
         let fits = value.store(data_type, overflow, &mut out);
         assert!(fits || out == [0xa5; 8]);
-        fits.then(|| Number::load(data_type, &out).unwrap())
+        fits.then(|| Real::load(data_type, &out).unwrap())
     }
 
     #[test]
     fn policies_decide_what_does_not_fit() {
         let narrow = DataType::Narrow;
         let (inf, nan) = (f64::INFINITY, f64::NAN);
-        let table: &[(Number, DataType, Option<Number>, Option<Number>)] = &[
+        let table: &[(Real, DataType, Option<Real>, Option<Real>)] = &[
             (Int(70000), Int16, Some(Int(4464)), Some(Int(32767))),
             (Int(-129), Int8, Some(Int(127)), Some(Int(-128))),
             (Int(-1), UInt64, Some(Int(u64::MAX.into())), Some(Int(0))),
@@ -248,7 +248,7 @@ mod tests {
             (Float(0.0), narrow(Narrow::Float8E8M0Fnu), Some(Float(nan)), Some(Float(2f64.powi(-127)))),
             (Float(-3.0), narrow(Narrow::Float8E8M0Fnu), Some(Float(nan)), Some(Float(2f64.powi(-127)))),
         ];
-        let same = |a: Option<Number>, b: Option<Number>| match (a, b) {
+        let same = |a: Option<Real>, b: Option<Real>| match (a, b) {
             (Some(Float(x)), Some(Float(y))) if x.is_nan() => y.is_nan(),
             (a, b) => a == b,
         };
@@ -298,12 +298,12 @@ mod tests {
 
     #[test]
     fn sub_byte_integers_are_read_from_their_low_bits_and_written_whole() {
-        assert_eq!(Number::load(Int4, &[0x7f]), Some(Int(-1)));
-        assert_eq!(Number::load(UInt2, &[0xfe]), Some(Int(2)));
+        assert_eq!(Real::load(Int4, &[0x7f]), Some(Int(-1)));
+        assert_eq!(Real::load(UInt2, &[0xfe]), Some(Int(2)));
         let mut out = [0];
         assert!(Int(-2).store(Int2, Overflow::Error, &mut out));
         assert_eq!(out, [0xfe]);
-        assert!(Number::load(Int32, &[1, 2]).is_none() && Number::load(Bytes(4), &[0; 4]).is_none());
+        assert!(Real::load(Int32, &[1, 2]).is_none() && Real::load(Bytes(4), &[0; 4]).is_none());
         assert!(!Int(1).store(Int32, Overflow::Error, &mut [0; 2]) && !Int(1).store(Raw(1), Overflow::Error, &mut [0]));
     }
 }

@@ -4,7 +4,7 @@
 //! bytes must be characters (no surrogates); a value that is longer than its place does not fit.
 
 use super::run::Run;
-use super::variable::{Arena, Item};
+use super::variable::{Arena, VarItem};
 use super::{DataType, ElementType};
 use crate::limits;
 use std::ptr::{copy_nonoverlapping, write_bytes};
@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 /// A conversion between two types of text.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(super) struct TextTransfer {
     from: ElementType,
     to: ElementType,
     /// Keeps the UTF-8 of code points that became items of variable length.
     kept: Option<Arc<Arena>>,
 }
 
-impl Text {
+impl TextTransfer {
     /// The conversion, if both are text. Bytes become items that point into the source, so that is for sources that stay; code points
     /// become items that point into memory which goes with the conversion.
-    pub fn new(from: ElementType, to: ElementType) -> Option<Text> {
+    pub fn new(from: ElementType, to: ElementType) -> Option<TextTransfer> {
         use DataType::*;
         let fixed = |t: DataType| matches!(t, Bytes(_) | Chars(_));
         let converts = match (from.data_type, to.data_type) {
@@ -33,7 +33,7 @@ impl Text {
             _ => false,
         };
         let keeps = matches!((from.data_type, to.data_type), (Text(_), VarText));
-        converts.then(|| self::Text { from, to, kept: keeps.then(Arc::default) })
+        converts.then(|| TextTransfer { from, to, kept: keeps.then(Arc::default) })
     }
 
     /// Converts a run of elements.
@@ -58,7 +58,7 @@ impl Text {
                     DataType::Text(m) => points.copy(dst, m as usize, self.to.swapped()),
                     DataType::VarText => {
                         let item = self.keep(&points)?;
-                        dst.cast::<Item>().write_unaligned(item);
+                        dst.cast::<VarItem>().write_unaligned(item);
                         Some(())
                     }
                     _ => points.encode(dst, self.to.size(), self.padding()),
@@ -71,7 +71,7 @@ impl Text {
                     if self.to.data_type == DataType::VarText {
                         std::str::from_utf8(value).ok()?;
                     }
-                    dst.cast::<Item>().write_unaligned(Item::new(value));
+                    dst.cast::<VarItem>().write_unaligned(VarItem::new(value));
                     Some(())
                 }
                 _ => {
@@ -88,13 +88,13 @@ impl Text {
     ///
     /// # Safety
     /// The points are readable.
-    unsafe fn keep(&self, points: &Points) -> Option<Item> {
+    unsafe fn keep(&self, points: &Points) -> Option<VarItem> {
         // SAFETY: the caller's promise.
         let count = unsafe { points.count() };
         let mut text = smallvec::SmallVec::<[u8; 256]>::new();
         if text.try_reserve(count.saturating_mul(4)).is_err() {
             limits::memory_ended();
-            return Some(Item::EMPTY);
+            return Some(VarItem::EMPTY);
         }
         for i in 0..count {
             // SAFETY: i < count.
@@ -105,13 +105,13 @@ impl Text {
         if kept.is_none() {
             limits::memory_ended();
         }
-        Some(kept.unwrap_or(Item::EMPTY))
+        Some(kept.unwrap_or(VarItem::EMPTY))
     }
 
     /// Why the element at `src` does not fit.
     ///
     /// # Safety
-    /// As for [`Text::run`], for one element.
+    /// As for [`TextTransfer::run`], for one element.
     pub unsafe fn explain(&self, src: *const u8) -> String {
         let room = match self.to.data_type {
             DataType::Text(n) => format!("{n} characters"),
@@ -144,7 +144,7 @@ impl Text {
     unsafe fn value<'a>(&self, src: *const u8) -> &'a [u8] {
         let pad = match self.from.data_type {
             // SAFETY: an item is there, and its bytes are.
-            DataType::VarText | DataType::VarBytes => return unsafe { src.cast::<Item>().read_unaligned().bytes() },
+            DataType::VarText | DataType::VarBytes => return unsafe { src.cast::<VarItem>().read_unaligned().bytes() },
             DataType::Chars(_) => b' ',
             _ => 0,
         };
@@ -248,7 +248,7 @@ unsafe fn decode(value: &[u8], dst: *mut u8, room: usize, swap: bool) -> Option<
 mod tests {
     use crate::dtype::run::Run;
     use crate::dtype::transfer::Transfer;
-    use crate::dtype::variable::Item;
+    use crate::dtype::variable::VarItem;
     use crate::dtype::{ByteOrder, DataType::*, ElementType};
 
     fn points(text: &str, n: usize, order: ByteOrder) -> Vec<u8> {
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn items_of_variable_length() {
-        let item = |bytes: &[u8]| Item::new(bytes).to_element();
+        let item = |bytes: &[u8]| VarItem::new(bytes).to_element();
         let text = "größe".as_bytes();
         assert_eq!(convert(VarText, Bytes(8), &item(text)).unwrap(), "größe\0".as_bytes());
         assert_eq!(convert(VarText, Chars(9), &item(text)).unwrap(), "größe  ".as_bytes());
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(convert(VarText, Bytes(4), &item(text)), Err(1));
         assert_eq!(convert(VarBytes, Bytes(2), &item(b"")).unwrap(), b"\0\0");
         let src = *b"\0\0\0ab\0\0\0\0";
-        let mut dst = [Item::EMPTY; 3];
+        let mut dst = [VarItem::EMPTY; 3];
         let transfer = Transfer::new(Bytes(3).into(), VarText.into()).unwrap();
         // SAFETY: three elements on either side, and the source stays.
         let value = unsafe {
@@ -341,7 +341,7 @@ mod tests {
             let n = 9000;
             let value = |i: usize| ["", "a", "größe", "𝄞", "abcdefgh"][i % 5];
             let src: Vec<u8> = (0..n).flat_map(|i| points(value(i), 8, order)).collect();
-            let mut dst = vec![Item::EMPTY; n];
+            let mut dst = vec![VarItem::EMPTY; n];
             let transfer = Transfer::new(ElementType::new(Text(8), order), VarText.into()).unwrap();
             // SAFETY: that many elements are on either side.
             unsafe {

@@ -12,11 +12,11 @@ use crate::error::{Result, bail};
 pub(super) struct Time {
     from_swapped: bool,
     to_swapped: bool,
-    rule: Rule,
+    rule: TimeRule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rule {
+enum TimeRule {
     /// Count times `num` over `den`, rounded down.
     Scale { num: i128, den: i128 },
     /// Counts of a number of months become counts of a number of days (of `per_day` parts); the other way round with `back`.
@@ -88,13 +88,13 @@ impl Time {
     }
 }
 
-fn rule(a: Unit, b: Unit, calendar: bool) -> Result<Rule> {
+fn rule(a: Unit, b: Unit, calendar: bool) -> Result<TimeRule> {
     if b.name() == "generic" && a.name() != "generic" {
         bail!(Type, "a time in {} {} cannot be converted to one without a unit", a.scale, a.name());
     }
     let (from, to) = (i128::from(a.scale), i128::from(b.scale));
     if a.name() == "generic" {
-        return Ok(Rule::Scale { num: 1, den: 1 });
+        return Ok(TimeRule::Scale { num: 1, den: 1 });
     }
     let day = attoseconds("D").unwrap_or(1);
     // A fraction of a day, or a number of days, in the smallest numbers.
@@ -102,8 +102,8 @@ fn rule(a: Unit, b: Unit, calendar: bool) -> Result<Rule> {
     Ok(match (months(a.name()), months(b.name()), attoseconds(a.name()), attoseconds(b.name())) {
         (Some(x), Some(y), ..) => scale(x * from, y * to),
         (.., Some(x), Some(y)) => scale_lengths(x, from, y, to),
-        (Some(x), _, _, Some(y)) if calendar => Rule::Calendar { months: x * from, parts: to, per_day: ratio(y), back: false },
-        (_, Some(y), Some(x), _) if calendar => Rule::Calendar { months: y * to, parts: from, per_day: ratio(x), back: true },
+        (Some(x), _, _, Some(y)) if calendar => TimeRule::Calendar { months: x * from, parts: to, per_day: ratio(y), back: false },
+        (_, Some(y), Some(x), _) if calendar => TimeRule::Calendar { months: y * to, parts: from, per_day: ratio(x), back: true },
         // Spans: 4800 months are the days of 400 years.
         (Some(x), _, _, Some(y)) => {
             let r = ratio(y);
@@ -118,13 +118,13 @@ fn rule(a: Unit, b: Unit, calendar: bool) -> Result<Rule> {
 }
 
 /// `from` units of x attoseconds to `to` units of y.
-fn scale_lengths(x: i128, from: i128, y: i128, to: i128) -> Rule {
+fn scale_lengths(x: i128, from: i128, y: i128, to: i128) -> TimeRule {
     let g = gcd(x, y);
     scale(x / g * from, y / g * to)
 }
 
 /// The products as a scale; both are too large only for units that no file has.
-fn scale_checked(num: &[i128], den: &[i128]) -> Result<Rule> {
+fn scale_checked(num: &[i128], den: &[i128]) -> Result<TimeRule> {
     let product = |all: &[i128]| all.iter().try_fold(1i128, |n, &f| n.checked_mul(f));
     match (product(num), product(den)) {
         (Some(num), Some(den)) => Ok(scale(num, den)),
@@ -132,28 +132,28 @@ fn scale_checked(num: &[i128], den: &[i128]) -> Result<Rule> {
     }
 }
 
-fn scale(num: i128, den: i128) -> Rule {
+fn scale(num: i128, den: i128) -> TimeRule {
     let g = gcd(num, den);
-    Rule::Scale { num: num / g, den: den / g }
+    TimeRule::Scale { num: num / g, den: den / g }
 }
 
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a.max(1) } else { gcd(b, a % b) }
 }
 
-impl Rule {
+impl TimeRule {
     fn convert(self, count: i64) -> Option<i64> {
         if count == i64::MIN {
             return Some(count);
         }
         let count = i128::from(count);
         let value = match self {
-            Rule::Scale { num, den } => count.checked_mul(num)?.div_euclid(den),
-            Rule::Calendar { months, parts, per_day, back: false } => {
+            TimeRule::Scale { num, den } => count.checked_mul(num)?.div_euclid(den),
+            TimeRule::Calendar { months, parts, per_day, back: false } => {
                 let days = days_before_month(count.checked_mul(months)?);
                 days.checked_mul(per_day.units)?.div_euclid(parts.checked_mul(per_day.days)?)
             }
-            Rule::Calendar { months, parts, per_day, back: true } => {
+            TimeRule::Calendar { months, parts, per_day, back: true } => {
                 let days = count.checked_mul(parts)?.checked_mul(per_day.days)?.div_euclid(per_day.units);
                 month_of_day(days).div_euclid(months)
             }

@@ -15,14 +15,14 @@
 //! Elements may come from a [`Source`] that decodes them block by block, and go past the caches to a destination that would fill them.
 
 use super::coding::{Coded, Coding};
-use super::convert_element::{Pair, convert_element, load, number_text};
+use super::convert_element::{TypePair, convert_element, load, number_text};
 use super::fields::Fields;
 use super::kernels::{Kernel, Rows, halves_to_singles, kernel, pairs, singles_to_halves, truth};
 use super::relocate::{clear_padding, has_clear_padding, is_padded, relocate, relocate_padded};
 use super::run::{self, Run};
 use super::source::BlockBufs;
 pub use super::source::{BLOCK, BlockBuf, Source};
-use super::text::Text;
+use super::text::TextTransfer;
 use super::time::Time;
 use super::{DataType, ElementType, Kind, Narrow, Overflow, narrow, stream};
 use crate::error::{Error, Result, bail, err};
@@ -54,7 +54,7 @@ enum Path {
     /// A struct to another, field by field.
     Fields(Arc<Fields>),
     /// Text to text.
-    Text(Text),
+    Text(TextTransfer),
     /// A time to one of another unit.
     Time(Time),
     /// A coding that is undone or done.
@@ -88,7 +88,7 @@ fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
     if let Some(time) = Time::new(from, to)? {
         return Ok(Some(Path::Time(time)));
     }
-    Ok(Text::new(from, to).map(Path::Text))
+    Ok(TextTransfer::new(from, to).map(Path::Text))
 }
 
 /// Memory for one block of the largest type.
@@ -215,8 +215,8 @@ impl Transfer {
         }
     }
 
-    fn pair(&self) -> Pair {
-        Pair { from: self.from, to: self.to, overflow: self.overflow }
+    fn pair(&self) -> TypePair {
+        TypePair { from: self.from, to: self.to, overflow: self.overflow }
     }
 
     /// The element type that is read.
@@ -503,7 +503,7 @@ mod tests {
     use super::{ElementType, Kind, Overflow, Run, Transfer};
     use crate::dtype::ByteOrder;
     use crate::dtype::narrow::odd_normal;
-    use crate::dtype::{DataType, Narrow as Format, Number as Value};
+    use crate::dtype::{DataType, Narrow as Format, Real as Value};
     use crate::error::ErrorKind;
     use DataType::*;
 

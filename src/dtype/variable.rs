@@ -1,6 +1,6 @@
 //! Elements of variable length in memory: where each one's bytes are, and what keeps them.
 //!
-//! The engine moves [`Item`]s as it moves any element of 16 bytes. The bytes are in buffers that an [`Arena`] keeps for as long as
+//! The engine moves [`VarItem`]s as it moves any element of 16 bytes. The bytes are in buffers that an [`Arena`] keeps for as long as
 //! the items are used: decoded chunks while a region is read, the caller's data while it is written.
 
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// One element: its bytes. Valid while the buffer that it points into is kept.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Item {
+pub struct VarItem {
     /// The first byte; of no meaning where `len` is 0.
     pub data: *const u8,
     /// The number of bytes.
@@ -16,18 +16,18 @@ pub struct Item {
 }
 
 // SAFETY: an item is a view of bytes that nobody changes while it is used; its maker keeps them.
-unsafe impl Send for Item {}
+unsafe impl Send for VarItem {}
 // SAFETY: as above.
-unsafe impl Sync for Item {}
+unsafe impl Sync for VarItem {}
 
-impl Item {
+impl VarItem {
     /// A view of `bytes`.
-    pub fn new(bytes: &[u8]) -> Item {
-        Item { data: bytes.as_ptr(), len: bytes.len() }
+    pub fn new(bytes: &[u8]) -> VarItem {
+        VarItem { data: bytes.as_ptr(), len: bytes.len() }
     }
 
     /// An element without bytes.
-    pub const EMPTY: Item = Item { data: std::ptr::null(), len: 0 };
+    pub const EMPTY: VarItem = VarItem { data: std::ptr::null(), len: 0 };
 
     /// The bytes.
     ///
@@ -54,17 +54,17 @@ impl Item {
 ///
 /// # Safety
 /// The buffer holds items.
-pub unsafe fn items(buffer: &[u8]) -> impl ExactSizeIterator<Item = Item> + '_ {
+pub unsafe fn items(buffer: &[u8]) -> impl ExactSizeIterator<Item = VarItem> + '_ {
     // SAFETY: each piece has the size of an item, and by the caller's promise is one.
-    buffer.chunks_exact(size_of::<Item>()).map(|piece| unsafe { piece.as_ptr().cast::<Item>().read_unaligned() })
+    buffer.chunks_exact(size_of::<VarItem>()).map(|piece| unsafe { piece.as_ptr().cast::<VarItem>().read_unaligned() })
 }
 
 /// Stores `item` as number `i` of a buffer of items, which need not be aligned; `false` where there is no room.
-pub fn set(buffer: &mut [u8], i: usize, item: Item) -> bool {
-    let size = size_of::<Item>();
+pub fn set(buffer: &mut [u8], i: usize, item: VarItem) -> bool {
+    let size = size_of::<VarItem>();
     let Some(piece) = i.checked_mul(size).and_then(|at| buffer.get_mut(at..at.checked_add(size)?)) else { return false };
     // SAFETY: the piece has the size of an item.
-    unsafe { piece.as_mut_ptr().cast::<Item>().write_unaligned(item) };
+    unsafe { piece.as_mut_ptr().cast::<VarItem>().write_unaligned(item) };
     true
 }
 
@@ -84,7 +84,7 @@ impl Arena {
     }
 
     /// Appends `bytes` to what is kept, and returns where they are; `None` where there is no memory.
-    pub fn copy(&self, bytes: &[u8]) -> Option<Item> {
+    pub fn copy(&self, bytes: &[u8]) -> Option<VarItem> {
         let mut all = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // What has room does not move.
         if all.last().is_none_or(|last| last.capacity() - last.len() < bytes.len()) {
@@ -96,6 +96,6 @@ impl Arena {
         let last = all.last_mut()?;
         let at = last.len();
         last.extend_from_slice(bytes);
-        Some(Item::new(last.get(at..)?))
+        Some(VarItem::new(last.get(at..)?))
     }
 }

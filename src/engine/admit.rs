@@ -11,7 +11,7 @@ use crate::error::{Result, bail};
 use std::sync::Arc;
 
 /// A call whose arguments were checked.
-pub(super) struct Call<'a> {
+pub(super) struct CheckedCall<'a> {
     array: &'a Arc<BoundArray>,
     /// The elements, or `None` for any of the array's.
     region: Option<&'a Selection>,
@@ -22,29 +22,29 @@ pub(super) struct Call<'a> {
     keeps: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> CheckedCall<'a> {
     /// Checks a call whose caller waits, for one region.
-    pub fn region(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<Call<'a>> {
+    pub fn region(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<CheckedCall<'a>> {
         memory.check(selection.shape(), array.data_type, way)?;
-        Ok(Call { array, region: Some(selection), way, blocks: true, keeps: true })
+        Ok(CheckedCall { array, region: Some(selection), way, blocks: true, keeps: true })
     }
 
     /// Checks a call whose caller waits, for a list of elements whose result has `shape`.
-    pub fn list(array: &'a Arc<BoundArray>, shape: &[u64], memory: &Memory, way: Use) -> Result<Call<'a>> {
+    pub fn list(array: &'a Arc<BoundArray>, shape: &[u64], memory: &Memory, way: Use) -> Result<CheckedCall<'a>> {
         memory.check(shape, array.data_type, way)?;
-        Ok(Call { array, region: None, way, blocks: true, keeps: false })
+        Ok(CheckedCall { array, region: None, way, blocks: true, keeps: false })
     }
 
     /// Checks an entry of a batch whose caller waits.
-    pub fn entry(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<Call<'a>> {
-        let call = Call::region(array, selection, memory, way)?;
+    pub fn entry(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<CheckedCall<'a>> {
+        let call = CheckedCall::region(array, selection, memory, way)?;
         refuse_variable(array)?;
-        Ok(Call { keeps: false, ..call })
+        Ok(CheckedCall { keeps: false, ..call })
     }
 
     /// Checks a call that leaves its caller.
-    pub fn detached(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<Call<'a>> {
-        Ok(Call { blocks: false, ..Call::entry(array, selection, memory, way)? })
+    pub fn detached(array: &'a Arc<BoundArray>, selection: &'a Selection, memory: &Memory, way: Use) -> Result<CheckedCall<'a>> {
+        Ok(CheckedCall { blocks: false, ..CheckedCall::entry(array, selection, memory, way)? })
     }
 
     /// Waits for the requests that the call must come after, and stores what waits in write-back as far as the call needs it.

@@ -4,7 +4,7 @@
 //! An array of one entry only shares nothing, and its items are what they would be alone. Of any other a chunk (of a
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
-use super::admit::Call;
+use super::admit::CheckedCall;
 use super::admitted::Admitted;
 use super::array::BoundArray;
 use super::buffer_guard::{self, RevocableBuffer};
@@ -58,7 +58,7 @@ impl BatchEntry {
 /// # Safety
 /// As for [`super::read()`], for each entry; the memories must not overlap.
 pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
-    let calls = check(entries, Use::Destination, Call::entry)?;
+    let calls = check(entries, Use::Destination, CheckedCall::entry)?;
     request::run(Box::new(plan_read(entries, &admit(entries, &calls)?, &None)?))
 }
 
@@ -67,7 +67,7 @@ pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
 /// # Safety
 /// As for [`super::write()`], for each entry.
 pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
-    let calls = check(entries, Use::Source, Call::entry)?;
+    let calls = check(entries, Use::Source, CheckedCall::entry)?;
     request::run(Box::new(plan_write(entries, &admit(entries, &calls)?, &None)?))
 }
 
@@ -76,7 +76,7 @@ pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
 /// # Safety
 /// As for [`super::start_read`], for each entry; the memories must not overlap.
 pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
-    let calls = check(entries, Use::Destination, Call::detached)?;
+    let calls = check(entries, Use::Destination, CheckedCall::detached)?;
     pending::submit(bytes(entries)?, options, || {
         let revocable = Some(Arc::default());
         let work = Box::new(plan_read(entries, &admit(entries, &calls)?, &revocable)?);
@@ -89,7 +89,7 @@ pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -
 /// # Safety
 /// As for [`super::start_write`], for each entry.
 pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
-    let calls = check(entries, Use::Source, Call::detached)?;
+    let calls = check(entries, Use::Source, CheckedCall::detached)?;
     let copy = options.copy;
     pending::submit(bytes(entries)?, options, || {
         let (admitted, footprints) = (admit(entries, &calls)?, footprints(entries, true));
@@ -110,16 +110,16 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
 }
 
 /// Makes a call of an entry.
-type MakeCall<'a> = fn(&'a Arc<BoundArray>, &'a Selection, &Memory, Use) -> Result<Call<'a>>;
+type MakeCall<'a> = fn(&'a Arc<BoundArray>, &'a Selection, &Memory, Use) -> Result<CheckedCall<'a>>;
 
 /// Checks all entries.
-fn check<'a>(entries: &'a [BatchEntry], way: Use, make: MakeCall<'a>) -> Result<Vec<Call<'a>>> {
+fn check<'a>(entries: &'a [BatchEntry], way: Use, make: MakeCall<'a>) -> Result<Vec<CheckedCall<'a>>> {
     let checked = entries.iter().map(|e| make(&e.array, &e.selection, &e.memory, way));
     checked.enumerate().map(|(i, call)| call.map_err(|e| entries[i].name(i, e))).collect()
 }
 
 /// Admits all entries.
-fn admit(entries: &[BatchEntry], calls: &[Call<'_>]) -> Result<Vec<Admitted>> {
+fn admit(entries: &[BatchEntry], calls: &[CheckedCall<'_>]) -> Result<Vec<Admitted>> {
     calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| entries[i].name(i, e))).collect()
 }
 
@@ -132,7 +132,7 @@ fn footprints(entries: &[BatchEntry], writes: bool) -> Vec<Footprint> {
 }
 
 /// Items that belong together, numbered one after the other.
-enum Unit {
+enum BatchUnit {
     /// Some of one entry's items.
     Read(Arc<ReadJob>, u64, u64),
     /// A box of elements that is read once.
@@ -143,7 +143,7 @@ enum Unit {
 }
 
 struct Batch {
-    units: Vec<Unit>,
+    units: Vec<BatchUnit>,
     /// The number of the first item behind each unit.
     ends: Vec<u64>,
     bytes: u64,
@@ -162,10 +162,10 @@ impl Batch {
         Ok(Batch { units, ends, bytes: bytes(entries)?, pool, tuning: tuning.unwrap_or_default(), writes })
     }
 
-    fn push(&mut self, unit: Unit) {
+    fn push(&mut self, unit: BatchUnit) {
         let items = match &unit {
-            Unit::Read(_, _, count) | Unit::Write(_, _, count) => *count,
-            Unit::ReadShared(_) | Unit::WriteShared(_) => 1,
+            BatchUnit::Read(_, _, count) | BatchUnit::Write(_, _, count) => *count,
+            BatchUnit::ReadShared(_) | BatchUnit::WriteShared(_) => 1,
         };
         if items > 0 {
             self.ends.push(self.ends.last().copied().unwrap_or(0) + items);
@@ -187,10 +187,10 @@ impl Work for Batch {
         let at = self.ends.partition_point(|&end| end <= number);
         let offset = number - at.checked_sub(1).map_or(0, |before| self.ends[before]);
         match &self.units[at] {
-            Unit::Read(job, first, _) => read::run_item(job, request, first + offset),
-            Unit::Write(job, first, _) => under_lock::run(&ChunkWrites::One(job.clone(), first + offset), request, None),
-            Unit::WriteShared(writes) => under_lock::run(writes, request, None),
-            Unit::ReadShared(shared) => match shared.job() {
+            BatchUnit::Read(job, first, _) => read::run_item(job, request, first + offset),
+            BatchUnit::Write(job, first, _) => under_lock::run(&ChunkWrites::One(job.clone(), first + offset), request, None),
+            BatchUnit::WriteShared(writes) => under_lock::run(writes, request, None),
+            BatchUnit::ReadShared(shared) => match shared.job() {
                 Ok(job) => read::run_item(&Arc::new(job), request, 0),
                 Err(e) => Outcome::Done(Err(of_entry(shared.members.first().and_then(|m| m.entry), e))),
             },
@@ -222,7 +222,7 @@ fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> HashMap<Dims, Vec<(usi
 }
 
 /// Pushes the runs of items that are not `taken`.
-fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &dyn Fn(u64, u64) -> Unit) {
+fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &dyn Fn(u64, u64) -> BatchUnit) {
     let mut first = 0;
     for n in 0..=items {
         if n == items || taken(n) {
@@ -242,18 +242,18 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
     for group in by_array(entries) {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         if let [job] = &jobs[..] {
-            batch.push(Unit::Write(job.clone(), 0, job.plan.items()));
+            batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()));
             continue;
         }
         let chunks = by_chunk(jobs.iter().map(|job| &job.plan));
         for (k, job) in jobs.iter().enumerate() {
             let shared = |n: u64| chunks.get(&job.plan.region_item(n).chunk).is_some_and(|all| all.len() > 1);
-            push_rest(&mut batch, job.plan.items(), &shared, &|first, count| Unit::Write(job.clone(), first, count));
+            push_rest(&mut batch, job.plan.items(), &shared, &|first, count| BatchUnit::Write(job.clone(), first, count));
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
                 if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
                     let writes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
-                    batch.push(Unit::WriteShared(ChunkWrites::Many(writes)));
+                    batch.push(BatchUnit::WriteShared(ChunkWrites::Many(writes)));
                 }
             }
         }
@@ -273,7 +273,7 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
         // Nothing is decoded twice where nothing is decoded.
         let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
         if jobs.len() < 2 || raw(&jobs[0]) {
-            jobs.iter().for_each(|job| batch.push(Unit::Read(job.clone(), 0, job.plan.items())));
+            jobs.iter().for_each(|job| batch.push(BatchUnit::Read(job.clone(), 0, job.plan.items())));
             continue;
         }
         plan_shared(&mut batch, entries, &group, &jobs, revocable)?;
@@ -302,9 +302,9 @@ fn plan_shared(
     }
     for job in jobs {
         let shared = |n: u64| pieces.contains_key(&job.plan.region_item(n).chunk);
-        push_rest(batch, job.plan.items(), &shared, &|first, count| Unit::Read(job.clone(), first, count));
+        push_rest(batch, job.plan.items(), &shared, &|first, count| BatchUnit::Read(job.clone(), first, count));
     }
-    pieces.into_values().flatten().for_each(|shared| batch.push(Unit::ReadShared(Arc::new(shared))));
+    pieces.into_values().flatten().for_each(|shared| batch.push(BatchUnit::ReadShared(Arc::new(shared))));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A whole chunk on its way to the store: encoded, and put or erased.
 
 use super::chunk_sink::ChunkSink;
-use super::encode::{Source, encode_chunk, encode_into};
+use super::encode::{ElementSource, encode_chunk, encode_into};
 use super::item::{Axes, Item};
 use super::scratch::ChainScratch;
 use crate::codec::BoundChain;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// A whole chunk that is encoded and stored.
 pub(super) struct ChunkPut<'a> {
     pub chain: &'a BoundChain,
-    pub source: &'a Source,
+    pub source: &'a ElementSource,
     pub sink: ChunkSink<'a>,
     pub key: &'a str,
 }

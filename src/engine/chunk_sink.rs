@@ -7,7 +7,7 @@
 
 use super::array::BoundArray;
 use super::lock;
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::error::Result;
 use crate::limits::reserve;
 use crate::store::{Change, Condition, Staged, StorageExt};
@@ -60,8 +60,8 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        stats::count(Field::Writes, 1);
-        stats::count(Field::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
+        stats::count(Counter::Writes, 1);
+        stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
@@ -72,7 +72,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
-        stats::count(Field::Erased, 1);
+        stats::count(Counter::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);
         Ok(())

@@ -18,7 +18,7 @@ use super::scratch::{ChainScratch, StageBuffers};
 use super::shard_index::{decode_index, index_bytes};
 use super::shard_open::OpenShard;
 use super::stages::{decode_bounded, decode_stages};
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use super::target::Target;
 use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, VariableCodec, sharding};
@@ -293,7 +293,7 @@ impl Machine<'_> {
             placed.is_ok()
         });
         transfer.settle();
-        stats::count(Field::CopiedBytes, copied * transfer.to().size() as u64);
+        stats::count(Counter::CopiedBytes, copied * transfer.to().size() as u64);
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)
@@ -319,7 +319,7 @@ impl Machine<'_> {
         }
         let found = decoded.cache.find(decoded.key, part.span, decoded.mark);
         let Some(elements) = found.filter(|elements| elements.len() == leaf.layout.bytes) else { return Ok(false) };
-        stats::count(Field::ChunkHits, 1);
+        stats::count(Counter::ChunkHits, 1);
         let first = first_byte(leaf, &part.axes) as i64;
         self.place(&View::of(leaf), &elements, first, part, &self.target.transfer).map_err(|e| part.annotate(e)).map(|()| true)
     }
@@ -340,8 +340,8 @@ impl Machine<'_> {
     }
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
-        stats::count(Field::DecodedChunks, 1);
-        stats::count(Field::DecodedBytes, leaf.layout.bytes as u64);
+        stats::count(Counter::DecodedChunks, 1);
+        stats::count(Counter::DecodedBytes, leaf.layout.bytes as u64);
         if let Some(decoded) = self.decoded.filter(|_| self.keeps(leaf, part)) {
             return self.decode_and_keep(leaf, decoded, encoded, part, scratch);
         }
@@ -410,7 +410,7 @@ impl Machine<'_> {
         let dst = grow(buf, total)?;
         if let [stage] = stages
             && span < total
-            && let Some(result) = stats::timed(Field::DecodeNs, || stage.decode_range(encoded, total, low, &mut dst[..span]))
+            && let Some(result) = stats::timed(Counter::DecodeNs, || stage.decode_range(encoded, total, low, &mut dst[..span]))
         {
             result?;
             return self.place(view, &dst[..span], (first - low) as i64, part, transfer);

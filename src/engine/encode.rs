@@ -9,11 +9,11 @@ use super::place::{self, PlaceAxis};
 use super::scratch::{ChainScratch, StageBuffers};
 use super::shard_index::{encode_index, index_bytes, inner_count};
 use super::stages::{append, encode_stages};
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded};
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
 use crate::limits::grow;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(super) struct ElementSource {
     /// The selection's first element.
     pub base: *const u8,
     /// From the memory's type to the chain's element type.
@@ -40,14 +40,14 @@ pub(super) struct Source {
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
-unsafe impl Send for Source {}
+unsafe impl Send for ElementSource {}
 // SAFETY: as above.
-unsafe impl Sync for Source {}
+unsafe impl Sync for ElementSource {}
 
-impl Source {
+impl ElementSource {
     /// Returns a copy of the source by which chunks that hold only the fill value are stored, too.
-    pub fn storing_fill(&self) -> Source {
-        Source { store_fill: true, ..self.clone() }
+    pub fn storing_fill(&self) -> ElementSource {
+        ElementSource { store_fill: true, ..self.clone() }
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
@@ -57,7 +57,7 @@ impl Source {
         fill: &[u8],
         (memory_type, overflow): (DataType, Overflow),
         base: *const u8,
-    ) -> Result<Source> {
+    ) -> Result<ElementSource> {
         let element = leaf_of(root).layout.element;
         let mut stored = Element::from_elem(0, element.size());
         let to_stored = Transfer::new(ElementType::native(data_type), element)?;
@@ -67,12 +67,12 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), revocable: None, picks: None })
+        Ok(ElementSource { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), revocable: None, picks: None })
     }
 
     /// Returns the source of one chunk of which a list picks elements.
-    pub fn picking(&self, picks: ChunkPicks) -> Source {
-        Source { picks: Some(picks), ..self.clone() }
+    pub fn picking(&self, picks: ChunkPicks) -> ElementSource {
+        ElementSource { picks: Some(picks), ..self.clone() }
     }
 
     /// Returns whether a box gives all elements of a chunk whose extents inside the array are `inside`, and all of their fields.
@@ -137,7 +137,7 @@ enum Encoded {
 /// base. `None`: the chunk holds only the fill value and need not be stored.
 pub(super) fn encode_chunk<'s>(
     chain: &BoundChain,
-    source: &Source,
+    source: &ElementSource,
     axes: &Axes,
     memory: i64,
     scratch: &'s mut ChainScratch,
@@ -155,7 +155,7 @@ pub(super) fn encode_chunk<'s>(
 /// As [`encode_chunk`], at the end of `out`; false if the chunk holds only the fill value and need not be stored.
 pub(super) fn encode_into(
     chain: &BoundChain,
-    source: &Source,
+    source: &ElementSource,
     axes: &Axes,
     memory: i64,
     scratch: &mut ChainScratch,
@@ -167,14 +167,14 @@ pub(super) fn encode_into(
     }
 }
 
-fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
+fn encode(chain: &BoundChain, source: &ElementSource, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     match chain {
         BoundChain::Leaf(leaf) => encode_leaf(leaf, source, axes, memory, scratch),
         BoundChain::Sharded(shard) => encode_shard(shard, source, axes, memory, scratch),
     }
 }
 
-fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
+fn encode_leaf(leaf: &Leaf, source: &ElementSource, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     let total = leaf.layout.bytes;
     let first = source.base.wrapping_offset(memory as isize);
     let in_place = source.revocable.is_none()
@@ -206,12 +206,12 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
 }
 
 fn count_encoded(leaf: &Leaf) {
-    stats::count(Field::EncodedChunks, 1);
-    stats::count(Field::EncodedBytes, leaf.layout.bytes as u64);
+    stats::count(Counter::EncodedChunks, 1);
+    stats::count(Counter::EncodedBytes, leaf.layout.bytes as u64);
 }
 
 /// Brings the elements into the leaf's buffer; elements beyond the array's edge become the fill value.
-fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
+fn gather_elements(leaf: &Leaf, source: &ElementSource, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
         let all = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst });
         // SAFETY: the axes are the buffer's own.
@@ -225,7 +225,7 @@ fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
     if variable {
         // SAFETY: both are buffers of items whose bytes are kept while the chunk is encoded.
         return unsafe {
-            let fill = variable::items(fill).next().unwrap_or(Item::EMPTY).bytes();
+            let fill = variable::items(fill).next().unwrap_or(VarItem::EMPTY).bytes();
             variable::items(elements).all(|item| item.bytes() == fill)
         };
     }
@@ -233,7 +233,7 @@ fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
     elements.len() < n || (elements[..n] == *fill && elements[n..] == elements[..elements.len() - n])
 }
 
-fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
+fn encode_shard(shard: &Sharded, source: &ElementSource, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     // A shard inside of this one needs the buffer, too.
     let mut out = std::mem::take(&mut scratch.shard);
     out.clear();
@@ -250,7 +250,14 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
 }
 
 /// Appends the inner chunks and the index to `out`; or returns false if there is nothing to store.
-fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<bool> {
+fn fill_shard(
+    shard: &Sharded,
+    source: &ElementSource,
+    axes: &Axes,
+    memory: i64,
+    out: &mut Vec<u8>,
+    scratch: &mut ChainScratch,
+) -> Result<bool> {
     let count = inner_count(shard);
     let mut entries = Vec::new();
     entries.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for an index of {count} inner chunks"))?;

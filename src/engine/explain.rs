@@ -12,7 +12,7 @@ use super::pick_list::cells_of;
 use super::plan::Plan;
 use super::read::share_out;
 use super::shard_index::index_bytes;
-use super::spans::Group;
+use super::spans::PartGroup;
 use super::target::Target;
 use super::{Memory, Selection, memory};
 use crate::codec::{BoundChain, Leaf, Sharded};
@@ -217,7 +217,7 @@ impl Walk<'_> {
             ByteRange::Suffix { len } => Ok(len),
             ByteRange::Span { len, .. } if machine.direct(&part).is_some() => Ok(len),
             ByteRange::Span { offset, len } => {
-                let mut group = Group::new(part, offset, len)?;
+                let mut group = PartGroup::new(part, offset, len)?;
                 group.take_near(machine, parts, true)?;
                 Ok(group.bytes())
             }

@@ -11,8 +11,8 @@ use super::read_local::read_now;
 use super::request::{Outcome, Request};
 use super::scratch;
 use super::shard_open::OpenShard;
-use super::spans::Group;
-use super::stats::{self, Field, Scope};
+use super::spans::PartGroup;
+use super::stats::{self, Counter, Scope};
 use super::target::Target;
 use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -81,9 +81,9 @@ impl ReadFlight {
         }
         let mut range = machine.want(&part).map_err(|e| part.annotate(e))?;
         let mut group = match range {
-            ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
-            ByteRange::Suffix { len } => Group { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
-            ByteRange::Whole { .. } => Group { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
+            ByteRange::Span { offset, len } => PartGroup::new(part, offset, len)?,
+            ByteRange::Suffix { len } => PartGroup { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
+            ByteRange::Whole { .. } => PartGroup { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
         };
         if let ByteRange::Span { offset, .. } = range {
             group.take_near(&machine, parts, false)?;
@@ -105,7 +105,7 @@ impl ReadFlight {
     }
 
     /// Starts one read; what it brings is taken by whoever helps the request.
-    fn start(self: Arc<Self>, request: &Arc<Request>, group: Group, range: ByteRange, bytes: u64) {
+    fn start(self: Arc<Self>, request: &Arc<Request>, group: PartGroup, range: ByteRange, bytes: u64) {
         let (store, stopped) = (self.job.array.store.clone(), request.is_stopped());
         let (key, version) = (self.key.clone(), self.version.get().copied());
         let request = request.clone();
@@ -129,7 +129,7 @@ impl ReadFlight {
         self.job.array.open_shards.version(&self.key).filter(|(known, _)| *known == version).map(|(_, kept)| kept)
     }
 
-    fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
+    fn arrived(self: Arc<Self>, request: &Arc<Request>, group: PartGroup, result: Result<Option<Fetched>>) {
         let _scope = Scope::new(&self.job.array.stats);
         if let Ok(Some(fetched)) = &result {
             stats::read(fetched.parts.iter().map(|part| part.len() as u64).sum());
@@ -146,7 +146,7 @@ impl ReadFlight {
         self.land(request, outcome);
     }
 
-    fn advance(self: &Arc<Self>, request: &Arc<Request>, mut group: Group, fetched: Fetched) -> Result<()> {
+    fn advance(self: &Arc<Self>, request: &Arc<Request>, mut group: PartGroup, fetched: Fetched) -> Result<()> {
         if *self.version.get_or_init(|| fetched.version) != fetched.version {
             bail!(Conflict, "the object was replaced while it was read");
         }
@@ -167,7 +167,7 @@ impl ReadFlight {
         scratch::with(|s| {
             group.advance(&machine, bytes, &mut s.work.chain, &mut parts)?;
             if group.first.is_first_index() {
-                stats::count(Field::IndexReads, 1);
+                stats::count(Counter::IndexReads, 1);
                 self.job.array.open_shards.keep_version(&self.key, fetched.version, &s.work.chain.index);
             }
             Ok(())
@@ -219,7 +219,7 @@ fn first_parts(job: &ReadJob, item: &Item, target: &Target, key: &str, attempt: 
             // Without anything to read the version would not be looked at.
             if !parts.is_empty() {
                 let _ = version.set(known);
-                stats::count(Field::IndexHits, 1);
+                stats::count(Counter::IndexHits, 1);
                 return Ok(parts);
             }
         }

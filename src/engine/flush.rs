@@ -34,13 +34,13 @@ fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> R
     if chunks.is_empty() {
         return Ok(());
     }
-    request::run(Box::new(Flush(Arc::new(Chunks { array: array.without_write_back(), kept: kept.clone(), chunks }))))
+    request::run(Box::new(Flush(Arc::new(ChunksToFlush { array: array.without_write_back(), kept: kept.clone(), chunks }))))
 }
 
-struct Flush(Arc<Chunks>);
+struct Flush(Arc<ChunksToFlush>);
 
 /// Chunks of which what waits is to be stored.
-struct Chunks {
+struct ChunksToFlush {
     array: Arc<BoundArray>,
     kept: Arc<WriteBack>,
     chunks: Vec<Dims>,
@@ -68,7 +68,7 @@ impl Work for Flush {
 /// One chunk of which what waits is stored.
 #[derive(Clone)]
 struct FlushChunk {
-    chunks: Arc<Chunks>,
+    chunks: Arc<ChunksToFlush>,
     number: u64,
 }
 

@@ -90,7 +90,7 @@ pub use write_back::WriteBack;
 
 use crate::dtype::coding::Coding;
 use crate::error::Result;
-use admit::Call;
+use admit::CheckedCall;
 use footprint::Footprint;
 use memory::Use;
 use pending::Parts;
@@ -101,7 +101,7 @@ use std::sync::Arc;
 /// # Safety
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
-    let admitted = Call::region(array, selection, memory, Use::Destination)?.admit()?;
+    let admitted = CheckedCall::region(array, selection, memory, Use::Destination)?.admit()?;
     read::run(&admitted, selection, memory, None)
 }
 
@@ -110,7 +110,7 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 /// # Safety
 /// As for [`read()`].
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
-    let admitted = Call::region(array, selection, memory, Use::Destination)?.admit()?;
+    let admitted = CheckedCall::region(array, selection, memory, Use::Destination)?.admit()?;
     read::run(&admitted, selection, memory, Some(coding))
 }
 
@@ -119,7 +119,7 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 /// # Safety
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
-    let admitted = Call::region(array, selection, memory, Use::Source)?.admit()?;
+    let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
     request::run(write::work(write::job(&admitted, selection, memory, None, None)?))
 }
 
@@ -128,7 +128,7 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
 /// # Safety
 /// As for [`write()`].
 pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
-    let admitted = Call::region(array, selection, memory, Use::Source)?.admit()?;
+    let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
     request::run(write::work(write::job(&admitted, selection, memory, Some(coding), None)?))
 }
 
@@ -141,7 +141,7 @@ pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_
         // SAFETY: forwarded.
         return unsafe { read(array, &selection, memory) };
     }
-    let admitted = Call::list(array, &picks.shape(&array.shape), memory, Use::Destination)?.admit()?;
+    let admitted = CheckedCall::list(array, &picks.shape(&array.shape), memory, Use::Destination)?.admit()?;
     request::run(read::plan_picks(&admitted, picks, memory)?)
 }
 
@@ -154,7 +154,7 @@ pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'
         // SAFETY: forwarded.
         return unsafe { write(array, &selection, memory) };
     }
-    let admitted = Call::list(array, &picks.shape(&array.shape), memory, Use::Source)?.admit()?;
+    let admitted = CheckedCall::list(array, &picks.shape(&array.shape), memory, Use::Source)?.admit()?;
     request::run(write::plan_picks(&admitted, picks, memory)?)
 }
 
@@ -163,7 +163,7 @@ pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'
 /// # Safety
 /// `memory` must describe memory that stays valid and unaliased until the request is done.
 pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
-    let call = Call::detached(array, selection, memory, Use::Destination)?;
+    let call = CheckedCall::detached(array, selection, memory, Use::Destination)?;
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let revocable = Some(Arc::default());
         let job = read::job(&call.admit()?, selection, memory, None, revocable.clone())?;
@@ -177,7 +177,7 @@ pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory:
 /// # Safety
 /// `memory` must describe memory that stays valid and unchanged until the request is done, or, where it is copied, until this returns.
 pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
-    let call = Call::detached(array, selection, memory, Use::Source)?;
+    let call = CheckedCall::detached(array, selection, memory, Use::Source)?;
     let copy = options.copy;
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let mut copied = Vec::new();

@@ -31,7 +31,7 @@ pub fn partition(grid: &Grid, region: &Selection, workers: u64, index: u64) -> R
     if region.shape().is_empty() && workers > 1 {
         bail!(Rank, "an array of rank 0 has one element: it cannot be shared out among {workers} workers");
     }
-    let mut block = Block::new(grid, region);
+    let mut block = CellBlock::new(grid, region);
     if region.shape().contains(&0) || u128::from(index) >= block.cells() {
         return Ok((region.start().into(), Dims::from_elem(0, region.shape().len())));
     }
@@ -49,7 +49,7 @@ pub fn partition(grid: &Grid, region: &Selection, workers: u64, index: u64) -> R
 }
 
 /// A block of the cells that a region touches.
-struct Block<'a> {
+struct CellBlock<'a> {
     grid: &'a Grid,
     region: &'a Selection,
     /// The chunks along each dimension.
@@ -63,13 +63,13 @@ struct Split {
     first: u64,
 }
 
-impl<'a> Block<'a> {
-    fn new(grid: &'a Grid, region: &'a Selection) -> Block<'a> {
+impl<'a> CellBlock<'a> {
+    fn new(grid: &'a Grid, region: &'a Selection) -> CellBlock<'a> {
         let range = |d: usize| {
             let (start, count) = (region.start()[d], region.shape()[d]);
             if count == 0 { (0, 0) } else { (grid.chunk_of(d, start), grid.chunk_of(d, start + count - 1) + 1) }
         };
-        Block { grid, region, ranges: (0..region.shape().len()).map(range).collect() }
+        CellBlock { grid, region, ranges: (0..region.shape().len()).map(range).collect() }
     }
 
     fn cells(&self) -> u128 {
@@ -187,7 +187,7 @@ mod tests {
                     assert!(at_border(a[d] + n[d], end), "a part ends inside of a chunk");
                 }
             }
-            let cells = Block::new(&grid, &region).cells();
+            let cells = CellBlock::new(&grid, &region).cells();
             let busy = parts.iter().filter(|p| elements(&p.1) > 0).count() as u128;
             assert_eq!(busy, if elements(region.shape()) == 0 { 0 } else { cells.min(u128::from(workers)) }, "none is idle without need");
         }

@@ -6,7 +6,7 @@
 
 pub use super::place_axes::{PlaceAxes, PlaceAxis};
 use super::place_axes::{Simplified, each};
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use super::transpose::{copy_row, transpose, transposed_axis};
 use crate::dtype::run::Run;
 use crate::dtype::stream;
@@ -66,7 +66,7 @@ impl Simplified {
     /// As [`place`], from the first elements that the axes begin at.
     unsafe fn run(&self, src: *const u8, dst: *mut u8, transfer: &Transfer) -> std::result::Result<(), Misfit> {
         if let Some(size) = transfer.plain_copy() {
-            stats::count(Field::CopiedBytes, self.elements() * size as u64);
+            stats::count(Counter::CopiedBytes, self.elements() * size as u64);
             // SAFETY: forwarded from the caller.
             unsafe { copy_plain(src, dst, &self.axes, size, transfer.streams()) };
             transfer.settle();

@@ -40,16 +40,16 @@ struct Queue {
 }
 
 /// The threads of all pools, and what to tell them by.
-static STARTED: Lazy<ForkReset<Mutex<Vec<Started>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+static STARTED: Lazy<ForkReset<Mutex<Vec<PoolThread>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
 /// A thread that was started by the system's own call: the standard library's takes memory that it cannot do without.
-struct Started {
+struct PoolThread {
     thread: libc::pthread_t,
     ended: Arc<AtomicBool>,
     pool: Weak<PoolState>,
 }
 
-impl Started {
+impl PoolThread {
     /// Waits for its end.
     fn join(self) {
         // SAFETY: the thread was started joinable, and is joined once: this value is the only one that names it.
@@ -82,7 +82,7 @@ pub(super) fn join_all() {
         lock(&shared.queue).resting = true;
         shared.wake.notify_all();
     }
-    all.into_iter().for_each(Started::join);
+    all.into_iter().for_each(PoolThread::join);
     pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
 
@@ -147,10 +147,10 @@ fn start_worker(shared: Arc<PoolState>) -> bool {
     let (pool, ended) = (Arc::downgrade(&shared), Arc::new(AtomicBool::new(false)));
     let Some(thread) = start_thread(Box::new(Beginning { pool: shared, ended: ended.clone() })) else { return false };
     let mut all = lock(STARTED.get().get());
-    let gone: Vec<Started> = all.extract_if(.., |other| other.ended.load(Ordering::Acquire)).collect();
-    all.push(Started { thread, ended, pool });
+    let gone: Vec<PoolThread> = all.extract_if(.., |other| other.ended.load(Ordering::Acquire)).collect();
+    all.push(PoolThread { thread, ended, pool });
     drop(all);
-    gone.into_iter().for_each(Started::join);
+    gone.into_iter().for_each(PoolThread::join);
     true
 }
 

@@ -9,7 +9,7 @@ use super::lenient::reaches_out;
 use super::part::Part;
 use super::read_job::ReadJob;
 use super::scratch::{self, ChainScratch};
-use super::spans::Group;
+use super::spans::PartGroup;
 use super::stats;
 use super::target::Target;
 use crate::codec::{BoundChain, Sharded};
@@ -271,7 +271,7 @@ impl LocalDriver<'_> {
     /// Reads a span, together with the parts behind it whose spans are near.
     fn read_spans(&self, part: &Part, start: u64, len: u64, buffers: &mut ReadBuffers<'_>) -> Result<()> {
         let (object, machine) = (self.object, self.machine);
-        let mut group = Group::new(part, start, len)?;
+        let mut group = PartGroup::new(part, start, len)?;
         group.take_near(machine, buffers.parts, true)?;
         let len = group.bytes();
         if !self.inside && len > CHECK_LENGTH && group.end > object.len()? {

@@ -13,7 +13,7 @@ use super::shard_stream::ShardWriter;
 use super::tasks::{self, Running};
 use super::{Memory, Overflow, Selection};
 use crate::codec::{BoundChain, Sharded};
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
@@ -180,13 +180,13 @@ pub fn average_length(source: &Arc<BoundArray>, chunk: &[u64]) -> Result<u64> {
             *longest = longest.div_ceil(2);
         }
     }
-    let size = chunk_bytes(&shape, size_of::<Item>())?;
+    let size = chunk_bytes(&shape, size_of::<VarItem>())?;
     if size == 0 {
         return Ok(0);
     }
     let (mut buffer, data_type) = (Vec::new(), source.data_type);
     let data = limits::grow(&mut buffer, size)?.as_mut_ptr();
-    let strides = c_strides(&shape, size_of::<Item>());
+    let strides = c_strides(&shape, size_of::<VarItem>());
     let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: Some(Arc::default()) };
     let signed = |dims: &[u64]| dims.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let selection = Selection::new(&source.shape, &signed(&start), &signed(&shape), None)?;
@@ -194,7 +194,7 @@ pub fn average_length(source: &Arc<BoundArray>, chunk: &[u64]) -> Result<u64> {
     unsafe { super::read(source, &selection, &memory) }?;
     // SAFETY: reading filled every item.
     let total: u64 = unsafe { variable::items(&buffer) }.map(|item| item.len as u64).sum();
-    Ok(total.div_ceil((size / size_of::<Item>()) as u64))
+    Ok(total.div_ceil((size / size_of::<VarItem>()) as u64))
 }
 
 /// Returns the first element and the shape of a chunk, as far as it is inside the array.

@@ -8,7 +8,7 @@ use super::chunk_sink::ChunkSink;
 use super::cost::Cost;
 use super::cut::Cut;
 use super::decode::Machine;
-use super::encode::{Source, encode_into};
+use super::encode::{ElementSource, encode_into};
 use super::item::{Axes, Axis};
 use super::lock;
 use super::part::inner_name;
@@ -37,7 +37,7 @@ pub(super) struct Edit<'a> {
     /// The array.
     pub array: &'a BoundArray,
     /// The elements, on their way into inner chunks that are covered whole.
-    pub source: &'a Source,
+    pub source: &'a ElementSource,
     /// From the memory's type to the array's, for inner chunks that are changed in part.
     pub change: &'a Transfer,
     /// The request, if other threads may help.
@@ -263,7 +263,7 @@ impl Edit<'_> {
             }
         }
         self.source.place(selected.axes, selected.memory, base, &strides, self.change)?;
-        let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
+        let mut source = ElementSource::new(chain, array.data_type, &array.fill, as_stored, base)?;
         source.store_fill = self.source.store_fill;
         encode_into(chain, &source, &all, 0, buffers, out)
     }

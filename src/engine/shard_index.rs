@@ -2,7 +2,7 @@
 
 use super::scratch::{ChainScratch, StageBuffers};
 use super::stages::{append, decode_stages, encode_stages};
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::codec::{IndexLocation, Sharded, sharding};
 use crate::error::{Result, bail};
 use crate::limits::grow;
@@ -21,7 +21,7 @@ pub(super) fn read_index(object: &Object, shard: &Sharded, len: u64, s: &mut Cha
     };
     let offset = if shard.location == IndexLocation::Start { 0 } else { first };
     stats::read(size as u64);
-    stats::count(Field::IndexReads, 1);
+    stats::count(Counter::IndexReads, 1);
     let encoded = grow(&mut s.encoded_index, size)?;
     object.read_exact_at(offset, encoded)?;
     let mut index = Vec::new();

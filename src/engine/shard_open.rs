@@ -6,7 +6,7 @@
 
 use super::scratch::ChainScratch;
 use super::shard_index::read_index;
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::ForkPreserved;
@@ -233,7 +233,7 @@ impl OpenShards {
             };
             // A file that cannot be asked any more (on a server, say) is opened again.
             if let Some(mark) = held.and_then(|object| object.stamp().ok()).filter(|mark| Some(*mark) == kept.mark) {
-                stats::count(Field::IndexHits, 1);
+                stats::count(Counter::IndexHits, 1);
                 return Ok(Some(HeldShard { shard: kept, object: opened, len: mark.len, mark }));
             }
             self.forget(key);

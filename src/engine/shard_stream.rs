@@ -4,7 +4,7 @@
 use super::Selection;
 use super::array::BoundArray;
 use super::chunk_sink::ChunkSink;
-use super::encode::{Source, encode_into};
+use super::encode::{ElementSource, encode_into};
 use super::item::{Axes, Axis};
 use super::memory::{Memory, Use};
 use super::scratch;
@@ -82,7 +82,7 @@ impl ShardWriter {
         let shard = shard_of(&chain)?;
         let number = self.awaited(number_of(shard, place)?, place)?;
         let base = memory.data.wrapping_add(memory.offset).cast_const();
-        let mut source = Source::new(&chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
+        let mut source = ElementSource::new(&chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
         source.store_fill = array.store_fill_chunks;
         let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
         scratch::with(|s| {

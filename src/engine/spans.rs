@@ -8,7 +8,7 @@ use crate::store::ByteRange;
 use std::borrow::Borrow;
 
 /// Parts whose bytes are read at once. The first is owned or borrowed.
-pub(super) struct Group<P: Borrow<Part> = Part> {
+pub(super) struct PartGroup<P: Borrow<Part> = Part> {
     pub first: P,
     pub first_len: u64,
     pub others: Vec<(Part, u64, u64)>,
@@ -16,10 +16,10 @@ pub(super) struct Group<P: Borrow<Part> = Part> {
     pub end: u64,
 }
 
-impl<P: Borrow<Part>> Group<P> {
-    pub fn new(first: P, start: u64, len: u64) -> Result<Group<P>> {
+impl<P: Borrow<Part>> PartGroup<P> {
+    pub fn new(first: P, start: u64, len: u64) -> Result<PartGroup<P>> {
         let end = start.checked_add(len).ok_or_else(|| err!(ShardIndex, "the range {start} + {len} overflows"))?;
-        Ok(Group { first, first_len: len, others: Vec::new(), start, end })
+        Ok(PartGroup { first, first_len: len, others: Vec::new(), start, end })
     }
 
     /// Takes the next parts off `parts` as long as their spans begin near the group's end; with `spare_direct`, none that are read straight

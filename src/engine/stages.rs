@@ -1,7 +1,7 @@
 //! Runs the bytes→bytes stages of a chain, forwards to encode and backwards to decode.
 
 use super::scratch::StageBuffers;
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::codec::{CheckFirst, Dest, Size, StageRef};
 use crate::error::{Result, bail};
 use crate::limits::{grow, reserve};
@@ -17,7 +17,7 @@ pub(super) fn decode_stages(stages: &[StageRef], sizes: &[Size], encoded: &[u8],
         in_a = true;
     }
     let src = if in_a { &buffers.a[..] } else { encoded };
-    stats::timed(Field::DecodeNs, || first.decode(src, Dest::Exact(dst))).map_err(|e| e.at_field(first.name()))
+    stats::timed(Counter::DecodeNs, || first.decode(src, Dest::Exact(dst))).map_err(|e| e.at_field(first.name()))
 }
 
 fn decode_to(stage: &StageRef, size: Size, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
@@ -25,7 +25,7 @@ fn decode_to(stage: &StageRef, size: Size, src: &[u8], dst: &mut Vec<u8>) -> Res
         grow(dst, n)?;
         dst.truncate(n);
     }
-    stats::timed(Field::DecodeNs, || match size {
+    stats::timed(Counter::DecodeNs, || match size {
         Size::Exact(_) => stage.decode(src, Dest::Exact(dst)),
         // Other writers' encoders may be worse than the bound of ours.
         Size::AtMost(n) => stage.decode(src, Dest::AtMost(dst, n.saturating_mul(2).saturating_add(1 << 16))),
@@ -50,7 +50,7 @@ pub(super) fn decode_bounded(
             Some(check) => Dest::Checked(&mut buffers.b, most, check),
             None => Dest::AtMost(&mut buffers.b, most),
         };
-        stats::timed(Field::DecodeNs, || stage.decode(src, dest)).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Counter::DecodeNs, || stage.decode(src, dest)).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut buffers.a, &mut buffers.b);
         first = false;
     }
@@ -62,7 +62,7 @@ pub(super) fn decode_bounded(
 pub(super) fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, buffers: &mut StageBuffers) -> Result<()> {
     for (i, stage) in stages.iter().enumerate() {
         let src = elements.filter(|_| i == 0).unwrap_or(&buffers.a);
-        stats::timed(Field::EncodeNs, || stage.encode(src, &mut buffers.b)).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Counter::EncodeNs, || stage.encode(src, &mut buffers.b)).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut buffers.a, &mut buffers.b);
     }
     Ok(())

@@ -16,11 +16,11 @@ macro_rules! counts {
         /// What is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        pub(super) enum Field {
+        pub(super) enum Counter {
             $($field,)*
         }
 
-        const FIELDS: usize = [$(Field::$field),*].len();
+        const FIELDS: usize = [$(Counter::$field),*].len();
 
         /// Counts at one moment; they are not taken at one instant while other threads work.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ macro_rules! counts {
             }
 
             fn of(n: &[u64; FIELDS]) -> Stats {
-                Stats { $($count: n[Field::$field as usize],)* }
+                Stats { $($count: n[Counter::$field as usize],)* }
             }
         }
     };
@@ -206,7 +206,7 @@ thread_local! {
 
 /// Counts `n` more.
 #[inline]
-pub(super) fn count(field: Field, n: u64) {
+pub(super) fn count(field: Counter, n: u64) {
     TALLY.with(|tally| {
         tally.touched.set(tally.touched.get() | 1 << field as usize);
         let sum = &tally.counts[field as usize];
@@ -217,12 +217,12 @@ pub(super) fn count(field: Field, n: u64) {
 /// Counts a read of `bytes`.
 #[inline]
 pub(super) fn read(bytes: u64) {
-    count(Field::Reads, 1);
-    count(Field::BytesRead, bytes);
+    count(Counter::Reads, 1);
+    count(Counter::BytesRead, bytes);
 }
 
 /// Runs `f`, and counts the nanoseconds where that is wanted.
-pub(super) fn timed<R>(field: Field, f: impl FnOnce() -> R) -> R {
+pub(super) fn timed<R>(field: Counter, f: impl FnOnce() -> R) -> R {
     if !TIMED.get() {
         return f();
     }
@@ -304,7 +304,7 @@ mod tests {
         let below = Counters::below(&root);
         let work = || {
             let _scope = Scope::new(&below);
-            timed(Field::DecodeNs, || std::thread::sleep(std::time::Duration::from_millis(1)));
+            timed(Counter::DecodeNs, || std::thread::sleep(std::time::Duration::from_millis(1)));
         };
         work();
         assert_eq!(below.snapshot().decode_ns, 0);

@@ -6,7 +6,7 @@ use super::fresh_pages::{Extent, FreshPages};
 use super::item::Axis;
 use super::leaf::{by_stride, contiguous_run, leaf_of};
 use super::place::{self, PlaceAxis};
-use super::stats::{self, Field};
+use super::stats::{self, Counter};
 use crate::codec::{BoundChain, Leaf};
 use crate::dtype::coding::Coding;
 use crate::dtype::run::Run;
@@ -159,7 +159,7 @@ impl Target {
 
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
-        stats::count(Field::FillChunks, 1);
+        stats::count(Counter::FillChunks, 1);
         let Some(fill) = &self.fill else { return Err(self.fill_misfit(axes, memory)) };
         let _inside = buffer_guard::enter(&self.revocable)?;
         self.expect_box(axes, memory);

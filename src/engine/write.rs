@@ -8,7 +8,7 @@ use super::chunk_picks::ChunkPicks;
 use super::chunk_put::ChunkPut;
 use super::chunk_sink::{self, ChunkSink};
 use super::coordinates::CoordinateSelection;
-use super::encode::Source;
+use super::encode::ElementSource;
 use super::item::{Axes, Axis, Item};
 use super::leaf::plain_shard;
 use super::lock::{self, ChunkGuard};
@@ -74,7 +74,7 @@ fn job_of(
 ) -> Result<WriteJob> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let repeated = plan.list().is_none() && memory.strides.iter().all(|&s| s == 0) && !memory.strides.is_empty();
-    let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
+    let mut source = ElementSource::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     (source.store_fill, source.revocable) = (array.store_fill_chunks, revocable);
     let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
     let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
@@ -102,7 +102,7 @@ struct Write(Arc<WriteJob>);
 pub(super) struct WriteJob {
     pub array: Arc<BoundArray>,
     pub plan: Plan,
-    pub source: Source,
+    pub source: ElementSource,
     /// From the memory's type to the array's, for chunks that are changed in part.
     pub change: Transfer,
     /// Puts are started, and only the request waits for them.
@@ -130,7 +130,7 @@ impl FillProbe {
     const OTHER: u8 = 1;
     const FILL: u8 = 2;
 
-    fn is_fill(&self, source: &Source) -> bool {
+    fn is_fill(&self, source: &ElementSource) -> bool {
         if self.seen.compare_exchange(FillProbe::UNSEEN, FillProbe::OTHER, Relaxed, Relaxed).is_ok()
             && source.is_fill(&self.shape, &self.strides)
         {
@@ -394,13 +394,13 @@ impl WriteJob {
         for (job, item) in members {
             job.place(item, base, &strides).map_err(|e| job.annotate(item, e, key))?;
         }
-        let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
+        let mut source = ElementSource::new(chain, array.data_type, &array.fill, as_stored, base)?;
         source.store_fill = self.source.store_fill;
         ChunkPut { chain, source: &source, sink, key }.put(&all.axes, 0, buffers)
     }
 
     /// Returns the item's own source if its elements are picked by a list, or `None` if they come from the job's.
-    fn picking(&self, item: &Item) -> Option<Source> {
+    fn picking(&self, item: &Item) -> Option<ElementSource> {
         self.plan.list().map(|list| self.source.picking(ChunkPicks::new(list, &item.chunk)))
     }
 

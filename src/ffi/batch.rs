@@ -17,7 +17,7 @@ use super::types::{ozarr_array, ozarr_request};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::node::Array;
-use crate::node::requests::{self, Part};
+use crate::node::requests::{self, BatchPart};
 
 /// One region of a batch. Set it to `OZARR_BATCH_ENTRY_INIT` first.
 #[repr(C)]
@@ -54,7 +54,7 @@ unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<C
     entries.into_iter().enumerate().map(one).collect()
 }
 
-fn parts(all: &[Checked]) -> Vec<Part<'_>> {
+fn parts(all: &[Checked]) -> Vec<BatchPart<'_>> {
     all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())).collect()
 }
 

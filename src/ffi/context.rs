@@ -10,7 +10,7 @@ use super::handle::Handle;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
 use super::strings::{put, put_text, text};
-use super::types::{Settings, ozarr_context};
+use super::types::{ContextObject, ozarr_context};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
     entry!("ozarr_context_new", new(out), {
         // SAFETY: `out` points to room for a handle, by the function's contract.
         unsafe { put(null_mut(), out, "out") }?;
-        let settings = Settings::new(Counters::below(&Counters::process()));
+        let settings = ContextObject::new(Counters::below(&Counters::process()));
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_context::insert(settings)?, out, "out") }
     })
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn ozarr_context_get(
 /// The names of all settings, for messages.
 const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"huge_pages\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
 
-fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
+fn set(settings: &ContextObject, key: &str, value: &str) -> Result<()> {
     match key {
         "threads" => match value.parse() {
             Ok(n @ 1..=MAX_THREADS) => drop(settings.pool.replace(Some(Context::with_threads(n)))),
@@ -156,7 +156,7 @@ fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-fn get(settings: &Settings, key: &str) -> Result<String> {
+fn get(settings: &ContextObject, key: &str) -> Result<String> {
     Ok(match key {
         "threads" => settings.pool.read(Option::clone).unwrap_or_default().threads().to_string(),
         "strict" => text_of(settings.strict.load(Relaxed)),
@@ -172,11 +172,11 @@ fn get(settings: &Settings, key: &str) -> Result<String> {
     })
 }
 
-impl Settings {
+impl ContextObject {
     /// The default settings. What is odd is told on standard error where the variable `OZARR_LOG` asks for
     /// it.
-    fn new(stats: Arc<Counters>) -> Settings {
-        Settings {
+    fn new(stats: Arc<Counters>) -> ContextObject {
+        ContextObject {
             pool: ForkPreserved::default(),
             strict: AtomicBool::default(),
             non_finite: AtomicBool::default(),
@@ -191,8 +191,8 @@ impl Settings {
 }
 
 /// Calls `f` with the settings of a context; NULL is the default one.
-fn with<R>(context: *const ozarr_context, f: impl FnOnce(&Settings) -> Result<R>) -> Result<R> {
-    static DEFAULT: Lazy<Settings> = Lazy::new(|| Settings::new(Counters::process()));
+fn with<R>(context: *const ozarr_context, f: impl FnOnce(&ContextObject) -> Result<R>) -> Result<R> {
+    static DEFAULT: Lazy<ContextObject> = Lazy::new(|| ContextObject::new(Counters::process()));
     if context.is_null() { f(DEFAULT.get()) } else { f(&*ozarr_context::get(context, "context")?) }
 }
 

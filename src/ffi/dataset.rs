@@ -29,7 +29,7 @@ use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
 use crate::error::bail;
 use crate::metadata::Format;
-use crate::node::{Create, Dataset, Group, Mode, Store, Variable};
+use crate::node::{Create, Dataset, Group, Mode, Store, VariableSpec};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
-        let variable = Variable { dimensions, ..Variable::new(data_type(r#type, None)?, &[]) };
+        let variable = VariableSpec { dimensions, ..VariableSpec::new(data_type(r#type, None)?, &[]) };
         // SAFETY: NULL or room for a handle.
         unsafe { put_array(dataset.define_variable(name, &variable, Create::New)?, out) }
     })

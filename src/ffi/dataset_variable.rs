@@ -6,14 +6,14 @@ use super::strings::{lengths, names, optional};
 use super::types::data_type;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail};
-use crate::node::{Spec, Variable};
+use crate::node::{Spec, VariableSpec};
 
 impl ozarr_variable {
     /// Reads the description of a variable.
     ///
     /// # Safety
     /// The members are as the struct says.
-    pub(super) unsafe fn described(&self) -> Result<Variable> {
+    pub(super) unsafe fn described(&self) -> Result<VariableSpec> {
         let spec = if self.spec.is_null() { None } else { Some(super::spec::snapshot(self.spec)?) };
         let stored = match (&spec, self.r#type) {
             (Some(spec), 0) => spec.data_type(),
@@ -23,7 +23,7 @@ impl ozarr_variable {
         let dimensions = unsafe { names(self.rank, self.dimensions, "variable->dimensions") }?;
         // SAFETY: the caller's promise.
         let spec = unsafe { compressed(self, spec, stored, dimensions.len()) }?;
-        let mut variable = Variable { dimensions, spec, ..Variable::new(stored, &[]) };
+        let mut variable = VariableSpec { dimensions, spec, ..VariableSpec::new(stored, &[]) };
         if !self.chunks.is_null() {
             // SAFETY: the caller's promise.
             variable.chunks = Some(unsafe { lengths(self.chunks, variable.dimensions.len(), "variable->chunks", 1) }?.to_vec());

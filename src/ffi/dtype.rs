@@ -36,11 +36,11 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
 
 /// The state behind an `ozarr_dtype`: only structs change, while fields are added to them.
-pub(crate) struct Description {
+pub(crate) struct DtypeObject {
     turns: ForkReset<Mutex<()>>,
     pub(super) value: ForkPreserved<Meaning>,
 }
-handle_type!(ozarr_dtype, Dtype, Description);
+handle_type!(ozarr_dtype, Dtype, DtypeObject);
 
 #[derive(Clone)]
 pub(super) enum Meaning {
@@ -49,9 +49,9 @@ pub(super) enum Meaning {
     Growing(Vec<Field>, usize),
 }
 
-impl Description {
-    fn new(meaning: Meaning) -> Description {
-        Description { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning) }
+impl DtypeObject {
+    fn new(meaning: Meaning) -> DtypeObject {
+        DtypeObject { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning) }
     }
 
     /// The type; an error for a struct without fields.
@@ -72,7 +72,7 @@ impl Description {
 /// `out` is NULL or points to room for a handle.
 pub(super) unsafe fn give(element: ElementType, out: *mut *mut ozarr_dtype) -> Result<()> {
     // SAFETY: the caller's promise.
-    unsafe { put(ozarr_dtype::insert(Description::new(Meaning::Element(element)))?, out, "out") }
+    unsafe { put(ozarr_dtype::insert(DtypeObject::new(Meaning::Element(element)))?, out, "out") }
 }
 
 pub(super) fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> {
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dtype::insert(Description::new(Meaning::Growing(Vec::new(), size)))?, out, "out") }
+        unsafe { put(ozarr_dtype::insert(DtypeObject::new(Meaning::Growing(Vec::new(), size)))?, out, "out") }
     })
 }
 

@@ -38,7 +38,7 @@ const BLOCKS: usize = 17;
 /// The kind of object that a handle names. The number is part of the handle's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum HandleKind {
     /// `ozarr_context`
     Context = 1,
     /// `ozarr_store`
@@ -73,52 +73,52 @@ pub(crate) enum Kind {
     Keys = 33,
 }
 
-impl Kind {
-    const ALL: [Kind; 16] = [
-        Kind::Context,
-        Kind::Store,
-        Kind::Group,
-        Kind::Array,
-        Kind::Spec,
-        Kind::Iter,
-        Kind::Varlen,
-        Kind::Dtype,
-        Kind::ChunkIter,
-        Kind::ShardWriter,
-        Kind::Appender,
-        Kind::Dataset,
-        Kind::Request,
-        Kind::Series,
-        Kind::Answer,
-        Kind::Keys,
+impl HandleKind {
+    const ALL: [HandleKind; 16] = [
+        HandleKind::Context,
+        HandleKind::Store,
+        HandleKind::Group,
+        HandleKind::Array,
+        HandleKind::Spec,
+        HandleKind::Iter,
+        HandleKind::Varlen,
+        HandleKind::Dtype,
+        HandleKind::ChunkIter,
+        HandleKind::ShardWriter,
+        HandleKind::Appender,
+        HandleKind::Dataset,
+        HandleKind::Request,
+        HandleKind::Series,
+        HandleKind::Answer,
+        HandleKind::Keys,
     ];
 
     fn c_name(self) -> &'static str {
         match self {
-            Kind::Context => "ozarr_context",
-            Kind::Store => "ozarr_store",
-            Kind::Group => "ozarr_group",
-            Kind::Array => "ozarr_array",
-            Kind::Spec => "ozarr_spec",
-            Kind::Iter => "ozarr_node_iter",
-            Kind::Varlen => "ozarr_varlen",
-            Kind::Dtype => "ozarr_dtype",
-            Kind::ChunkIter => "ozarr_chunk_iter",
-            Kind::ShardWriter => "ozarr_shard_writer",
-            Kind::Appender => "ozarr_appender",
-            Kind::Dataset => "ozarr_dataset",
-            Kind::Request => "ozarr_request",
-            Kind::Series => "ozarr_series",
-            Kind::Answer => "ozarr_answer",
-            Kind::Keys => "ozarr_keys",
+            HandleKind::Context => "ozarr_context",
+            HandleKind::Store => "ozarr_store",
+            HandleKind::Group => "ozarr_group",
+            HandleKind::Array => "ozarr_array",
+            HandleKind::Spec => "ozarr_spec",
+            HandleKind::Iter => "ozarr_node_iter",
+            HandleKind::Varlen => "ozarr_varlen",
+            HandleKind::Dtype => "ozarr_dtype",
+            HandleKind::ChunkIter => "ozarr_chunk_iter",
+            HandleKind::ShardWriter => "ozarr_shard_writer",
+            HandleKind::Appender => "ozarr_appender",
+            HandleKind::Dataset => "ozarr_dataset",
+            HandleKind::Request => "ozarr_request",
+            HandleKind::Series => "ozarr_series",
+            HandleKind::Answer => "ozarr_answer",
+            HandleKind::Keys => "ozarr_keys",
         }
     }
 }
 
 /// The kind that the bits of `handle` name, whether it is open or not; `None` if they are not those of a handle.
-pub(crate) fn kind_of(handle: *const c_void) -> Option<Kind> {
+pub(crate) fn kind_of(handle: *const c_void) -> Option<HandleKind> {
     let bits = handle as usize as u64;
-    Kind::ALL.into_iter().find(|&kind| bits >> 48 == TAG << 8 | KIND_MARK | kind as u64)
+    HandleKind::ALL.into_iter().find(|&kind| bits >> 48 == TAG << 8 | KIND_MARK | kind as u64)
 }
 
 /// The error of a handle of another kind than `expected` names.
@@ -169,7 +169,7 @@ macro_rules! handle_type {
             type Object = $object;
 
             fn table() -> &'static $crate::ffi::handle::Table<$object> {
-                static TABLE: $crate::ffi::handle::Table<$object> = $crate::ffi::handle::Table::new($crate::ffi::handle::Kind::$kind);
+                static TABLE: $crate::ffi::handle::Table<$object> = $crate::ffi::handle::Table::new($crate::ffi::handle::HandleKind::$kind);
                 &TABLE
             }
         }
@@ -187,7 +187,7 @@ struct Slot {
 
 /// A slot with its object, which is there while the slot is open or has references. All bytes zero are a place without one.
 #[repr(C)]
-struct Place<T> {
+struct SlotObject<T> {
     slot: Slot,
     object: UnsafeCell<MaybeUninit<T>>,
 }
@@ -199,7 +199,7 @@ struct SlotPointer(NonNull<Slot>);
 impl SlotPointer {
     fn object<T>(self) -> *mut T {
         // SAFETY: no more than an address in the slot's place, whose block is never freed.
-        unsafe { UnsafeCell::raw_get(&raw const (*self.0.as_ptr().cast::<Place<T>>()).object).cast() }
+        unsafe { UnsafeCell::raw_get(&raw const (*self.0.as_ptr().cast::<SlotObject<T>>()).object).cast() }
     }
 }
 
@@ -214,7 +214,7 @@ impl Deref for SlotPointer {
 
 /// The slots of one kind, whatever its objects are.
 struct Slots {
-    kind: Kind,
+    kind: HandleKind,
     /// The layout of a place.
     place: Layout,
     blocks: [AtomicPtr<u8>; BLOCKS],
@@ -244,8 +244,8 @@ pub(crate) struct Ref<T: Send + Sync + 'static> {
 }
 
 impl<T: Send + Sync + 'static> Table<T> {
-    pub(crate) const fn new(kind: Kind) -> Table<T> {
-        let (blocks, place) = ([const { AtomicPtr::new(null_mut()) }; BLOCKS], Layout::new::<Place<T>>());
+    pub(crate) const fn new(kind: HandleKind) -> Table<T> {
+        let (blocks, place) = ([const { AtomicPtr::new(null_mut()) }; BLOCKS], Layout::new::<SlotObject<T>>());
         let slots = Slots { kind, place, blocks, used: AtomicU32::new(0), free: AtomicU64::new(0) };
         Table { slots, objects: PhantomData }
     }
@@ -431,7 +431,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    fn table<T: Send + Sync + 'static>(kind: Kind) -> &'static Table<T> {
+    fn table<T: Send + Sync + 'static>(kind: HandleKind) -> &'static Table<T> {
         Box::leak(Box::new(Table::new(kind)))
     }
 
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_handle_finds_its_object_until_it_is_closed() {
-        let t = table::<String>(Kind::Array);
+        let t = table::<String>(HandleKind::Array);
         let (a, b) = (t.insert("a".into()).unwrap(), t.insert("b".into()).unwrap());
         assert_eq!((&**t.get(pointer(a), "x").unwrap(), &**t.get(pointer(b), "x").unwrap()), ("a", "b"));
         drop(t.close(pointer(a), "x").unwrap());
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn null_wrong_kinds_and_garbage_are_refused_by_name() {
-        let (arrays, groups) = (table::<u8>(Kind::Array), table::<u8>(Kind::Group));
+        let (arrays, groups) = (table::<u8>(HandleKind::Array), table::<u8>(HandleKind::Group));
         let g = groups.insert(1).unwrap();
         let message = |bits| arrays.get(pointer(bits), "a").err().unwrap().message().to_string();
         assert_eq!(kind_of(arrays, 0), Some(ErrorKind::Null));
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn the_last_reference_drops_the_object() {
-        let t = table::<Arc<()>>(Kind::Store);
+        let t = table::<Arc<()>>(HandleKind::Store);
         let watched = Arc::new(());
         let h = t.insert(watched.clone()).unwrap();
         let used = t.get(pointer(h), "x").unwrap();
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn handles_are_not_addresses() {
-        let bits = table::<u8>(Kind::Iter).insert(0).unwrap();
+        let bits = table::<u8>(HandleKind::Iter).insert(0).unwrap();
         let sign_extended = |bits: u64, width: u32| ((bits << (64 - width)) as i64 >> (64 - width)) as u64;
         assert_ne!(sign_extended(bits, 48), bits);
         assert_ne!(sign_extended(bits, 57), bits);
@@ -495,7 +495,7 @@ mod tests {
 
     #[test]
     fn slots_grow_over_blocks() {
-        let t = table::<u32>(Kind::Spec);
+        let t = table::<u32>(HandleKind::Spec);
         let handles: Vec<u64> = (0..1000).map(|i| t.insert(i).unwrap()).collect();
         for (i, &h) in handles.iter().enumerate() {
             assert_eq!(*t.get(pointer(h), "x").unwrap(), i as u32);
@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn a_handle_stays_closed_however_often_its_slot_is_used_again() {
-        let t = table::<u8>(Kind::Spec);
+        let t = table::<u8>(HandleKind::Spec);
         let first = t.insert(1).unwrap();
         let (generation, number) = t.slots.parse(pointer(first)).unwrap();
         drop(t.close(pointer(first), "x").unwrap());
@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn a_slot_without_generations_left_is_retired() {
-        let t = table::<u8>(Kind::Spec);
+        let t = table::<u8>(HandleKind::Spec);
         let h = t.insert(1).unwrap();
         let (_, number) = t.slots.parse(pointer(h)).unwrap();
         t.slots.slot(number).unwrap().word.store((MAX_GENERATION as u64) << 32 | OPEN | 1, Release);
@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn threads_open_use_and_close_at_once() {
-        let t = table::<Arc<AtomicBool>>(Kind::Array);
+        let t = table::<Arc<AtomicBool>>(HandleKind::Array);
         let alive = Arc::new(AtomicBool::new(true));
         let shared = t.insert(alive.clone()).unwrap();
         std::thread::scope(|s| {

@@ -9,7 +9,7 @@ use super::status::ozarr_status;
 use super::strings::{position, put, put_optional, put_text, text};
 use super::types::ozarr_group;
 use crate::error::{Result, bail};
-use crate::node::{Axis, ImageLevel, Multiscale};
+use crate::node::{ImageAxis, ImageLevel, Multiscale};
 use std::ffi::c_char;
 
 /// Image number `image` of a group.
@@ -31,7 +31,7 @@ unsafe fn put_axis_text(
     group: *const ozarr_group,
     (image, axis): (i64, i64),
     (buf, cap, len): (*mut c_char, usize, *mut usize),
-    text: fn(&Axis) -> &String,
+    text: fn(&ImageAxis) -> &String,
 ) -> Result<()> {
     let found = image_of(group, image)?;
     let at = position(axis, found.axes.len(), "axis", "axes")?;
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn ozarr_group_image_axis(
 ) -> ozarr_status {
     entry!("ozarr_group_image_axis", {
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let pick: fn(&Axis) -> &String = match unsafe { text(member, "member") }? {
+        let pick: fn(&ImageAxis) -> &String = match unsafe { text(member, "member") }? {
             "name" => |axis| &axis.name,
             "type" => |axis| &axis.kind,
             "unit" => |axis| &axis.unit,

@@ -104,7 +104,7 @@ pub(crate) use entry;
 /// each function.
 fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let _host = host::Host::leave();
-    let _memory = Memory::begin(name)?;
+    let _memory = ReserveWatch::begin(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
             #[cfg(debug_assertions)]
@@ -145,18 +145,18 @@ fn record(name: &str, error: &crate::error::Error) {
 }
 
 /// What a call does about memory that has ended: nothing new begins while the reserve is low, and a call that returns has told it.
-struct Memory;
+struct ReserveWatch;
 
-impl Memory {
-    fn begin(name: &str) -> Result<Memory> {
+impl ReserveWatch {
+    fn begin(name: &str) -> Result<ReserveWatch> {
         if reserve::is_low() && !["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end)) {
             return Err(err!(NoMemory, "the system has no more memory for this process, and what ozarr keeps for that is half used"));
         }
-        Ok(Memory)
+        Ok(ReserveWatch)
     }
 }
 
-impl Drop for Memory {
+impl Drop for ReserveWatch {
     fn drop(&mut self) {
         let _ = reserve::take_ended();
     }

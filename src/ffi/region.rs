@@ -47,7 +47,7 @@ use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::{Dims, Strides, c_strides, f_strides};
-use crate::node::requests::{self, Part};
+use crate::node::requests::{self, BatchPart};
 use crate::node::{Array, periodic};
 use std::ffi::{c_char, c_void};
 
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Moved<'a> {
     Whole(Selection, Memory),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<BatchPart<'a>>),
 }
 
 /// What `region` (NULL: the whole array) and `memory` say. `writing`: the elements are written.

@@ -272,10 +272,10 @@ pub(super) fn of_callback(status: ozarr_status, what: &str, before: Option<u64>)
 }
 
 /// A text in fixed memory, NUL-terminated.
-struct Text<const N: usize>([u8; N]);
+struct FixedText<const N: usize>([u8; N]);
 
-impl<const N: usize> Text<N> {
-    const EMPTY: Text<N> = Text([0; N]);
+impl<const N: usize> FixedText<N> {
+    const EMPTY: FixedText<N> = FixedText([0; N]);
 
     fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr().cast()
@@ -301,12 +301,12 @@ struct LastError {
     count: u64,
     os_errno: i32,
     http_status: i32,
-    message: Text<1024>,
+    message: FixedText<1024>,
     /// The message as Fortran and Julia count, where that differs.
-    reversed: Text<1024>,
+    reversed: FixedText<1024>,
     differs: bool,
-    key: Text<1025>,
-    field: Text<256>,
+    key: FixedText<1025>,
+    field: FixedText<256>,
 }
 
 /// The thread's own error. It needs no destructor, so that it can be read as long as the thread runs.
@@ -321,7 +321,7 @@ impl Last {
 
 thread_local! {
     static LAST: Last = const {
-        Last(UnsafeCell::new(LastError { status: OZARR_OK, count: 0, os_errno: 0, http_status: 0, message: Text::EMPTY, reversed: Text::EMPTY, differs: false, key: Text::EMPTY, field: Text::EMPTY }))
+        Last(UnsafeCell::new(LastError { status: OZARR_OK, count: 0, os_errno: 0, http_status: 0, message: FixedText::EMPTY, reversed: FixedText::EMPTY, differs: false, key: FixedText::EMPTY, field: FixedText::EMPTY }))
     };
 }
 
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn long_and_odd_texts_are_cut_to_one_line() {
-        let mut t = Text::<8>::EMPTY;
+        let mut t = FixedText::<8>::EMPTY;
         t.set("ab\n\0cdé");
         assert_eq!(text(t.as_ptr()), "ab  cd");
         fail(&err!(Argument, "{}", "é".repeat(1000)));

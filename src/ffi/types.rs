@@ -6,7 +6,7 @@
 //! but set `ozarr_last_error()`. The order does not matter: an array stays usable after its store's
 //! handle is freed.
 
-use super::handle::{Handle, Kind, handle_type, kind_of, refuse};
+use super::handle::{Handle, HandleKind, handle_type, kind_of, refuse};
 use super::status::{OZARR_ORDER_C, OZARR_ORDER_F, ozarr_order};
 use super::strings::put;
 use crate::dtype::{DataType, Overflow};
@@ -251,7 +251,7 @@ pub const OZARR_JSON_KIND_ARRAY: ozarr_json_kind = 5;
 pub const OZARR_JSON_KIND_OBJECT: ozarr_json_kind = 6;
 
 /// The settings behind an `ozarr_context`.
-pub(crate) struct Settings {
+pub(crate) struct ContextObject {
     /// `"threads"`: the threads; `None` as the environment says.
     pub(super) pool: ForkPreserved<Option<node::Context>>,
     /// `"strict"`
@@ -314,7 +314,7 @@ impl Specification {
     }
 }
 
-handle_type!(ozarr_context, Context, Settings);
+handle_type!(ozarr_context, Context, ContextObject);
 handle_type!(ozarr_store, Store, node::Store);
 handle_type!(ozarr_group, Group, node::Group);
 handle_type!(ozarr_array, Array, node::Array);
@@ -331,8 +331,8 @@ handle_type!(ozarr_keys, Keys, Turn<Vec<String>>);
 /// The array or group of a handle; `argument` names the handle in errors.
 pub(super) fn node_of(handle: *const ozarr_node, argument: &str) -> Result<node::Node> {
     match kind_of(handle.cast()) {
-        Some(Kind::Array) => Ok(node::Node::Array(ozarr_array::get(handle.cast(), argument)?.clone())),
-        Some(Kind::Group) => Ok(node::Node::Group(ozarr_group::get(handle.cast(), argument)?.clone())),
+        Some(HandleKind::Array) => Ok(node::Node::Array(ozarr_array::get(handle.cast(), argument)?.clone())),
+        Some(HandleKind::Group) => Ok(node::Node::Group(ozarr_group::get(handle.cast(), argument)?.clone())),
         _ => Err(refuse(handle.cast(), argument, "ozarr_array or ozarr_group")),
     }
 }

@@ -26,15 +26,15 @@ pub(super) fn finish(answer: *mut ozarr_answer, status: ozarr_status, what: &str
 
 /// An answer while a function is at work on it.
 #[derive(Default)]
-pub(crate) struct Pending {
+pub(crate) struct AnswerState {
     pub(super) answer: Answer,
     /// The sizes that the parts must have; `None` for whole values.
     sizes: Option<Vec<Option<u64>>>,
     pub(super) done: Option<AnswerDone>,
 }
-handle_type!(ozarr_answer, Answer, Turn<Pending>);
+handle_type!(ozarr_answer, Answer, Turn<AnswerState>);
 
-impl Pending {
+impl AnswerState {
     pub(super) fn next_part(&mut self, size: usize) -> Result<&mut [u8]> {
         let number = self.answer.parts.len();
         let most = self.sizes.as_ref().map_or(1, Vec::len);
@@ -171,7 +171,7 @@ impl UserStore {
 
     /// Runs a function that fills an answer.
     fn ask(&self, what: &str, ranges: Option<&[ByteRange]>, f: impl FnOnce(*mut ozarr_answer) -> ozarr_status) -> Result<Option<Answer>> {
-        let answer = ozarr_answer::insert(Turn::new(Pending { sizes: ranges.map(sizes_of), ..Pending::default() }))?;
+        let answer = ozarr_answer::insert(Turn::new(AnswerState { sizes: ranges.map(sizes_of), ..AnswerState::default() }))?;
         let status = self.call(what, || f(answer));
         let taken = ozarr_answer::close(answer, "answer")?.with(|pending| Ok(std::mem::take(&mut pending.answer)))?;
         found(status.map(|()| taken))
@@ -253,7 +253,7 @@ impl Calls for UserStore {
     fn start(&self, key: &str, ranges: &[ByteRange], done: AnswerDone) {
         let prepared = || -> Result<_> {
             let Some(start) = self.table.start_get_ranges else { return self.missing("start_get_ranges") };
-            let pending = Pending { sizes: Some(sizes_of(ranges)), ..Pending::default() };
+            let pending = AnswerState { sizes: Some(sizes_of(ranges)), ..AnswerState::default() };
             Ok((start, key_text(key)?, ozarr_answer::insert(Turn::new(pending))?))
         };
         let (start, key, answer) = match prepared() {

@@ -9,32 +9,32 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// An object in a text: its members with their byte ranges. A name that occurs twice is kept twice; the last one counts.
-pub struct Object<'a> {
+pub struct TextObject<'a> {
     text: &'a [u8],
     /// From its opening brace to behind its closing one.
     place: Range<usize>,
-    members: Vec<Member<'a>>,
+    members: Vec<MemberText<'a>>,
     /// The member that was looked into.
-    inner: Option<(&'a str, Box<Object<'a>>)>,
+    inner: Option<(&'a str, Box<TextObject<'a>>)>,
 }
 
-struct Member<'a> {
+struct MemberText<'a> {
     name: Cow<'a, str>,
     /// From the name's quotation mark to behind the value.
     place: Range<usize>,
     value: usize,
 }
 
-impl<'a> Object<'a> {
+impl<'a> TextObject<'a> {
     /// Finds the object that is the document, or `None` if the text is not an object. Scans only its own level closely, and on the way
     /// along `path` the member `path[0]`, in that the member `path[1]`, and so on.
-    pub fn document(text: &'a [u8], path: &[&'a str]) -> Option<Object<'a>> {
+    pub fn document(text: &'a [u8], path: &[&'a str]) -> Option<TextObject<'a>> {
         let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        Object::at(text, blanks(text, mark), path)
+        TextObject::at(text, blanks(text, mark), path)
     }
 
-    fn at(text: &'a [u8], open: usize, path: &[&'a str]) -> Option<Object<'a>> {
-        let mut object = Object { text, place: open..open, members: Vec::new(), inner: None };
+    fn at(text: &'a [u8], open: usize, path: &[&'a str]) -> Option<TextObject<'a>> {
+        let mut object = TextObject { text, place: open..open, members: Vec::new(), inner: None };
         if text.get(open) != Some(&b'{') {
             return None;
         }
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
             let colon = blanks(text, quoted.end);
             let value = (text.get(colon) == Some(&b':')).then(|| blanks(text, colon + 1))?;
             let end = object.value_of(&name, value, path)?;
-            object.members.push(Member { name, place: quoted.start..end, value });
+            object.members.push(MemberText { name, place: quoted.start..end, value });
             at = blanks(text, end);
             match text.get(at)? {
                 b',' => at = blanks(text, at + 1),
@@ -66,7 +66,7 @@ impl<'a> Object<'a> {
     fn value_of(&mut self, name: &str, value: usize, path: &[&'a str]) -> Option<usize> {
         match path.split_first() {
             Some((&first, rest)) if name == first => {
-                self.inner = Object::at(self.text, value, rest).map(|inner| (first, Box::new(inner)));
+                self.inner = TextObject::at(self.text, value, rest).map(|inner| (first, Box::new(inner)));
                 match &self.inner {
                     Some((_, inner)) => Some(inner.place.end),
                     None => value_end(self.text, value),
@@ -76,7 +76,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn member(&self, name: &str) -> Option<&Member<'a>> {
+    fn member(&self, name: &str) -> Option<&MemberText<'a>> {
         self.members.iter().rev().find(|m| m.name == name)
     }
 
@@ -96,7 +96,7 @@ impl<'a> Object<'a> {
     }
 
     /// Returns the object that is the value of member `name`, or `None` if the search path did not lead through it.
-    pub fn object(&self, name: &str) -> Option<&Object<'a>> {
+    pub fn object(&self, name: &str) -> Option<&TextObject<'a>> {
         self.inner.as_ref().filter(|(inner, _)| *inner == name).map(|(_, object)| &**object)
     }
 
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn members_are_found_by_name_and_the_last_of_a_name_counts() {
-        let object = Object::document(TEXT.as_bytes(), &["a"]).unwrap();
+        let object = TextObject::document(TEXT.as_bytes(), &["a"]).unwrap();
         for (name, value) in [("b1", "-1.5e3"), ("c", "null"), ("a", r#"{"k":true}"#), ("d", r#""NaN""#)] {
             assert_eq!(object.value(name), Some(value.as_bytes()));
         }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn changes_leave_everything_else_as_it_is() {
-        let object = Object::document(TEXT.as_bytes(), &["a"]).unwrap();
+        let object = TextObject::document(TEXT.as_bytes(), &["a"]).unwrap();
         let out = object.changed(
             &changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]),
             |name| name == "d",
@@ -245,7 +245,7 @@ mod tests {
         let value = parse(br#"{"m":{"a":{"shape":[1,2],"l":{}},"b":{"q":"s"}},"n":[]}"#, 999).unwrap();
         let text = to_text(&value);
         let inner = |text: &str, list: &[(&str, Option<&str>)]| {
-            let document = Object::document(text.as_bytes(), &["m"]).unwrap();
+            let document = TextObject::document(text.as_bytes(), &["m"]).unwrap();
             String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, str::cmp, 1)).unwrap()
         };
         let more = inner(&text, &[("c", Some("{}")), ("a", None)]);
@@ -255,7 +255,10 @@ mod tests {
         assert_eq!(none, to_text(&parse(none.as_bytes(), 999).unwrap()));
         let some = inner(&none, &[("z", Some("1"))]);
         assert_eq!(some, to_text(&parse(some.as_bytes(), 999).unwrap()));
-        assert_eq!(Object::document(text.as_bytes(), &[]).unwrap().without("m"), to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes());
+        assert_eq!(
+            TextObject::document(text.as_bytes(), &[]).unwrap().without("m"),
+            to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes()
+        );
     }
 
     #[test]
@@ -268,7 +271,7 @@ mod tests {
         ];
         for (text, new, want) in cases {
             let list: Vec<_> = new.split(' ').map(|name| (name, Some("0"))).collect();
-            let out = Object::document(text.as_bytes(), &[]).unwrap().changed(&changes(&list), |_| false, str::cmp, 0);
+            let out = TextObject::document(text.as_bytes(), &[]).unwrap().changed(&changes(&list), |_| false, str::cmp, 0);
             let names: Vec<String> = parse(&out, 99).unwrap().as_object().unwrap().keys().map(ToString::to_string).collect();
             assert_eq!(names.join(" "), want, "{text} with {new}");
         }
@@ -291,8 +294,8 @@ mod tests {
             "{\"a\":\"",
             "{\"a\":[1}",
         ] {
-            assert!(Object::document(text.as_bytes(), &["a"]).is_none(), "{text}");
+            assert!(TextObject::document(text.as_bytes(), &["a"]).is_none(), "{text}");
         }
-        assert!(Object::document(b"\xEF\xBB\xBF{}", &[]).unwrap().value("a").is_none());
+        assert!(TextObject::document(b"\xEF\xBB\xBF{}", &[]).unwrap().value("a").is_none());
     }
 }

@@ -119,10 +119,10 @@ impl<'a> IntoIterator for &'a List {
 
 /// The members of an object in their order. Copies share them.
 #[derive(Clone, Default)]
-pub struct Map(Option<Arc<Members>>);
+pub struct Map(Option<Arc<MapMembers>>);
 
 #[derive(Default)]
-struct Members {
+struct MapMembers {
     list: MemberList,
     /// The index of each name, built when a name is first looked up in an object with more than `FEW` members.
     places: OnceLock<HashMap<Text, usize>>,
@@ -134,13 +134,13 @@ pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 /// Up to this many names are searched one by one.
 const FEW: usize = 24;
 
-impl Clone for Members {
-    fn clone(&self) -> Members {
-        Members { list: self.list.clone(), places: OnceLock::new() }
+impl Clone for MapMembers {
+    fn clone(&self) -> MapMembers {
+        MapMembers { list: self.list.clone(), places: OnceLock::new() }
     }
 }
 
-impl Members {
+impl MapMembers {
     fn position(&self, name: &str) -> Option<usize> {
         if self.list.len() <= FEW {
             return self.list.iter().position(|(other, _)| other == name);
@@ -180,7 +180,7 @@ impl Map {
         if list.is_empty() {
             return Map(None);
         }
-        let members = Members { list, places: OnceLock::new() };
+        let members = MapMembers { list, places: OnceLock::new() };
         if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
     }
 
@@ -188,7 +188,7 @@ impl Map {
         self.0.as_ref().map_or(&[], |members| &members.list)
     }
 
-    fn members(&mut self) -> &mut Members {
+    fn members(&mut self) -> &mut MapMembers {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 

@@ -93,14 +93,14 @@ pub(super) fn indent(out: &mut String, depth: usize) {
 /// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
 pub fn brief(value: &Value) -> String {
     /// Keeps what fits and stops the writer then, so that a huge value is not written out for a message.
-    struct Cut(String);
-    impl Write for Cut {
+    struct Brief(String);
+    impl Write for Brief {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             self.0.extend(text.chars().take(BRIEF + 1));
             if self.0.len() > BRIEF { Err(std::fmt::Error) } else { Ok(()) }
         }
     }
-    let mut cut = Cut(String::new());
+    let mut cut = Brief(String::new());
     let whole = write!(cut, "{value}").is_ok();
     let text = cut.0;
     if whole {

@@ -48,7 +48,7 @@ pub fn codecs(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Vec<E
         Codecs::V3(list) => return Ok(list.clone()),
         Codecs::V2 { order, element, filters, compressor } => (*order, *element, filters, compressor),
     };
-    let mut list = List { out: Vec::new(), item: element, bytes: false };
+    let mut list = CodecList { out: Vec::new(), item: element, bytes: false };
     if order == Order::F && rank > 1 {
         list.push("transpose", json!({"order": (0..rank).rev().collect::<Vec<_>>()}));
     }
@@ -65,14 +65,14 @@ pub fn codecs(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Vec<E
 }
 
 /// The v3 list so far.
-struct List {
+struct CodecList {
     out: Vec<Extension>,
     /// The elements of the buffer so far; bytes behind a codec that makes bytes.
     item: ElementType,
     bytes: bool,
 }
 
-impl List {
+impl CodecList {
     fn push(&mut self, name: &str, configuration: Value) {
         let configuration = if let Value::Object(c) = configuration { c } else { Map::new() };
         self.out.push(Extension::new(name, configuration));

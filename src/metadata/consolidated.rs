@@ -5,7 +5,7 @@ use super::json::{self, member};
 use super::v3::CONSOLIDATED;
 use super::{Format, Map, Value, v2};
 use crate::error::{Result, err};
-use crate::json::splice::Object;
+use crate::json::splice::TextObject;
 use crate::limits;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub fn entries_v3(group: &Map) -> Option<&Map> {
 
 /// The entries of a group, found in the text of its document.
 pub struct Listed<'a> {
-    document: Object<'a>,
+    document: TextObject<'a>,
     format: Format,
 }
 
@@ -32,8 +32,8 @@ impl<'a> Listed<'a> {
     /// Finds the entries in the text of a `zarr.json` or a `.zmetadata`, or `None` if there are no entries.
     pub fn find(text: &'a [u8], format: Format) -> Option<Listed<'a>> {
         let document = match format {
-            Format::V3 => Object::document(text, &[CONSOLIDATED, "metadata"])?,
-            Format::V2 => Object::document(text, &["metadata"])?,
+            Format::V3 => TextObject::document(text, &[CONSOLIDATED, "metadata"])?,
+            Format::V2 => TextObject::document(text, &["metadata"])?,
         };
         let is_known = match format {
             Format::V3 => document.object(CONSOLIDATED)?.value("kind").is_none_or(|kind| kind == br#""inline""#),
@@ -48,7 +48,7 @@ impl<'a> Listed<'a> {
         if self.format == Format::V3 { 2 } else { 1 }
     }
 
-    fn entries(&self) -> Option<&Object<'a>> {
+    fn entries(&self) -> Option<&TextObject<'a>> {
         match self.format {
             Format::V3 => self.document.object(CONSOLIDATED)?.object("metadata"),
             Format::V2 => self.document.object("metadata"),
@@ -57,10 +57,10 @@ impl<'a> Listed<'a> {
 
     /// The names of the entries.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries().into_iter().flat_map(Object::names)
+        self.entries().into_iter().flat_map(TextObject::names)
     }
 
-    /// The document with other entries, in the order of ones that are written anew: see [`Object::changed`].
+    /// The document with other entries, in the order of ones that are written anew: see [`TextObject::changed`].
     pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Vec<u8> {
         let order = if self.format == Format::V3 { order_v3 } else { order_v2 };
         self.entries().map(|entries| entries.changed(changes, gone, order, self.depth())).unwrap_or_default()

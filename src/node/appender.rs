@@ -11,7 +11,7 @@ use crate::counting;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
-use crate::metadata::json::{self, splice::Object};
+use crate::metadata::json::{self, splice::TextObject};
 use crate::metadata::{ArrayMeta, number_list};
 use crate::store::{Condition, swap};
 use std::ops::Range;
@@ -68,7 +68,7 @@ impl Published {
     /// `None` where more than the shape may change with the length: the listed extents of chunks.
     fn new(text: Vec<u8>, state: Arc<ArrayState>) -> Option<Published> {
         state.meta.grid.regular_shape()?;
-        let shape = Object::document(&text, &[])?.place("shape")?;
+        let shape = TextObject::document(&text, &[])?.place("shape")?;
         Some(Published { text, shape, state, before: None })
     }
 

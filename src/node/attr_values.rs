@@ -143,10 +143,10 @@ impl Attributes {
 
     /// Converts an element to the value that represents it.
     fn number_of(&self, item: &[u8], element: DataType, place: &ValuePlace<'_>) -> Result<Value> {
-        let Some(found) = number::Number::load(element, item) else { bail!(Internal, "{place} has no value") };
+        let Some(found) = number::Real::load(element, item) else { bail!(Internal, "{place} has no value") };
         let double = match found {
-            number::Number::Int(n) => return Ok(if n < 0 { (n as i64).into() } else { (n as u64).into() }),
-            number::Number::Float(double) => double,
+            number::Real::Int(n) => return Ok(if n < 0 { (n as i64).into() } else { (n as u64).into() }),
+            number::Real::Float(double) => double,
         };
         if place.name == FILL && place.index.is_none() && self.fill_is_text() {
             return Ok(double_to_base64(double).into());
@@ -189,10 +189,10 @@ fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &ValueP
     let cannot = || misfit(format!("which no {} can hold", element.name()));
     let parsed = match element.kind() {
         Kind::Int | Kind::UInt if !is_integer(number) => return Err(wrong("an integer")),
-        Kind::Int | Kind::UInt => number::Number::Int(text.parse().map_err(|_| cannot())?),
+        Kind::Int | Kind::UInt => number::Real::Int(text.parse().map_err(|_| cannot())?),
         // One rounding, not two.
-        _ if element == DataType::Float32 => number::Number::Float(text.parse::<f32>().map_err(|_| cannot())?.into()),
-        _ => number::Number::Float(text.parse().map_err(|_| cannot())?),
+        _ if element == DataType::Float32 => number::Real::Float(text.parse::<f32>().map_err(|_| cannot())?.into()),
+        _ => number::Real::Float(text.parse().map_err(|_| cannot())?),
     };
     if !parsed.double().is_finite() && !json::is_non_finite(number) {
         return Err(cannot());

@@ -18,11 +18,11 @@ pub(super) struct Claim {
     mine: Vec<u8>,
     /// The mark that was there when the appender was opened; empty without one.
     found: Vec<u8>,
-    state: State,
+    state: ClaimState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ClaimState {
     /// Locks, or nothing, keep others out.
     Unneeded,
     /// Nothing may be stored yet.
@@ -34,32 +34,32 @@ impl Claim {
     /// Makes the claim of an appender that found the mark `found`; with `needed` false the store has locks.
     pub fn new(needed: bool, found: Vec<u8>) -> Claim {
         if !needed {
-            return Claim { mine: Vec::new(), found: Vec::new(), state: State::Unneeded };
+            return Claim { mine: Vec::new(), found: Vec::new(), state: ClaimState::Unneeded };
         }
         let random = || RandomState::new().hash_one(BLANKS);
         let bits = (u128::from(random()) << 64) | u128::from(random());
         let blanks = (0..BLANKS).map(|bit| if bits >> bit & 1 == 1 { b'\t' } else { b' ' });
         let mine = std::iter::once(b'\n').chain(blanks).chain([b'\n']).collect();
-        Claim { mine, found, state: State::Due }
+        Claim { mine, found, state: ClaimState::Due }
     }
 
     /// Whether the document is to be stored with the mark before anything else is.
     pub fn is_due(&self) -> bool {
-        self.state == State::Due
+        self.state == ClaimState::Due
     }
 
     /// Compares with the document as it is now. One that another program stored anew has no mark, and is claimed again.
     ///
     /// Errors: `State` if another appender has claimed the array since this one was opened.
     pub fn check(&mut self, text: &[u8]) -> Result<()> {
-        if self.state == State::Unneeded {
+        if self.state == ClaimState::Unneeded {
             return Ok(());
         }
         let now = mark_of(text);
         self.state = match self.state {
-            _ if now == self.mine => State::Held,
-            State::Due if now == self.found => State::Due,
-            _ if !is_mark(now) => State::Due,
+            _ if now == self.mine => ClaimState::Held,
+            ClaimState::Due if now == self.found => ClaimState::Due,
+            _ if !is_mark(now) => ClaimState::Due,
             _ => bail!(
                 State,
                 "another appender or series has begun to store steps of the array since this one was opened: close this one, which has \
@@ -71,7 +71,7 @@ impl Claim {
 
     /// Puts the mark behind the JSON of a document.
     pub fn mark(&self, text: &mut Vec<u8>) {
-        if self.state != State::Unneeded {
+        if self.state != ClaimState::Unneeded {
             carry(&self.mine, text);
         }
     }

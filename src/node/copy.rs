@@ -2,7 +2,7 @@
 //! asked for. A copy that was cut short is no node, and the same call completes it.
 
 use super::lookup::{find, require};
-use super::transfer::{Moves, Progress, Way};
+use super::transfer::{Moves, OnProgress, Way};
 use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{Result, bail};
@@ -24,7 +24,7 @@ impl Store {
         (to, to_path): (&Store, &str),
         how: Create,
         verify: bool,
-        progress: &mut Progress<'_>,
+        progress: &mut OnProgress<'_>,
     ) -> Result<()> {
         let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         draft::refuse(self)?;
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
-    fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut Progress<'_>) -> Result<Vec<String>> {
+    fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
         // What holds the data, the documents of the nodes below, and those of the node itself.
         let mut steps: [Vec<(String, String)>; 3] = Default::default();

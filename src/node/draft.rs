@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft::{self, EntryPoint};
-use crate::metadata::json::splice::Object;
+use crate::metadata::json::splice::TextObject;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
 use crate::store::{StorageExt, get};
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ pub(super) fn entry(store: &Store) -> Result<Option<EntryPoint>> {
     }
     let document = match get(&**store.shared(), v3::DOCUMENT, MAX_CONSOLIDATED)? {
         None => None,
-        Some(bytes) if Object::document(&bytes, &[]).and_then(|d| d.value("zarr_format")).is_some_and(|format| format == b"3") => None,
+        Some(bytes) if TextObject::document(&bytes, &[]).and_then(|d| d.value("zarr_format")).is_some_and(|format| format == b"3") => None,
         Some(bytes) => match json::parse_object(&bytes, MAX_CONSOLIDATED) {
             Ok(document) => Some(document).filter(draft::is_entry),
             // It may be whole the next time.

@@ -4,7 +4,7 @@ use super::stored::StoredDocument;
 use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
-use crate::metadata::json::splice::Object;
+use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Format, Map, json, v2, v3};
 use crate::store::{get, get_many};
@@ -82,7 +82,7 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<StoredDocument
 fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<StoredDocument>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), store.changes());
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    let text = if bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+    let text = if bare { TextObject::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
     StoredDocument::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 
@@ -257,7 +257,7 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
 
 /// The names of sub-prefixes that hold a node's document, readable or not, and whether these are all: of very many it is those near `wanted`.
 fn child_names(store: &Store, path: &str, wanted: &str) -> Result<(Vec<String>, bool)> {
-    /// So many names are looked at, at most, for the sake of an error's message.
+    /// The most names that are looked at for the sake of an error's message.
     const LOOKED_AT: usize = 1000;
     let mut names = draft::names_below(store, path)?;
     let all = names.len() <= LOOKED_AT;

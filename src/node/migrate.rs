@@ -8,7 +8,7 @@ use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
-use super::transfer::{self, Elements, Moves, Progress, Way, at_node};
+use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
@@ -53,7 +53,7 @@ struct Job<'a> {
     done: u64,
     total: u64,
     report: Migrated,
-    progress: &'a mut Progress<'a>,
+    progress: &'a mut OnProgress<'a>,
 }
 
 /// What a node becomes.
@@ -77,7 +77,7 @@ impl Store {
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place is in the
     /// other), `Unsupported`, `Metadata`, and those of reading and writing.
-    pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut Progress<'_>) -> Result<Migrated> {
+    pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut OnProgress<'_>) -> Result<Migrated> {
         let from_path = path::normalize(path)?;
         let (to, to_path, in_place) = match to {
             Some((to, path)) => (to, path::normalize(path)?, false),

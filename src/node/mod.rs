@@ -68,7 +68,7 @@ pub use checkpoint::Checkpoints;
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
 pub use compression::{Shuffle, Zfp};
 pub use context::{Context, Level, Log, Settings};
-pub use conventions::{Axis, Calendar, Dataset, Level as ImageLevel, Multiscale, NcArray, NcDimension, NcType, TimeUnits, Variable};
+pub use conventions::{Calendar, Dataset, ImageAxis, ImageLevel, Multiscale, NcArray, NcDimension, NcType, TimeUnits, VariableSpec};
 pub use dimensions::{Dimension, Dimensions};
 pub use either::Node;
 pub use group::{Child, Group};

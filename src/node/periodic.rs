@@ -1,7 +1,7 @@
 //! Regions that go around the ends of periodic dimensions, cut into parts that do not.
 
 use super::Array;
-use super::requests::Part;
+use super::requests::BatchPart;
 use crate::counting;
 use crate::engine::memory::Use;
 use crate::engine::{Memory, Selection};
@@ -23,7 +23,7 @@ struct Stretch {
 
 /// Cuts a region into parts, each with its memory. Along the dimensions that `periodic` names indices count modulo the length;
 /// along the others the region must be inside. `memory` is that of the whole region. A write may reach no element twice.
-pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memory: &Memory, writing: bool) -> Result<Vec<Part<'a>>> {
+pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memory: &Memory, writing: bool) -> Result<Vec<BatchPart<'a>>> {
     let way = if writing { Use::Source } else { Use::Destination };
     let (length, [start, shape, step]) = (array.shape(), region);
     let inside = |values: &[i64]| -> Vec<i64> { values.iter().zip(periodic).map(|(&v, &p)| if p { 0 } else { v }).collect() };
@@ -48,7 +48,14 @@ pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memor
 }
 
 /// Part `number` of the product of the runs, the last dimension's first.
-fn part<'a>(array: &'a Array, length: &[u64], runs: &[Vec<Stretch>], step: &[i64], number: usize, memory: &Memory) -> Result<Part<'a>> {
+fn part<'a>(
+    array: &'a Array,
+    length: &[u64],
+    runs: &[Vec<Stretch>],
+    step: &[i64],
+    number: usize,
+    memory: &Memory,
+) -> Result<BatchPart<'a>> {
     let (mut rest, mut offset) = (number, memory.offset as i128);
     let mut chosen = vec![Stretch { first: 0, start: 0, count: 0 }; runs.len()];
     for d in (0..runs.len()).rev() {

@@ -9,7 +9,7 @@ use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
-use super::transfer::{Elements, Moves, Progress, Way, at_node, moved_path, nodes_below};
+use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nodes_below};
 use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, place, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
@@ -57,7 +57,7 @@ pub struct RechunkReport {
 }
 
 /// Is told the path of an array (in the source) and what its copy is to be, to change it.
-pub type Change<'a> = dyn FnMut(&str, &mut Spec) -> Result<()> + 'a;
+pub type ChangeSpec<'a> = dyn FnMut(&str, &mut Spec) -> Result<()> + 'a;
 
 /// What a node becomes.
 enum New {
@@ -81,7 +81,7 @@ struct Job<'a> {
     done: u64,
     total: u64,
     report: RechunkReport,
-    progress: &'a mut Progress<'a>,
+    progress: &'a mut OnProgress<'a>,
 }
 
 impl Store {
@@ -97,8 +97,8 @@ impl Store {
         path: &str,
         (to, to_path): (&Store, &str),
         options: RechunkOptions,
-        change: &mut Change<'_>,
-        progress: &mut Progress<'_>,
+        change: &mut ChangeSpec<'_>,
+        progress: &mut OnProgress<'_>,
     ) -> Result<RechunkReport> {
         let (from_path, to_path) = (path::normalize(path)?, hierarchy::new_path(to, to_path)?);
         self.check_listable()?;
@@ -119,7 +119,7 @@ impl Store {
 
 impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
-    fn plan(&mut self, change: &mut Change<'_>) -> Result<Vec<(String, New)>> {
+    fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<Vec<(String, New)>> {
         let mut plan = Vec::new();
         for node in nodes_below(self.way.from, &self.from_path)? {
             let target = moved_path(&node, &self.from_path, &self.to_path);
@@ -135,7 +135,7 @@ impl Job<'_> {
         Ok(plan)
     }
 
-    fn convert(&mut self, node: &str, found: StoredDocument, change: &mut Change<'_>) -> Result<New> {
+    fn convert(&mut self, node: &str, found: StoredDocument, change: &mut ChangeSpec<'_>) -> Result<New> {
         let from = self.way.from;
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let attributes = match format {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// One region of a batch: the array, which of its elements, and their memory.
-pub type Part<'a> = (&'a Array, Selection, Memory);
+pub type BatchPart<'a> = (&'a Array, Selection, Memory);
 
 impl Array {
     /// Starts to read the selected elements into `memory`.
@@ -39,7 +39,7 @@ impl Array {
 ///
 /// # Safety
 /// As for [`engine::read_many`].
-pub unsafe fn read_many(parts: Vec<Part<'_>>) -> Result<()> {
+pub unsafe fn read_many(parts: Vec<BatchPart<'_>>) -> Result<()> {
     let entries = entries(&parts, Array::bound_for_reading)?;
     // SAFETY: the caller vouches for the memory.
     unsafe { engine::read_many(&entries) }
@@ -49,7 +49,7 @@ pub unsafe fn read_many(parts: Vec<Part<'_>>) -> Result<()> {
 ///
 /// # Safety
 /// As for [`engine::write_many`].
-pub unsafe fn write_many(parts: Vec<Part<'_>>) -> Result<()> {
+pub unsafe fn write_many(parts: Vec<BatchPart<'_>>) -> Result<()> {
     let entries = entries(&parts, Array::bound_for_writing)?;
     // SAFETY: the caller vouches for the memory.
     unsafe { engine::write_many(&entries) }
@@ -59,7 +59,7 @@ pub unsafe fn write_many(parts: Vec<Part<'_>>) -> Result<()> {
 ///
 /// # Safety
 /// As for [`engine::start_read_many`].
-pub unsafe fn start_read_many(parts: Vec<Part<'_>>, options: RequestOptions) -> Result<Pending> {
+pub unsafe fn start_read_many(parts: Vec<BatchPart<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_reading)?;
     // SAFETY: the caller vouches for the memory.
     unsafe { engine::start_read_many(&entries, options_of_all(&parts, options)) }
@@ -69,7 +69,7 @@ pub unsafe fn start_read_many(parts: Vec<Part<'_>>, options: RequestOptions) -> 
 ///
 /// # Safety
 /// As for [`engine::start_write_many`].
-pub unsafe fn start_write_many(parts: Vec<Part<'_>>, options: RequestOptions) -> Result<Pending> {
+pub unsafe fn start_write_many(parts: Vec<BatchPart<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_writing)?;
     // SAFETY: the caller vouches for the memory.
     unsafe { engine::start_write_many(&entries, options_of_all(&parts, options)) }
@@ -87,15 +87,15 @@ pub fn of_entry(entry: usize, e: Error) -> Error {
 
 type Bind = fn(&Array, &Selection) -> Result<Arc<BoundArray>>;
 
-fn entries(parts: &[Part<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
-    let entry = |(i, (array, selection, memory)): (usize, &Part<'_>)| {
+fn entries(parts: &[BatchPart<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
+    let entry = |(i, (array, selection, memory)): (usize, &BatchPart<'_>)| {
         let array = bind(array, selection).map_err(|e| if selection.first_in_region().is_some() { e } else { of_entry(i, e) })?;
         Ok(BatchEntry { array, selection: selection.clone(), memory: memory.clone() })
     };
     parts.iter().enumerate().map(entry).collect()
 }
 
-fn options_of_all(parts: &[Part<'_>], options: RequestOptions) -> RequestOptions {
+fn options_of_all(parts: &[BatchPart<'_>], options: RequestOptions) -> RequestOptions {
     let keeps: Vec<Array> = parts.iter().map(|(array, ..)| (*array).clone()).collect();
     let budget = keeps.first().map_or_else(|| options.budget.clone(), |array| array.store().context().budget());
     RequestOptions { budget, keeps: Some(Box::new(keeps)), ..options }

@@ -18,7 +18,7 @@ pub struct Series {
     dataset: Dataset,
     dimension: String,
     /// The variables along the dimension; its coordinate, if there is one, is the last.
-    parts: Vec<Part>,
+    parts: Vec<SeriesArray>,
     has_coordinate: bool,
     /// How many variables the dataset had when `parts` was made.
     known: usize,
@@ -36,17 +36,17 @@ pub struct Series {
     _alone: Option<ProcessLock>,
 }
 
-struct Part {
+struct SeriesArray {
     name: String,
     appender: Appender,
     /// Its values of the next step were given to [`Series::step_with`], which failed after that: they are not taken again.
     kept: bool,
 }
 
-impl Part {
-    fn new(name: String, array: &Array, d: usize, mark: Vec<u8>) -> Result<Part> {
+impl SeriesArray {
+    fn new(name: String, array: &Array, d: usize, mark: Vec<u8>) -> Result<SeriesArray> {
         let appender = Appender::silent(array, d, mark).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
-        Ok(Part { name, appender, kept: false })
+        Ok(SeriesArray { name, appender, kept: false })
     }
 
     fn is_coordinate(&self, dimension: &str) -> bool {
@@ -95,7 +95,7 @@ impl Series {
         }
         let mut parts = Vec::with_capacity(along.len());
         for ((name, array, d), mark) in along.into_iter().zip(marks) {
-            parts.push(Part::new(name, &array, d, mark)?);
+            parts.push(SeriesArray::new(name, &array, d, mark)?);
         }
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
@@ -202,7 +202,7 @@ impl Series {
         for (name, array, d) in self.dataset.along(&self.dimension) {
             if self.parts.iter().all(|part| part.name != name) {
                 let mark = Appender::prepare(&array, None)?;
-                late.push(Part::new(name, &array, d, mark)?);
+                late.push(SeriesArray::new(name, &array, d, mark)?);
             }
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;
@@ -352,13 +352,13 @@ fn is_of_store(e: &Error) -> bool {
 }
 
 /// The depth of the chunks: the largest of variables that have further dimensions, else of all.
-fn depth_of(parts: &[Part]) -> u64 {
+fn depth_of(parts: &[SeriesArray]) -> u64 {
     let deepest = |least: usize| parts.iter().filter(|p| p.appender.array().rank() >= least).map(|p| p.appender.depth()).max();
     deepest(2).or(deepest(1)).unwrap_or(1)
 }
 
 /// Errors: `Limit` if the steps that wait may need more.
-fn check_memory<'a>(parts: impl IntoIterator<Item = &'a Part>, memory: usize) -> Result<()> {
+fn check_memory<'a>(parts: impl IntoIterator<Item = &'a SeriesArray>, memory: usize) -> Result<()> {
     let needed = parts.into_iter().fold(0usize, |sum, part| sum.saturating_add(part.appender.needed()));
     if memory > 0 && needed > memory {
         bail!(Limit, "found a limit of {memory} bytes, expected at least {needed}: one chunk along the dimension across each variable");

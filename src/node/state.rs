@@ -6,7 +6,7 @@ use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::DataType;
 use crate::dtype::registered::TypeCalls;
-use crate::dtype::variable::Item;
+use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Lenient, WriteBack};
@@ -56,7 +56,7 @@ impl ArrayState {
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
         let fill = match meta.data_type.is_variable() {
-            true => Item::new(&fill_bytes).to_element(),
+            true => VarItem::new(&fill_bytes).to_element(),
             false => meta.fill.element(meta.data_type),
         };
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));

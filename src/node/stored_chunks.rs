@@ -6,7 +6,7 @@ use crate::limits::Dims;
 use crate::store::{SharedStore, StorageExt};
 
 /// What a listing has where chunks are.
-pub(super) enum Place {
+pub(super) enum ListedKey {
     /// A chunk inside of the array's shape: its key and its index.
     Chunk(String, Dims),
     /// A file where chunks have a folder, a folder at a chunk's key, or what is neither.
@@ -18,25 +18,25 @@ pub(super) enum Place {
 /// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     each_place(store, array, &mut |place| match place {
-        Place::Chunk(key, index) => each(&key, &index),
-        Place::Misplaced(e) => Err(e),
+        ListedKey::Chunk(key, index) => each(&key, &index),
+        ListedKey::Misplaced(e) => Err(e),
     })
 }
 
 /// Calls `each` with all that a listing has where the array's chunks are.
-pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(Place) -> Result<()>) -> Result<()> {
+pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
     let places = Places::new(array);
     if store.files().is_none() {
         return store
-            .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(Place::Chunk(key.to_string(), index))));
+            .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(ListedKey::Chunk(key.to_string(), index))));
     }
-    let misplaced = |e: Error, key: String| Place::Misplaced(e.at_key(key));
+    let misplaced = |e: Error, key: String| ListedKey::Misplaced(e.at_key(key));
     let mut folders = vec![places.folder().to_string()];
     while let Some(folder) = folders.pop() {
         let listing = store.list_dir(&folder)?;
         for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
             if let Some(index) = places.chunk(&key) {
-                each(Place::Chunk(key, index))?;
+                each(ListedKey::Chunk(key, index))?;
             } else if places.leads_to_chunks(&key) {
                 each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
             }

@@ -366,7 +366,7 @@ fn a_dataset_of_a_killed_run_opens_and_is_mended() {
         let ds = Dataset::open(Group::create(&first, "", Some(format), Create::New).unwrap()).unwrap();
         ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
         ds.define_dimension("x", 3).unwrap();
-        ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time", "x"]), Create::New).unwrap();
+        ds.define_variable("t", &VariableSpec::new(crate::dtype::DataType::Int32, &["time", "x"]), Create::New).unwrap();
         let documents = |store: &Store| ["t", "time"].map(|name| (name, Array::open(store, name).unwrap().shape()[0]));
         // A group that was made a dataset, killed before the first close: nothing is consolidated, and is after the next close.
         let second = anew(&first);
@@ -406,7 +406,7 @@ fn a_variable_that_grows_has_chunks_of_many_steps() {
     ds.define_dimension("x", 3).unwrap();
     ds.define_coordinate("y", 512, None, crate::dtype::DataType::Float32, None, Create::New).unwrap();
     let of = |name: &str, dimensions: &[&str]| {
-        let variable = Variable::new(crate::dtype::DataType::Float32, dimensions);
+        let variable = VariableSpec::new(crate::dtype::DataType::Float32, dimensions);
         ds.define_variable(name, &variable, Create::New).unwrap().chunk_shape().to_vec()
     };
     assert_eq!(time.chunk_shape().as_slice(), [1024]);
@@ -424,7 +424,7 @@ fn the_writers_own_dataset_sees_what_is_appended() {
     let store = Store::memory(&Context::with_threads(1));
     let ds = Dataset::create(&store, "", None, Create::New).unwrap();
     ds.define_dimension("time", 0).unwrap();
-    let t = ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
+    let t = ds.define_variable("t", &VariableSpec::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
     let mut out = Appender::open(&t, 0, 1, 0).unwrap();
     // SAFETY: the memory lives as long as the call.
     unsafe { out.append(1, &view(&mut [7], &[1])) }.unwrap();
@@ -440,7 +440,7 @@ fn an_open_for_changes_reads_documents_when_they_are_needed() {
             let folder = Folder::new("reads");
             let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
             ds.define_dimension("t", 5).unwrap();
-            let variable = Variable::new(crate::dtype::DataType::Int32, &["t"]);
+            let variable = VariableSpec::new(crate::dtype::DataType::Int32, &["t"]);
             (0..variables).for_each(|i| drop(ds.define_variable(&format!("v{i}"), &variable, Create::New).unwrap()));
             ds.close().unwrap();
             drop(ds);
@@ -485,7 +485,7 @@ fn a_dataset_that_is_only_freed_changes_nothing_and_the_next_one_mends() {
         let folder = Folder::new("freed");
         let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
         ds.define_dimension("t", 2).unwrap();
-        let variable = Variable::new(crate::dtype::DataType::Int32, &["t"]);
+        let variable = VariableSpec::new(crate::dtype::DataType::Int32, &["t"]);
         for (name, length) in ["a", "b"].into_iter().zip(lengths) {
             ds.define_variable(name, &variable, Create::New).unwrap();
             let key = path::join(name, document::array_document(format));

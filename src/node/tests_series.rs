@@ -28,7 +28,7 @@ fn define(store: &Store, format: Format) {
     ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
     ds.define_dimension("x", 3).unwrap();
     let define = |name: &str, dimensions: &[&str], chunks: &[u64]| {
-        let variable = Variable { chunks: Some(chunks.to_vec()), ..Variable::new(DataType::Int32, dimensions) };
+        let variable = VariableSpec { chunks: Some(chunks.to_vec()), ..VariableSpec::new(DataType::Int32, dimensions) };
         ds.define_variable(name, &variable, Create::New).unwrap();
     };
     define("t", &["time", "x"], &[4, 2]);
@@ -229,7 +229,7 @@ fn a_dataset_is_consolidated_from_its_first_moment() {
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, without variables");
         ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a time axis");
-        ds.define_variable("mean", &Variable::new(DataType::Int32, &["time"]), Create::New).unwrap();
+        ds.define_variable("mean", &VariableSpec::new(DataType::Int32, &["time"]), Create::New).unwrap();
         assert_eq!(told(), Some(vec![]), "{kind} {format:?}, with a variable");
         let _ = std::fs::remove_dir_all(&root).or_else(|_| std::fs::remove_file(&root));
     }
@@ -303,7 +303,7 @@ fn variables_that_would_make_very_many_objects_have_shards() {
         let store = Store::memory(&Context::with_threads(1));
         let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
         dimensions.iter().for_each(|(name, length)| ds.define_dimension(name, *length).unwrap());
-        let array = ds.define_variable("t", &Variable::new(DataType::Float32, &["time", "y", "x"]), Create::New).unwrap();
+        let array = ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["time", "y", "x"]), Create::New).unwrap();
         assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&chunk[..], &inner[..]), "{format:?}");
         let mut spec = Spec::new(DataType::Float32, &dimensions.map(|(_, length)| length)).unwrap();
         spec.set_format(format).unwrap();
@@ -363,7 +363,7 @@ fn steps_out_of_order_and_second_writers_are_told() {
 
 #[test]
 fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
-    type Edit = fn(&mut Variable);
+    type Edit = fn(&mut VariableSpec);
     let edits: &[(Edit, &str)] = &[
         (|v| v.data_type = DataType::Int16, "data type"),
         (|v| v.chunks = Some(vec![4, 1]), "chunks"),
@@ -374,7 +374,7 @@ fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
             let store = Store::memory(&Context::with_threads(1));
             define(&store, format);
             let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
-            let mut other = Variable { chunks: Some(vec![4, 2]), ..Variable::new(DataType::Int32, &["time", "x"]) };
+            let mut other = VariableSpec { chunks: Some(vec![4, 2]), ..VariableSpec::new(DataType::Int32, &["time", "x"]) };
             edit(&mut other);
             let replaced = dataset(&anew(&store)).define_variable("t", &other, Create::Overwrite).unwrap();
             let e = run(&mut series, 1).unwrap_err();
@@ -392,7 +392,7 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
         define(&store, format);
         let ds = dataset(&store);
         let late = |name: &str| {
-            let variable = Variable { chunks: Some(vec![4]), ..Variable::new(DataType::Int32, &["time"]) };
+            let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
             ds.define_variable(name, &variable, Create::New).unwrap()
         };
         let mut series = Series::open(&ds, "time", None, 3, 1000).unwrap();
@@ -403,7 +403,7 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
         series.flush().unwrap();
         assert_eq!((numbers(&given), numbers(&never)), (vec![0, 0, 0, 0, 7], vec![0; 5]), "{format:?}");
         assert_eq!(check(&store), 5);
-        let variable = Variable { chunks: Some(vec![1000]), ..Variable::new(DataType::Int32, &["time"]) };
+        let variable = VariableSpec { chunks: Some(vec![1000]), ..VariableSpec::new(DataType::Int32, &["time"]) };
         ds.define_variable("large", &variable, Create::New).unwrap();
         assert_eq!(run(&mut series, 6).unwrap_err().kind(), ErrorKind::Limit);
         drop(series);
@@ -424,7 +424,7 @@ fn several_dimensions_of_a_dataset_grow_side_by_side() {
         define(&store, format);
         let ds = dataset(&store);
         ds.define_coordinate("event", 0, Some(2), DataType::Float64, None, Create::New).unwrap();
-        let variable = Variable { chunks: Some(vec![3, 2]), ..Variable::new(DataType::Int32, &["x", "event"]) };
+        let variable = VariableSpec { chunks: Some(vec![3, 2]), ..VariableSpec::new(DataType::Int32, &["x", "event"]) };
         ds.define_variable("hit", &variable, Create::New).unwrap();
         let open = |ds: &Dataset| ["time", "event"].map(|name| Series::open(ds, name, None, 1, 0).unwrap());
         let [mut times, mut events] = open(&ds);

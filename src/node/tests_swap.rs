@@ -392,7 +392,7 @@ fn publishing_a_step_reads_each_document_twice() {
     let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
     ds.define_time("time", 0, Some(8), "days since 2026-01-01", "standard", Create::New).unwrap();
     for name in ["t", "p"] {
-        let variable = Variable { chunks: Some(vec![4]), ..Variable::new(crate::dtype::DataType::Int32, &["time"]) };
+        let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(crate::dtype::DataType::Int32, &["time"]) };
         ds.define_variable(name, &variable, Create::New).unwrap();
     }
     let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
@@ -435,7 +435,7 @@ fn opening_a_series_reads_each_document_once() {
         let store = Store::new(&Context::with_threads(1), inner.clone(), Mode::ReadWrite, whole(consolidate));
         let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
         ds.define_time("time", 0, Some(8), "days since 2026-01-01", "standard", Create::New).unwrap();
-        ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
+        ds.define_variable("t", &VariableSpec::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
         Series::open(&ds, "time", None, 1, 0).unwrap().step(1.0).unwrap();
 
         let counted = Arc::new(Overtaken::alone(inner, latency));

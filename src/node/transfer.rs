@@ -22,7 +22,7 @@ const PIECE: u64 = 8 << 20;
 const WAITING: usize = 32;
 
 /// Receives the progress of a long task: how many objects are done of how many. Its error ends the task.
-pub(super) type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
+pub(super) type OnProgress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
 /// The paths of the node at `root` and of all below it, parents before their children.
 pub(super) fn nodes_below(store: &Store, root: &str) -> Result<Vec<String>> {

@@ -2,7 +2,7 @@
 
 use super::Array;
 use crate::dtype::DataType;
-use crate::dtype::variable::{self, Arena, Item};
+use crate::dtype::variable::{self, Arena, VarItem};
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::limits::{c_strides, chunk_bytes, element_count, grow, reserve};
@@ -104,7 +104,7 @@ impl Array {
         let items = grow(&mut buffer, bytes)?;
         let mut found = 0;
         for piece in pieces {
-            if !variable::set(items, found, Item::new(piece?)) {
+            if !variable::set(items, found, VarItem::new(piece?)) {
                 bail!(BufferSize, "found more than {count} elements, expected {count}");
             }
             found += 1;
@@ -129,11 +129,11 @@ impl Array {
 }
 
 fn items_bytes(count: u64) -> Result<usize> {
-    chunk_bytes(&[count], size_of::<Item>())
+    chunk_bytes(&[count], size_of::<VarItem>())
 }
 
 fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, arena: Option<Arc<Arena>>) -> Memory {
-    let strides = c_strides(shape, size_of::<Item>());
+    let strides = c_strides(shape, size_of::<VarItem>());
     Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena }
 }
 

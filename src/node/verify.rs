@@ -2,8 +2,8 @@
 
 use super::lookup::{self, require};
 use super::state::ArrayState;
-use super::stored_chunks::{Place, Places, each_place};
-use super::transfer::Progress;
+use super::stored_chunks::{ListedKey, Places, each_place};
+use super::transfer::OnProgress;
 use super::{Array, Format, Group, NodeKind, Store, draft, path};
 use crate::dtype::variable::Arena;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
@@ -118,7 +118,7 @@ impl Store {
         path: &str,
         options: VerifyOptions,
         each: &mut dyn FnMut(&Fault) -> Result<()>,
-        progress: &mut Progress<'_>,
+        progress: &mut OnProgress<'_>,
     ) -> Result<Verified> {
         let path = path::normalize(path)?;
         require(self, &path, NodeKind::None)?;
@@ -340,8 +340,8 @@ impl Verification<'_> {
                 let mut misplaced = Vec::new();
                 each_place(&array.chunk_store, array, &mut |place| {
                     match place {
-                        Place::Chunk(_, index) => chunks.push(index),
-                        Place::Misplaced(e) => misplaced.push(Fault::of(&e, node)),
+                        ListedKey::Chunk(_, index) => chunks.push(index),
+                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(&e, node)),
                     }
                     Ok(())
                 })?;
@@ -361,7 +361,7 @@ impl Verification<'_> {
     }
 
     /// Decodes chunks, several at a time.
-    fn chunks(&mut self, work: &[Work], progress: &mut Progress<'_>) -> Result<()> {
+    fn chunks(&mut self, work: &[Work], progress: &mut OnProgress<'_>) -> Result<()> {
         let mut ends = Vec::new();
         let total = work.iter().fold(0u64, |sum, array| {
             ends.push(sum.saturating_add(array.chunks.len()));

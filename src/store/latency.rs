@@ -22,7 +22,7 @@ pub const MAX_WAITING: usize = 65_536;
 
 /// What a [`LatencyStore`] was asked so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct LatencyStats {
     /// Requests of all kinds. A started read is one, whatever its ranges.
     pub requests: u64,
     /// Requests that run now.
@@ -40,12 +40,12 @@ pub struct LatencyStore {
 
 struct Shared {
     inner: SharedStore,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
     changed: Condvar,
 }
 
-struct State {
-    stats: Stats,
+struct LineState {
+    stats: LatencyStats,
     line: Line,
     /// In the order of the times at which they go on.
     waiting: VecDeque<(Instant, Step)>,
@@ -72,7 +72,7 @@ fn nothing<T>(_: &T) -> u64 {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -168,13 +168,13 @@ impl LatencyStore {
 
     /// `inner` behind a line of that pace.
     pub fn paced(inner: SharedStore, pace: Pace) -> LatencyStore {
-        let (stats, line) = (Stats::default(), Line::new(pace));
-        let state = Mutex::new(State { stats, line, waiting: VecDeque::new(), stop: false });
+        let (stats, line) = (LatencyStats::default(), Line::new(pace));
+        let state = Mutex::new(LineState { stats, line, waiting: VecDeque::new(), stop: false });
         LatencyStore { shared: Arc::new(Shared { inner, state, changed: Condvar::new() }), timer: OnceLock::new() }
     }
 
     /// What was asked so far.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> LatencyStats {
         self.shared.lock().stats
     }
 
@@ -212,7 +212,7 @@ impl Storage for LatencyStore {
         if !self.shared.lock().line.is_narrow() {
             return Ok(found);
         }
-        Ok(found.map(|object| Object::Other(Box::new(Narrow { object, shared: self.shared.clone() }))))
+        Ok(found.map(|object| Object::Other(Box::new(NarrowObject { object, shared: self.shared.clone() }))))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
@@ -258,12 +258,12 @@ impl Storage for LatencyStore {
 }
 
 /// An opened object whose bytes come over the line.
-struct Narrow {
+struct NarrowObject {
     object: Object,
     shared: Arc<Shared>,
 }
 
-impl ReadObject for Narrow {
+impl ReadObject for NarrowObject {
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         self.object.read_exact_at(offset, buf)?;
         self.shared.carry(buf.len() as u64);

@@ -111,7 +111,7 @@ pub fn parse(location: &str) -> Result<Root> {
         }
         return Ok(Root::Remote(Box::new(remote), is_archive));
     }
-    let place = Place::of(location)?;
+    let place = BarePath::of(location)?;
     let root = place.bytes.clone();
     let mut above = root.split(|&b| b == b'/');
     let last = above.next_back().unwrap_or_default();
@@ -130,7 +130,7 @@ pub fn split(location: &str) -> Result<(Root, String)> {
     if let Some(remote) = remote_of(location)? {
         return Ok(split_remote(remote));
     }
-    let place = Place::of(location)?;
+    let place = BarePath::of(location)?;
     let endings: &[&[u8]] = if place.scheme == Scheme::Zip { &[] } else { &[b".zarr"] };
     let mut end = 0;
     let mut found = None;
@@ -184,13 +184,13 @@ enum Scheme {
 }
 
 /// A location without its scheme: a path of bytes without slashes at its end.
-struct Place {
+struct BarePath {
     scheme: Scheme,
     bytes: Vec<u8>,
 }
 
-impl Place {
-    fn of(location: &str) -> Result<Place> {
+impl BarePath {
+    fn of(location: &str) -> Result<BarePath> {
         if location.is_empty() {
             bail!(Location, "the location is empty");
         }
@@ -216,7 +216,7 @@ impl Place {
         while bytes.len() > 1 && bytes.ends_with(b"/") {
             bytes.pop();
         }
-        Ok(Place { scheme, bytes })
+        Ok(BarePath { scheme, bytes })
     }
 
     fn root(&self, bytes: Vec<u8>, is_archive: bool) -> Result<Root> {

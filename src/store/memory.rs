@@ -1,7 +1,7 @@
 //! A store in memory: for tests, for scratch data, and for handing arrays from one part of a program to another.
 
 use super::keys::{check_key, check_prefix};
-use super::memory_object::{MemoryObject, Stored};
+use super::memory_object::{MemoryObject, StoredValue};
 use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
@@ -19,7 +19,7 @@ static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
 /// buffer. A child of `fork` has a copy of its own of what was stored at that moment.
 #[derive(Default)]
 pub struct MemoryStore {
-    map: ForkPreserved<BTreeMap<String, Arc<Stored>>>,
+    map: ForkPreserved<BTreeMap<String, Arc<StoredValue>>>,
 }
 
 impl MemoryStore {
@@ -59,7 +59,7 @@ impl Storage for MemoryStore {
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
-        let stored = Arc::new(Stored { bytes, version, current: AtomicBool::new(true) });
+        let stored = Arc::new(StoredValue { bytes, version, current: AtomicBool::new(true) });
         let new_key = key.to_string();
         check_memory()?;
         // The old value is dropped, which may take long, after the lock.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A value and whether its key still has it.
-pub(super) struct Stored {
+pub(super) struct StoredValue {
     pub(super) bytes: Vec<u8>,
     pub(super) version: u64,
     /// Cleared when the key gets another value or is erased.
@@ -16,7 +16,7 @@ pub(super) struct Stored {
 
 /// One value of one key, kept alive by this handle.
 pub struct MemoryObject {
-    pub(super) stored: Arc<Stored>,
+    pub(super) stored: Arc<StoredValue>,
 }
 
 impl MemoryObject {

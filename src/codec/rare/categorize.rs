@@ -5,7 +5,7 @@ use crate::codec::build::Built;
 use crate::codec::config::Config;
 use crate::codec::stage::{Dest, Size, Stage, VariableCodec};
 use crate::codec::streams::decode_known;
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{ByteOrder, DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
 use crate::limits::grow;
@@ -94,7 +94,7 @@ impl VariableCodec for Objects {
     }
 
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
-        let (wanted, size) = (items.len() / size_of::<Item>(), self.categories.code.size());
+        let (wanted, size) = (items.len() / size_of::<VarItem>(), self.categories.code.size());
         if bytes.len() != wanted * size {
             bail!(Chunk, "found {} bytes, expected {} for {wanted} elements", bytes.len(), wanted * size);
         }
@@ -104,7 +104,7 @@ impl VariableCodec for Objects {
             let code = self.categories.load(code);
             let label = self.categories.label(code);
             let start = code.checked_sub(1).and_then(|n| starts.get(usize::try_from(n).ok()?)).copied().unwrap_or(0);
-            variable::set(items, i, Item::new(kept.get(start..start + label.len()).unwrap_or_default()));
+            variable::set(items, i, VarItem::new(kept.get(start..start + label.len()).unwrap_or_default()));
         }
         Ok(kept)
     }
@@ -202,7 +202,7 @@ mod tests {
         let map = map(r#"{"labels": ["a", "日本"], "dtype": "|O", "astype": ">i2"}"#);
         let codec = build_objects(&Config::new(&map, Style::V2), DataType::VarText).unwrap();
         let texts = ["a", "q", "日本"];
-        let buffer: Vec<u8> = texts.iter().flat_map(|t| Item::new(t.as_bytes()).to_element()).collect();
+        let buffer: Vec<u8> = texts.iter().flat_map(|t| VarItem::new(t.as_bytes()).to_element()).collect();
         let mut stored = Vec::new();
         codec.encode(&buffer, &[3], &mut stored).unwrap();
         assert_eq!(stored, [0, 1, 0, 0, 0, 2]);

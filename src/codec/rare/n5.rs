@@ -17,7 +17,7 @@ const SLACK: usize = 1 << 20;
 
 /// The stage of a block.
 #[derive(Clone)]
-pub(in crate::codec) struct Block {
+pub(in crate::codec) struct BlockStage {
     /// Bytes of an element.
     pub item: usize,
     /// The compressor, if there is one.
@@ -26,7 +26,7 @@ pub(in crate::codec) struct Block {
     pub shape: Dims,
 }
 
-impl Block {
+impl BlockStage {
     fn header_size(&self) -> usize {
         4 + 4 * self.shape.len()
     }
@@ -93,7 +93,7 @@ impl Block {
     }
 }
 
-impl Stage for Block {
+impl Stage for BlockStage {
     fn name(&self) -> &'static str {
         "n5_default"
     }
@@ -103,7 +103,7 @@ impl Stage for Block {
             bail!(Unsupported, "n5_default of chunks of shape {shape:?} is not supported");
         }
         // What comes in is transposed already.
-        Ok(Some(Arc::new(Block { shape: shape.iter().rev().copied().collect(), ..self.clone() })))
+        Ok(Some(Arc::new(BlockStage { shape: shape.iter().rev().copied().collect(), ..self.clone() })))
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
@@ -154,7 +154,7 @@ mod tests {
 
     fn block(shape: &[u64], item: usize) -> StageRef {
         let encoded: Vec<u64> = shape.iter().rev().copied().collect();
-        Block { item, inner: None, shape: Dims::new() }.for_shape(&encoded).unwrap().unwrap()
+        BlockStage { item, inner: None, shape: Dims::new() }.for_shape(&encoded).unwrap().unwrap()
     }
 
     fn frame(mode: u8, shape: &[u32], data: &[u8]) -> Vec<u8> {

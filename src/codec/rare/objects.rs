@@ -5,7 +5,7 @@
 
 use crate::codec::config::Config;
 use crate::codec::stage::VariableCodec;
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, reserve};
@@ -176,7 +176,7 @@ fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
 
 /// The elements of such a list, each as its text.
 fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
-    let wanted = items.len() / size_of::<Item>();
+    let wanted = items.len() / size_of::<VarItem>();
     let Value::Array(list) = value else { bail!(Chunk, "found {}, expected a list", json::brief(&value)) };
     let Some((Value::Array(shape), list)) = list.split_last() else { bail!(Chunk, "found a list without a shape at its end") };
     let depth = shape.len();
@@ -199,7 +199,7 @@ fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
     }
     let mut start = 0;
     for (i, end) in ends.into_iter().enumerate() {
-        variable::set(items, i, Item::new(kept.get(start..end).unwrap_or_default()));
+        variable::set(items, i, VarItem::new(kept.get(start..end).unwrap_or_default()));
         start = end;
     }
     Ok(kept)
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn round(codec: &dyn VariableCodec, list: &[&str], shape: &[u64]) -> (Vec<u8>, Vec<String>) {
-        let buffer: Vec<u8> = list.iter().flat_map(|b| Item::new(b.as_bytes()).to_element()).collect();
+        let buffer: Vec<u8> = list.iter().flat_map(|b| VarItem::new(b.as_bytes()).to_element()).collect();
         let mut stored = Vec::new();
         codec.encode(&buffer, shape, &mut stored).unwrap();
         let mut items = vec![0; buffer.len()];
@@ -322,7 +322,7 @@ mod tests {
         let stored = |name: &str, text: &[u8]| {
             let config = crate::json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
             let codec = build_json(&Config::new(&config, crate::codec::config::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
-            let mut items = vec![0; size_of::<Item>()];
+            let mut items = vec![0; size_of::<VarItem>()];
             let kept = codec.decode(text.to_vec(), &mut items).map_err(|e| e.to_string())?;
             let mut again = Vec::new();
             codec.encode(&items, &[1], &mut again).map_err(|e| e.to_string())?;
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn damaged_chunks_are_errors() {
-        let mut items = vec![0; 2 * size_of::<Item>()];
+        let mut items = vec![0; 2 * size_of::<VarItem>()];
         for text in ["", "{}", "[1,2]", r#"[1,"|O",[1]]"#, r#"[1,2,"|O",3]"#, r#"[[1],2,"|O",[2,1]]"#, r#"[1,2,"|O",[2]"#] {
             assert!(Json(Encoding::Utf8).decode(text.as_bytes().to_vec(), &mut items).is_err(), "{text}");
         }

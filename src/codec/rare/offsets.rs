@@ -9,7 +9,7 @@ use crate::codec::bound::Leaf;
 use crate::codec::chain::Chain;
 use crate::codec::config::Config;
 use crate::codec::stage::{Dest, Size, VariableCodec};
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::{grow, max_chunk, reserve};
@@ -165,7 +165,7 @@ impl VariableCodec for Offsets {
     }
 
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
-        let wanted = items.len() / size_of::<Item>();
+        let wanted = items.len() / size_of::<VarItem>();
         let (index, data) = self.split(&bytes)?;
         let index = decode_leaf(&self.index.bind_leaf(&[wanted as u64 + 1])?, index)?;
         let total = self.offset(&index, wanted);
@@ -180,7 +180,7 @@ impl VariableCodec for Offsets {
                 bail!(Chunk, "element {i} is from {start} to {end} of {total} bytes");
             };
             self.check(i, value).map_err(|e| err!(Chunk, "{}", e.message()))?;
-            variable::set(items, i, Item::new(value));
+            variable::set(items, i, VarItem::new(value));
         }
         Ok(data)
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn buffer(list: &[&[u8]]) -> Vec<u8> {
-        list.iter().flat_map(|b| Item::new(b).to_element()).collect()
+        list.iter().flat_map(|b| VarItem::new(b).to_element()).collect()
     }
 
     const PLAIN: &str = r#"{"data_codecs": ["bytes"], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "index_data_type": "uint32"}"#;
@@ -222,7 +222,8 @@ mod tests {
         for json in chains {
             for list in [&[&b"foo"[..], b"", "naïve".as_bytes()][..], &[b"", b""], &[]] {
                 let codec = codec(&json, DataType::VarText).unwrap();
-                let (mut stored, mut items) = (Vec::new(), vec![0; std::mem::size_of_val(list) / size_of::<&[u8]>() * size_of::<Item>()]);
+                let (mut stored, mut items) =
+                    (Vec::new(), vec![0; std::mem::size_of_val(list) / size_of::<&[u8]>() * size_of::<VarItem>()]);
                 codec.encode(&buffer(list), &[], &mut stored).unwrap();
                 let kept = codec.decode(stored.clone(), &mut items).unwrap();
                 // SAFETY: what they point into is kept.
@@ -242,7 +243,7 @@ mod tests {
         let mut stored = Vec::new();
         let plain = codec_of(PLAIN).unwrap();
         plain.encode(&buffer(&[b"ab", b"c"]), &[], &mut stored).unwrap();
-        let mut items = vec![0; 2 * size_of::<Item>()];
+        let mut items = vec![0; 2 * size_of::<VarItem>()];
         for (at, byte) in [(0, 255), (7, 255), (8, 3), (12, 9), (16, 200), (19, 255), (20, 0xff)] {
             let mut bad = stored.clone();
             bad[at] = byte;

@@ -5,7 +5,7 @@ use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
 use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
 use crate::dtype::transfer::Transfer;
-use crate::dtype::{DataType, Element, ElementType, Kind, Number, Overflow, Run};
+use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Real, Run};
 use crate::engine::{self, Memory, Selection};
 use crate::error::{Result, bail, err};
 use crate::metadata::json::{self, brief};
@@ -221,8 +221,8 @@ fn named(data_type: DataType, double: f64) -> Option<Element> {
 /// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
 /// the number, where JSON has one.
 pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
-    match (format, Number::load(data_type, element)) {
-        (Format::V3, Some(Number::Float(value))) => Some(double_to_base64(value).into()),
+    match (format, Real::load(data_type, element)) {
+        (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
         (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
         (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
     }

@@ -2,7 +2,7 @@
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
 use super::time::{Calendar, TimeUnits};
-use super::variable::{Variable, shape_of};
+use super::variable::{VariableSpec, shape_of};
 
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -30,13 +30,13 @@ pub struct Dataset(Arc<Inner>);
 
 struct Inner {
     group: Group,
-    state: ForkPreserved<State>,
+    state: ForkPreserved<DatasetState>,
     /// Consolidated metadata were believed, and have not been compared with the documents yet.
     unsettled: AtomicBool,
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct DatasetState {
     /// The names of dimensions in the order in which they came, with the lengths of those that no variable has yet.
     defined: Vec<(String, u64)>,
     variables: Vec<Known>,
@@ -66,7 +66,7 @@ impl Known {
     }
 }
 
-impl State {
+impl DatasetState {
     /// All dimensions, as long as the variables are by now.
     fn dimensions(&self) -> Dimensions {
         let mut all = Dimensions::default();
@@ -101,7 +101,7 @@ impl Dataset {
     /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told. One that may be
     /// changed reads the documents that consolidated metadata speak for when they are first needed (`settle`), not here.
     pub fn open(group: Group) -> Result<Dataset> {
-        let mut state = State::default();
+        let mut state = DatasetState::default();
         let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
         for (name, array) in group.arrays()? {
             let names = array.dimension_names();
@@ -208,7 +208,7 @@ impl Dataset {
     }
 
     fn known_dimensions(&self) -> Dimensions {
-        self.0.state.read(State::dimensions)
+        self.0.state.read(DatasetState::dimensions)
     }
 
     /// Defines a dimension. One that is there with the same length stays; with another it is an error of kind `Exists`.
@@ -271,7 +271,7 @@ impl Dataset {
     /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape. A variable that is
     /// opened because it is the same keeps the handle that a series of this dataset may have. Errors: `Exists`,
     /// with which the dataset knows an array that came in the meantime, as a failed call of this one may have left it.
-    pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
+    pub fn define_variable(&self, name: &str, variable: &VariableSpec, how: Create) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
         let there = self.known(name).ok().filter(|_| how == Create::OpenIfSame);
@@ -401,7 +401,7 @@ impl Dataset {
     }
 
     fn write_coordinates(&self) -> Result<()> {
-        let state = self.0.state.read(State::clone);
+        let state = self.0.state.read(DatasetState::clone);
         let of = |name: &String| state.variables.iter().find(|v| v.name == *name);
         let mut of_group = Vec::new();
         let mut lists: Vec<Vec<&str>> = vec![Vec::new(); state.variables.len()];
@@ -435,7 +435,7 @@ impl Dataset {
         units: Option<&str>,
         how: Create,
     ) -> Result<Array> {
-        let mut variable = Variable { chunks: chunk.map(|n| vec![n]), ..Variable::new(data_type, &[name]) };
+        let mut variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(data_type, &[name]) };
         if let Some(units) = units {
             variable = variable.with("units", units);
         }
@@ -447,7 +447,7 @@ impl Dataset {
     /// (`"hours since 2026-01-01"`) in a calendar, in chunks of `chunk` or suggested ones.
     pub fn define_time(&self, name: &str, length: u64, chunk: Option<u64>, units: &str, calendar: &str, how: Create) -> Result<Array> {
         TimeUnits::parse(units, Calendar::parse(calendar)?)?;
-        let variable = Variable { chunks: chunk.map(|n| vec![n]), ..Variable::new(DataType::Int64, &[name]) };
+        let variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(DataType::Int64, &[name]) };
         let variable = variable.with("units", units).with("calendar", calendar).with("standard_name", "time");
         self.define_dimension(name, length)?;
         self.define_variable(name, &variable, how)
@@ -498,7 +498,7 @@ mod tests {
         let store = memory_store();
         let ds = Dataset::create(&store, "", None, Create::New).unwrap();
         ds.define_dimension("x", 4).unwrap();
-        let variable = Variable::new(DataType::Float32, &["x"]);
+        let variable = VariableSpec::new(DataType::Float32, &["x"]);
         // As a call leaves it that failed behind the array's creation, for want of memory say.
         Dataset::open(Group::open(&store, "").unwrap())
             .and_then(|other| {
@@ -519,7 +519,7 @@ mod tests {
             ds.define_dimension("time", 4).unwrap();
             ds.define_dimension("x", 3).unwrap();
             let define = |data_type, dimensions: &[&str], how| {
-                let variable = Variable { chunks: Some(vec![2; dimensions.len()]), ..Variable::new(data_type, dimensions) };
+                let variable = VariableSpec { chunks: Some(vec![2; dimensions.len()]), ..VariableSpec::new(data_type, dimensions) };
                 ds.define_variable("t", &variable, how)
             };
             drop(define(DataType::Float32, &["time", "x"], Create::New).unwrap());
@@ -548,7 +548,7 @@ mod tests {
             let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
             ds.define_dimension("time", 0).unwrap();
             ds.define_dimension("x", width).unwrap();
-            let variable = Variable::new(DataType::Float32, &["time", "x"]);
+            let variable = VariableSpec::new(DataType::Float32, &["time", "x"]);
             let first = ds.define_variable("t", &variable, Create::New).unwrap();
             first.resize(&[5000, width], false).unwrap();
             let chunks = first.chunk_shape();
@@ -556,7 +556,7 @@ mod tests {
             let again = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
             let array = again.define_variable("t", &variable, Create::OpenIfSame).unwrap();
             assert_eq!((array.shape()[0], array.chunk_shape()), (5000, chunks), "{format:?} {width}");
-            let other = Variable { chunks: Some(vec![7, 1]), ..variable.clone() };
+            let other = VariableSpec { chunks: Some(vec![7, 1]), ..variable.clone() };
             assert_eq!(again.define_variable("t", &other, Create::OpenIfSame).err().unwrap().kind(), ErrorKind::Exists);
         }
     }
@@ -568,10 +568,10 @@ mod tests {
             let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
             ds.define_time("time", 3, None, "hours since 2026-01-01", "noleap", Create::New).unwrap();
             ds.define_coordinate("x", 4, None, DataType::Float64, Some("m"), Create::New).unwrap();
-            ds.define_variable("t", &Variable::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
-            ds.define_variable("lat", &Variable::new(DataType::Float32, &["x"]), Create::New).unwrap();
-            ds.define_variable("crs", &Variable::new(DataType::Int32, &[]), Create::New).unwrap();
-            ds.define_variable("run", &Variable::new(DataType::Int32, &["run"]), Create::New).err().unwrap();
+            ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
+            ds.define_variable("lat", &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
+            ds.define_variable("crs", &VariableSpec::new(DataType::Int32, &[]), Create::New).unwrap();
+            ds.define_variable("run", &VariableSpec::new(DataType::Int32, &["run"]), Create::New).err().unwrap();
             ds.set_coordinate("lat").unwrap();
             ds.set_coordinate("crs").unwrap();
             ds.close().unwrap();
@@ -619,7 +619,7 @@ mod tests {
         for bad in ["", "a/b", "__x", ".", "zarr.json", "a\\b", "a\n"] {
             assert_eq!(ds.define_dimension(bad, 1).unwrap_err().kind(), ErrorKind::Name, "{bad:?}");
         }
-        let twice = Variable::new(DataType::Int8, &["x", "x"]);
+        let twice = VariableSpec::new(DataType::Int8, &["x", "x"]);
         assert_eq!(ds.define_variable("v", &twice, Create::New).err().unwrap().kind(), ErrorKind::Argument);
         assert_eq!(store.node_kind("v").unwrap(), NodeKind::None);
     }
@@ -630,8 +630,8 @@ mod tests {
         let ds = Dataset::create(&store, "d", None, Create::New).unwrap();
         ds.define_dimension("t", 0).unwrap();
         ds.define_dimension("x", 3).unwrap();
-        let a = ds.define_variable("a", &Variable::new(DataType::Int16, &["x", "t"]), Create::New).unwrap();
-        ds.define_variable("b", &Variable::new(DataType::Int16, &["t"]), Create::New).unwrap();
+        let a = ds.define_variable("a", &VariableSpec::new(DataType::Int16, &["x", "t"]), Create::New).unwrap();
+        ds.define_variable("b", &VariableSpec::new(DataType::Int16, &["t"]), Create::New).unwrap();
         ds.resize_dimension("t", 5).unwrap();
         assert_eq!((a.shape().as_slice(), ds.dimension("t").unwrap().length), (&[3, 5][..], 5));
         a.resize(&[3, 6], false).unwrap();
@@ -649,12 +649,12 @@ mod tests {
             let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
             ds.define_dimension("x", 6).unwrap();
             let missing = Some(Element::from_slice(&(-9999i16).to_ne_bytes()));
-            let v = Variable {
+            let v = VariableSpec {
                 missing,
                 scale: Some(0.5),
                 offset: Some(100.0),
                 chunks: Some(vec![2]),
-                ..Variable::new(DataType::Int16, &["x"])
+                ..VariableSpec::new(DataType::Int16, &["x"])
             };
             let array = ds.define_variable("v", &v, Create::New).unwrap();
             let mut values = [1.0, f64::NAN, 100.5];
@@ -706,9 +706,9 @@ mod tests {
                 .missing_values()
                 .unwrap()
                 .iter()
-                .map(|e| match crate::dtype::Number::load(data_type, e).unwrap() {
-                    crate::dtype::Number::Int(n) => n as f64,
-                    crate::dtype::Number::Float(x) => x,
+                .map(|e| match crate::dtype::Real::load(data_type, e).unwrap() {
+                    crate::dtype::Real::Int(n) => n as f64,
+                    crate::dtype::Real::Float(x) => x,
                 })
                 .collect();
             let same = got.len() == want.len() && got.iter().zip(&want).all(|(a, b)| a == b || a.is_nan() && b.is_nan());

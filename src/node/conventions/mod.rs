@@ -12,6 +12,6 @@ pub mod variable;
 
 pub use dataset::Dataset;
 pub use nczarr::{NcArray, NcDimension, NcType};
-pub use ome::{Axis, Level, Multiscale};
+pub use ome::{ImageAxis, ImageLevel, Multiscale};
 pub use time::{Calendar, Moment, TimeUnits};
-pub use variable::Variable;
+pub use variable::VariableSpec;

@@ -14,14 +14,14 @@ pub struct Multiscale {
     /// The version of OME-Zarr, such as `0.5`.
     pub version: String,
     /// What the dimensions are, in the arrays' order.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<ImageAxis>,
     /// From the highest resolution down.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ImageLevel>,
 }
 
 /// One dimension of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Axis {
+pub struct ImageAxis {
     /// `t`, `c`, `z`, `y`, `x`, or another name.
     pub name: String,
     /// `time`, `channel`, `space`, another word, or nothing.
@@ -32,7 +32,7 @@ pub struct Axis {
 
 /// One resolution of an image.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct ImageLevel {
     /// The path of its array, below the group.
     pub path: String,
     /// The distance between neighbours along each axis, in its unit.
@@ -84,20 +84,20 @@ fn items<'a>(members: &'a Map, name: &str) -> Result<&'a [Value]> {
 fn multiscale(value: &Value, version: &str) -> Result<Multiscale> {
     let members = object(value, "an object")?;
     let own = text(members, "version");
-    let axes: Result<Vec<Axis>> = items(members, "axes")?.iter().enumerate().map(axis).collect();
+    let axes: Result<Vec<ImageAxis>> = items(members, "axes")?.iter().enumerate().map(axis).collect();
     let axes = axes?;
     let outer = transformations(members)?;
     let level = |(i, value): (usize, &Value)| level(value, &outer, axes.len()).map_err(|e| e.at_field(format!("datasets[{i}]")));
-    let levels: Result<Vec<Level>> = items(members, "datasets")?.iter().enumerate().map(level).collect();
+    let levels: Result<Vec<ImageLevel>> = items(members, "datasets")?.iter().enumerate().map(level).collect();
     let version = if own.is_empty() { version.to_string() } else { own };
     Ok(Multiscale { name: text(members, "name"), version, levels: levels?, axes })
 }
 
 /// Version 0.3 had names alone.
-fn axis((i, value): (usize, &Value)) -> Result<Axis> {
+fn axis((i, value): (usize, &Value)) -> Result<ImageAxis> {
     match value {
-        Value::String(name) => Ok(Axis { name: name.to_string(), ..Axis::default() }),
-        Value::Object(members) => Ok(Axis { name: text(members, "name"), kind: text(members, "type"), unit: text(members, "unit") }),
+        Value::String(name) => Ok(ImageAxis { name: name.to_string(), ..ImageAxis::default() }),
+        Value::Object(members) => Ok(ImageAxis { name: text(members, "name"), kind: text(members, "type"), unit: text(members, "unit") }),
         other => Err(wrong(other, "an object").at_field(format!("axes[{i}]"))),
     }
 }
@@ -108,7 +108,7 @@ struct Transform {
     translation: Option<Vec<f64>>,
 }
 
-fn level(value: &Value, outer: &Transform, rank: usize) -> Result<Level> {
+fn level(value: &Value, outer: &Transform, rank: usize) -> Result<ImageLevel> {
     let members = object(value, "an object")?;
     let path = members.get("path").and_then(Value::as_str);
     let path = path.ok_or_else(|| err!(Metadata, "the member is missing, expected the path of an array").at_field("path"))?;
@@ -121,7 +121,7 @@ fn level(value: &Value, outer: &Transform, rank: usize) -> Result<Level> {
     if let Some(more) = &outer.translation {
         translation.iter_mut().zip(more).for_each(|(x, t)| *x += t);
     }
-    Ok(Level { path: path.to_string(), scale, translation })
+    Ok(ImageLevel { path: path.to_string(), scale, translation })
 }
 
 /// The `scale` and the `translation` among `coordinateTransformations`; other kinds are not used.
@@ -168,9 +168,9 @@ mod tests {
         for (group, version) in [(group(Format::V2, &old), "0.4"), (group(Format::V3, &new), "0.5")] {
             let [image] = group.multiscales().unwrap().try_into().unwrap();
             assert_eq!((image.name.as_str(), image.version.as_str()), ("im", version));
-            assert_eq!(image.axes[1], Axis { name: "y".into(), kind: "space".into(), unit: "micrometer".into() });
-            assert_eq!(image.levels[0], Level { path: "s0".into(), scale: vec![1.0, 5.0], translation: vec![0.0, 0.0] });
-            assert_eq!(image.levels[1], Level { path: "s1".into(), scale: vec![1.0, 10.0], translation: vec![0.0, 2.5] });
+            assert_eq!(image.axes[1], ImageAxis { name: "y".into(), kind: "space".into(), unit: "micrometer".into() });
+            assert_eq!(image.levels[0], ImageLevel { path: "s0".into(), scale: vec![1.0, 5.0], translation: vec![0.0, 0.0] });
+            assert_eq!(image.levels[1], ImageLevel { path: "s1".into(), scale: vec![1.0, 10.0], translation: vec![0.0, 2.5] });
         }
         assert!(group(Format::V3, "{\"a\": 1}").multiscales().unwrap().is_empty());
     }

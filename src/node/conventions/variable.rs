@@ -10,7 +10,7 @@ use crate::node::{Array, Spec, spec};
 
 /// What variable to define.
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub struct VariableSpec {
     /// The type of the stored elements.
     pub data_type: DataType,
     /// Its dimensions, which are defined.
@@ -29,10 +29,10 @@ pub struct Variable {
     pub attributes: Map,
 }
 
-impl Variable {
+impl VariableSpec {
     /// A variable of that type along those dimensions.
-    pub fn new(data_type: DataType, dimensions: &[&str]) -> Variable {
-        Variable {
+    pub fn new(data_type: DataType, dimensions: &[&str]) -> VariableSpec {
+        VariableSpec {
             data_type,
             dimensions: dimensions.iter().map(ToString::to_string).collect(),
             spec: None,
@@ -45,13 +45,13 @@ impl Variable {
     }
 
     /// Returns this variable with one more attribute.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Variable {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> VariableSpec {
         self.attributes.insert(name.into(), value.into());
         self
     }
 
     /// Returns this variable with the attributes of a JSON object added.
-    pub fn with_json(mut self, text: &str) -> Result<Variable> {
+    pub fn with_json(mut self, text: &str) -> Result<VariableSpec> {
         match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
             Value::Object(more) => self.attributes.extend(more),
             other => return Err(err!(Type, "found {}, expected an object", json::brief(&other)).at_field("attributes")),

@@ -3,7 +3,7 @@
 use crate::dtype::fill::Fill;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
-use crate::dtype::variable::{self, Item};
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 
@@ -25,7 +25,7 @@ pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Resu
     let fill = convert_one(&transfer, element)?;
     if to.is_variable() {
         // SAFETY: one item, into `element` or into what the conversion keeps.
-        let text = unsafe { variable::items(&fill).next().unwrap_or(Item::EMPTY).bytes() };
+        let text = unsafe { variable::items(&fill).next().unwrap_or(VarItem::EMPTY).bytes() };
         return Ok(Fill::variable(text));
     }
     // The elements of a region lose their fractions; a fill value is stated once, so that losing it would be an oversight.

@@ -1,7 +1,7 @@
 //! Gets of objects and of ranges of them, each of one version: a download that breaks off goes on where it ended.
 
 use super::live::Live;
-use super::tries::{Fault, Tries};
+use super::tries::{Failure, Tries};
 use super::version::{strong_tag_of, version_of};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::{MAX_UNTOLD, reserve};
@@ -122,7 +122,7 @@ impl Live {
     }
 
     /// Whether a failure says that there is no object; otherwise waits for the next try.
-    async fn missing(&self, tries: &mut Tries, fault: Fault, body: &mut Option<Body>) -> Result<bool> {
+    async fn missing(&self, tries: &mut Tries, fault: Failure, body: &mut Option<Body>) -> Result<bool> {
         let sight = tries.sight();
         match (sight.status, sight.code.as_str()) {
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
@@ -245,22 +245,22 @@ fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
 }
 
 /// Adds what comes to a body.
-async fn collect(got: object_store::GetResult, body: &mut Body) -> std::result::Result<(), Fault> {
+async fn collect(got: object_store::GetResult, body: &mut Body) -> std::result::Result<(), Failure> {
     let expected = body.end - body.start;
     let room = (expected - body.bytes.len() as u64).min(FIRST_ROOM);
-    reserve(&mut body.bytes, room as usize).map_err(Fault::Own)?;
+    reserve(&mut body.bytes, room as usize).map_err(Failure::Own)?;
     let mut stream = got.into_stream();
     while let Some(piece) = stream.next().await {
         let found = body.bytes.len() as u64;
-        let Ok(piece) = piece else { return Err(Fault::Short { found, expected }) };
+        let Ok(piece) = piece else { return Err(Failure::Short { found, expected }) };
         if found + piece.len() as u64 > expected {
-            return Err(Fault::Long { expected });
+            return Err(Failure::Long { expected });
         }
-        reserve(&mut body.bytes, piece.len()).map_err(Fault::Own)?;
+        reserve(&mut body.bytes, piece.len()).map_err(Failure::Own)?;
         body.bytes.extend_from_slice(&piece);
     }
     match body.bytes.len() as u64 {
-        found if found < expected => Err(Fault::Short { found, expected }),
+        found if found < expected => Err(Failure::Short { found, expected }),
         _ => Ok(()),
     }
 }

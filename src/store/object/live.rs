@@ -2,7 +2,7 @@
 
 use super::build::{self, Client};
 use super::threads::{Threads, threads};
-use super::tries::{Fault, Patience, Tries};
+use super::tries::{Failure, Patience, Tries};
 use crate::error::{Result, err};
 use crate::store::remote::{Remote, RemoteOptions, Service};
 use object_store::ObjectStore;
@@ -79,7 +79,7 @@ impl Live {
     }
 
     /// Goes on with the next try, or says why not. A bucket in another region than was guessed is looked for there.
-    pub(super) async fn again(&self, tries: &mut Tries, fault: Fault) -> Result<()> {
+    pub(super) async fn again(&self, tries: &mut Tries, fault: Failure) -> Result<()> {
         let sight = tries.sight();
         if let (true, Some(region)) = (matches!(sight.status, 301 | 307 | 400), &sight.region) {
             let client = self.client();

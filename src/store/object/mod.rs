@@ -23,8 +23,7 @@ use self::upload::Upload;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
-    ByteRange, Capabilities, Change, Condition, Fetched, Keys, ListInto, Listing, Object, ReadObject, Staged, Started, Storage, Tuning,
-    Version,
+    ByteRange, Capabilities, Change, Condition, Fetched, Keys, ListInto, Object, ReadObject, Staged, Started, Storage, Tuning, Version,
 };
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkReset;
@@ -240,11 +239,11 @@ impl Storage for RemoteStore {
         let to = live.clone();
         match what {
             Started::Read { ranges, if_match, done } => {
-                let (ranges, done) = (ranges.to_vec(), Receiver(Some(done)));
+                let (ranges, done) = (ranges.to_vec(), CalledOnce(Some(done)));
                 to.threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
             }
             Started::Change(change, done) => {
-                let done = Receiver(Some(done));
+                let done = CalledOnce(Some(done));
                 to.threads.spawn(async move {
                     done.call(match change {
                         Change::Put(bytes, condition) => live.put(&path, Bytes::from(bytes), condition).await,
@@ -261,9 +260,9 @@ impl Storage for RemoteStore {
 }
 
 /// Receives a result; it is called even if the task is dropped.
-struct Receiver<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
+struct CalledOnce<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
 
-impl<T> Receiver<T> {
+impl<T> CalledOnce<T> {
     fn call(mut self, result: Result<T>) {
         if let Some(done) = self.0.take() {
             done(result);
@@ -271,7 +270,7 @@ impl<T> Receiver<T> {
     }
 }
 
-impl<T> Drop for Receiver<T> {
+impl<T> Drop for CalledOnce<T> {
     fn drop(&mut self) {
         if let Some(done) = self.0.take() {
             done(Err(err!(Cancelled, "the request was given up")));

@@ -2,7 +2,7 @@
 
 use super::get::{MARK, Want};
 use super::live::Live;
-use super::tries::Fault;
+use super::tries::Failure;
 use super::version::strong_tag_of;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::store::remote::{Conditional, Service};
@@ -75,8 +75,8 @@ impl Live {
     }
 
     /// Whether a refused put says that its condition does not hold (rather than that two came at once).
-    fn is_conflict(&self, fault: &Fault, code: &str, status: u16) -> bool {
-        let refused = matches!(fault, Fault::Store(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }));
+    fn is_conflict(&self, fault: &Failure, code: &str, status: u16) -> bool {
+        let refused = matches!(fault, Failure::Store(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }));
         refused && (status != 409 || matches!(code, "BlobAlreadyExists" | "UnmodifiedSinceNotMet"))
     }
 

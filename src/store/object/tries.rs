@@ -24,7 +24,7 @@ const CERTIFICATE: &str =
     " (the option \"cloud.ca_file\" names the certificates of authorities to trust; one that a server made for itself is none)";
 
 /// Why a try failed.
-pub(super) enum Fault {
+pub(super) enum Failure {
     /// As the crate or the server says.
     Store(object_store::Error),
     /// The body ended early, or in an error.
@@ -37,9 +37,9 @@ pub(super) enum Fault {
     Own(Error),
 }
 
-impl From<object_store::Error> for Fault {
-    fn from(e: object_store::Error) -> Fault {
-        Fault::Store(e)
+impl From<object_store::Error> for Failure {
+    fn from(e: object_store::Error) -> Failure {
+        Failure::Store(e)
     }
 }
 
@@ -108,10 +108,10 @@ impl Tries {
     }
 
     /// A part of a try. What it sees adds to the notes of the try.
-    pub(super) async fn run<T, E: Into<Fault>>(
+    pub(super) async fn run<T, E: Into<Failure>>(
         &mut self,
         work: impl Future<Output = std::result::Result<T, E>>,
-    ) -> std::result::Result<T, Fault> {
+    ) -> std::result::Result<T, Failure> {
         let until = tokio::time::Instant::from_std(self.until);
         let result = tokio::time::timeout_at(until, SEEN.scope(self.seen.clone(), work)).await;
         if self.seen.answered() {
@@ -119,22 +119,22 @@ impl Tries {
         }
         match result {
             Ok(result) => result.map_err(Into::into),
-            Err(_) => Err(Fault::Deadline),
+            Err(_) => Err(Failure::Deadline),
         }
     }
 
     /// Waits for the next try, or returns the error that says why no further try is made.
-    pub(super) async fn again(&mut self, fault: Fault) -> Result<()> {
+    pub(super) async fn again(&mut self, fault: Failure) -> Result<()> {
         let wait = self.wait_after(fault, Instant::now())?;
         tokio::time::sleep(wait).await;
         Ok(())
     }
 
     /// Returns the time until the next try after a failure at `now`, or the error that says why no further try is made.
-    fn wait_after(&mut self, fault: Fault, now: Instant) -> Result<Duration> {
+    fn wait_after(&mut self, fault: Failure, now: Instant) -> Result<Duration> {
         let sight = self.sight();
         let verdict = match fault {
-            Fault::Own(e) => return Err(e),
+            Failure::Own(e) => return Err(e),
             other => judge(&other, &sight, self.patience.hint),
         };
         self.done += 1;
@@ -167,19 +167,19 @@ fn jitter(done: u32) -> Duration {
     bound.mul_f64(random as f64 / (1u64 << 53) as f64)
 }
 
-fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
+fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
     let verdict = |kind, text: String, again| Verdict { kind, text, again, after: sight.retry_after };
     match fault {
-        Fault::Short { found, expected } => {
+        Failure::Short { found, expected } => {
             let why = sight.transport.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
             let kind = if sight.trouble == Trouble::Silence { ErrorKind::Timeout } else { ErrorKind::Network };
             return verdict(kind, format!("the answer ended after {found} of {expected} bytes{why}"), true);
         }
-        Fault::Long { expected } => {
+        Failure::Long { expected } => {
             return verdict(ErrorKind::Network, format!("the answer has more than the {expected} bytes that it announced"), false);
         }
-        Fault::Deadline => return verdict(ErrorKind::Timeout, "the server did not answer before the deadline".to_string(), false),
-        Fault::Store(_) | Fault::Own(_) => {}
+        Failure::Deadline => return verdict(ErrorKind::Timeout, "the server did not answer before the deadline".to_string(), false),
+        Failure::Store(_) | Failure::Own(_) => {}
     }
     if sight.html {
         return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
@@ -213,11 +213,11 @@ fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
     }
     match (fault, sight.status) {
         // Such an answer came whole; its headers contradict the request or each other.
-        (Fault::Store(e), 206) => {
+        (Failure::Store(e), 206) => {
             verdict(ErrorKind::Ranges, format!("the server sent another range than was asked for: {}", innermost(e)), false)
         }
-        (Fault::Store(e), 0) => verdict(ErrorKind::Permission, format!("no request could be made: {}", innermost(e)), false),
-        (Fault::Store(e), _) => verdict(ErrorKind::Network, format!("the server's answer cannot be understood: {}", innermost(e)), false),
+        (Failure::Store(e), 0) => verdict(ErrorKind::Permission, format!("no request could be made: {}", innermost(e)), false),
+        (Failure::Store(e), _) => verdict(ErrorKind::Network, format!("the server's answer cannot be understood: {}", innermost(e)), false),
         _ => verdict(ErrorKind::Internal, "a failure without a reason".to_string(), false),
     }
 }
@@ -318,7 +318,7 @@ mod tests {
                 now += Duration::from_secs(takes);
                 tries.seen.note(|seen| (seen.status, seen.retry_after) = (503, after.map(Duration::from_secs)));
                 match tries.wait_after(
-                    Fault::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() }),
+                    Failure::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() }),
                     now,
                 ) {
                     Ok(wait) => {

@@ -135,10 +135,10 @@ struct Watched {
 }
 
 /// The result of the trait's `async fn`.
-type Call<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for Watched {
-    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Call<'b>
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Answering<'b>
     where
         'a: 'b,
         Self: 'b,

@@ -25,12 +25,12 @@ use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
-use super::{ByteRange, Capabilities, Condition, Keys, ListInto, Listing, Object, ReadDone, SharedStore, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, grow};
 use directory::Directory;
-use read::{ArchiveBytes, Flight, Slot, ZipObject};
+use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -351,7 +351,7 @@ impl Storage for ZipStore {
             return done(Err(err!(Conflict, "the object was replaced while it was read")));
         }
         match read::resolve(ranges, object.slot.entry.size) {
-            Ok(wanted) => Flight { source: object.source, slot: object.slot, version, wanted, done }.start(),
+            Ok(wanted) => EntryRead { source: object.source, slot: object.slot, version, wanted, done }.start(),
             Err(e) => done(Err(e)),
         }
     }

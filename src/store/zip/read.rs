@@ -247,7 +247,7 @@ impl ReadObject for ZipObject {
 }
 
 /// A started read of one entry from afar: one request where the local header is as expected.
-pub(super) struct Flight {
+pub(super) struct EntryRead {
     pub source: Arc<ArchiveBytes>,
     pub slot: Arc<Slot>,
     pub version: Version,
@@ -256,7 +256,7 @@ pub(super) struct Flight {
     pub done: ReadDone,
 }
 
-impl Flight {
+impl EntryRead {
     /// Starts it; `done` is called once, whatever happens.
     pub fn start(self) {
         let known = self.slot.data.load(Ordering::Relaxed);
@@ -298,7 +298,7 @@ impl Flight {
         ByteRange::Span { offset, len: len.min(self.slot.entry.limit.saturating_sub(offset)) }
     }
 
-    fn request(self, spans: Vec<ByteRange>, then: impl FnOnce(Flight, Vec<Vec<u8>>) + Send + 'static) {
+    fn request(self, spans: Vec<ByteRange>, then: impl FnOnce(EntryRead, Vec<Vec<u8>>) + Send + 'static) {
         let source = self.source.clone();
         let ArchiveBytes::Far { store, key, version } = &*source else {
             return (self.done)(Err(err!(Internal, "a near archive is read at once")));

@@ -147,7 +147,7 @@ impl Writer {
             slots.sort_unstable_by_key(|slot| slot.entry.header);
             let fd = self.file.as_fd();
             self.sync(&mut end)?;
-            let mut out = Appender { writer: self, at: end.at, piece: Vec::new() };
+            let mut out = ZipAppender { writer: self, at: end.at, piece: Vec::new() };
             let count = self.write_records(&slots, &mut out)?;
             let size = out.at + out.piece.len() as u64 - end.at;
             out.piece.extend_from_slice(&end_records(count, size, end.at)?);
@@ -187,7 +187,7 @@ impl Writer {
     }
 
     /// The records of what is listed still: those of the old directory that nothing has replaced, and this writer's.
-    fn write_records(&self, slots: &[std::sync::Arc<Slot>], out: &mut Appender<'_>) -> Result<u64> {
+    fn write_records(&self, slots: &[std::sync::Arc<Slot>], out: &mut ZipAppender<'_>) -> Result<u64> {
         let mut count = 0;
         for record in records(&self.old) {
             let record = record?;
@@ -221,13 +221,13 @@ impl Drop for Writer {
 }
 
 /// Bytes on their way to the end of the file, in large pieces.
-struct Appender<'a> {
+struct ZipAppender<'a> {
     writer: &'a Writer,
     at: u64,
     piece: Vec<u8>,
 }
 
-impl Appender<'_> {
+impl ZipAppender<'_> {
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
         reserve(&mut self.piece, bytes.len())?;
         self.piece.extend_from_slice(bytes);
