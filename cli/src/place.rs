@@ -5,7 +5,7 @@ use clap::Args;
 use ozarr::error::Result;
 use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
 
-/// An error names so many arrays at most.
+/// The most arrays that an error names.
 const NAMED: usize = 20;
 
 /// LOCATION and PATH.

@@ -21,7 +21,7 @@ use std::io::{self, IsTerminal, Write};
 
 /// Of more elements than this a plane or a line shows some, in equal distances, instead of what all of them make.
 const ALL: u64 = 1 << 28;
-/// An animation has at most so many pictures.
+/// The most pictures of an animation.
 const FRAMES: u64 = 200;
 
 /// Draw an array: a plane as a heat map, a line, a histogram or an animation, to a PNG or SVG file or to the terminal
@@ -196,7 +196,7 @@ impl Plot {
         }
     }
 
-    /// Fixes the leading dimensions at their first element until so many are left; the title says which.
+    /// Fixes the leading dimensions at their first element until `left` are left; the title says which.
     fn first(&self, variable: &Variable, mut picked: Picked, left: usize) -> Outcome<(Picked, Vec<String>)> {
         while picked.kept.len() > left {
             picked = picked.fixed(&variable.array.shape(), picked.kept[0], 0)?;
@@ -459,7 +459,7 @@ impl Plot {
     }
 }
 
-/// Every so many-th element of some dimensions, from the middle of the bins.
+/// One element of each bin of the dimensions in `by`: the middle one.
 fn thinned(shape: &[u64], all: &Selection, by: &[(usize, u64)]) -> Outcome<Selection> {
     let mut start: Vec<i64> = all.start().iter().map(|&n| n as i64).collect();
     let mut count: Vec<i64> = all.shape().iter().map(|&n| n as i64).collect();

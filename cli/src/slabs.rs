@@ -5,9 +5,9 @@ use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::node::{Array, Grid};
 
-/// About so many bytes a slab has.
+/// The bytes of a slab, about.
 const SLAB: u128 = 64 << 20;
-/// Up to so many it may have so that it ends where chunks end, or that chunks are in few slabs.
+/// The most bytes of a slab that ends where chunks end, or keeps chunks in few slabs.
 const SLAB_OF_CHUNKS: u128 = 512 << 20;
 
 /// A piece of a selection: the elements that follow one another in a stream of bytes.

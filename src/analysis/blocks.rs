@@ -11,15 +11,15 @@ use crate::node::{Array, Grid};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// About so many bytes a block has, if chunks are no larger.
+/// The bytes of a block, about, if chunks are no larger.
 const BLOCK: u128 = 8 << 20;
-/// So many it has at most; larger chunks are read in parts.
+/// The most bytes of a block; larger chunks are read in parts.
 const LARGEST: u128 = 256 << 20;
 /// Along dimensions of more chunks than this their borders are not listed.
 const LISTED: u64 = 1 << 16;
 /// Borders that follow no rule are listed up to this number.
 const MOST_LISTED: u64 = 1 << 24;
-/// So many bytes all threads hold together, about.
+/// The bytes that all threads hold together, about.
 const TOGETHER: u128 = 1 << 30;
 
 /// One block: where it begins in the selection, and its shape.
@@ -75,7 +75,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// The same blocks, of which parts of another array are read, too.
+    /// Plans the reads of blocks of which parts of `other` are read, too.
     pub fn beside(mut self, array: &Array, other: &Array) -> Blocks {
         (self.pool, self.width) = array.store().threads_with(other.store());
         self
@@ -252,7 +252,7 @@ fn chunks_along(grid: &Grid, selection: &Selection, d: usize) -> u64 {
     if total == 0 { 0 } else { grid.chunk_of(d, start).abs_diff(grid.chunk_of(d, last)).saturating_add(1).min(total) }
 }
 
-/// The first and the last position in a selection of elements from `origin` on; `None` if there are none.
+/// The first and the last position in a selection of elements from `origin` on, or `None` if the selection has no element there.
 fn positions(selection: &Selection, d: usize, origin: u64, extent: u64) -> Option<(u64, u64)> {
     let wide = i128::from;
     let (start, total, step) = (wide(selection.start()[d]), wide(selection.shape()[d]), i128::from(selection.step()[d]));

@@ -180,7 +180,7 @@ impl Differences {
         let part = |data_type: DataType| if parts == 2 { data_type.part().unwrap_or(data_type) } else { data_type };
         for (u, v) in x.chunks_exact(x.len() / parts).zip(y.chunks_exact(y.len() / parts)) {
             let (distance, size) = apart(wide(part(of_a), u), wide(part(of_b), v));
-            // An infinite size allows any distance, and that of a NaN is none: such numbers are never near another.
+            // An infinite size would allow any distance, and a NaN has no size: such numbers are never near another.
             let is_near = size.is_finite() && distance <= tolerance.absolute + tolerance.relative * size;
             if distance > 0.0 && !is_near {
                 differ = true;

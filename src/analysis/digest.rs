@@ -9,7 +9,7 @@ use crate::limits::Dims;
 use crate::node::Array;
 use twox_hash::XxHash3_128;
 
-/// So many elements a run has at least, where there are so many.
+/// The fewest elements of a run, but for an array that has fewer.
 const RUN: u64 = 256;
 /// The hexadecimal digits of a digest.
 pub const DIGITS: usize = 32;

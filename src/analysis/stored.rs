@@ -6,7 +6,7 @@ use crate::node::Array;
 
 /// Regions of fewer blocks are read whole.
 const FEW: u64 = 64;
-/// So many blocks are looked at before all chunks are listed: where every one begins with a stored chunk, most are.
+/// The blocks that are looked at before all chunks are listed: if each begins with a stored chunk, most chunks are stored.
 const LOOKS: u64 = 8;
 /// Longer lists are not made.
 const MOST: usize = 1 << 24;

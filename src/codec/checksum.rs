@@ -81,7 +81,7 @@ fn location(config: &Config<'_>, default: bool) -> Result<bool> {
 
 /// Sums of big-endian 16-bit words (an odd byte at the end is a high one), and sums of these sums, folded to 16 bits each.
 fn fletcher32(data: &[u8]) -> u32 {
-    // So many words fit into 32 bits without a fold: 65535 + n * 65535 for the first sum, its triangle for the second.
+    // The words whose sums fit into 32 bits without a fold: 65535 + n * 65535 for the first sum, its triangle for the second.
     const WORDS: usize = 360;
     let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
     let (mut first, mut second) = (0u32, 0u32);

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// One dimension of the output.
 #[derive(Clone, Debug, PartialEq)]
 enum Side {
-    /// So many elements.
+    /// This number of elements.
     Size(u64),
     /// The product of these dimensions of the input.
     Product(SmallVec<[usize; 6]>),

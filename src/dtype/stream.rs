@@ -6,7 +6,7 @@ pub const LINE: usize = 64;
 /// Copies `bytes` bytes; whole lines of the destination go past the caches. Other threads see them after [`settle`].
 ///
 /// # Safety
-/// So many bytes are readable at `src` and writable at `dst`, and the two do not overlap.
+/// `bytes` bytes are readable at `src` and writable at `dst`, and the two do not overlap.
 #[inline]
 pub unsafe fn copy(src: *const u8, dst: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]

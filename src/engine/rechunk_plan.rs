@@ -7,11 +7,11 @@
 use crate::grid::Grid;
 use crate::limits::Dims;
 
-/// So many chunks along a dimension are tried, besides doublings and what fits the source's chunks.
+/// The most chunks along a dimension that are tried, besides doublings and what fits the source's chunks.
 const TRIED: u64 = 64;
-/// So many boxes along a dimension are counted; what follows is taken to be alike.
+/// The most boxes along a dimension that are counted; those behind them are taken to be alike.
 const COUNTED: u64 = 1024;
-/// So many combinations are compared; beyond, one dimension after the other is chosen.
+/// The most combinations that are compared; of more, one dimension after the other is chosen.
 const COMPARED: usize = 1 << 18;
 
 /// The boxes of an array, in C order.

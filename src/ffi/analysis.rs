@@ -47,8 +47,8 @@ pub struct ozarr_summary {
     pub nan: i64,
     /// Those that are infinite, but for missing ones.
     pub infinite: i64,
-    /// Those that are left, which the members below are of. Where there are none, `min`, `max`, `mean`
-    /// and `std` are NaN.
+    /// The values that are left: the members below are of these. If it is 0, `min`, `max`, `mean` and
+    /// `std` are NaN.
     pub count: i64,
     /// The least value; of an integer beyond 2^53 the nearest double (`min_integer` has all digits).
     pub min: f64,
@@ -59,7 +59,7 @@ pub struct ozarr_summary {
     /// The standard deviation from the mean: of these values, not of a sample of more.
     pub std: f64,
     /// The least value of integers, truth values and times, exactly; that of `uint64` is to be cast to
-    /// `uint64_t`. 0 for floats, and where there is none.
+    /// `uint64_t`. 0 for floats, and if `count` is 0.
     pub min_integer: i64,
     /// The greatest value, like `min_integer`.
     pub max_integer: i64,

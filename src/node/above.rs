@@ -1,4 +1,4 @@
-//! The hierarchy of the groups that a store's own folder lies in: what consolidated metadata there say of the store changes with it.
+//! The hierarchy of the groups that a store's own folder is below: what consolidated metadata there say of the store changes with it.
 
 use super::store::Above;
 use super::{Mode, NodeKind, Store, lookup, path};
@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The hierarchy that the store's folder lies in, if the folder above it is a group. It is looked for once.
+/// The hierarchy that the store's folder is part of, if the folder above it is a group. It is looked for once.
 pub(super) fn of(store: &Store) -> Option<&Above> {
     store.above_or(|folder, files| find(store, folder, files))
 }

@@ -113,7 +113,7 @@ pub fn near_of(mut names: Vec<&str>, wanted: &str, all: bool) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Keeps at most so many of `names`, those nearest to `wanted`.
+/// Keeps those of `names` that are nearest to `wanted`, at most `most`.
 pub fn nearest<T: AsRef<str>>(names: &mut Vec<T>, wanted: &str, most: usize) {
     if names.len() > most {
         names.sort_by_cached_key(|name| distance(name.as_ref(), wanted));

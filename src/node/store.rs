@@ -47,7 +47,7 @@ struct StoreInner {
     opened_for: Option<String>,
     /// Its folder, where that is known, and how files are stored there.
     folder: Option<(PathBuf, FileOptions)>,
-    /// The hierarchy that the folder lies in, once it was looked for.
+    /// The hierarchy that the folder is part of, once it was looked for.
     above: Once<Option<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
@@ -64,7 +64,7 @@ struct StoreInner {
     told_of_swept: AtomicU64,
 }
 
-/// The hierarchy of the groups that a store's folder lies in.
+/// The hierarchy of the groups that a store's folder is below.
 pub(super) struct Above {
     pub store: Store,
     /// The path of the store's root in it.
@@ -221,7 +221,7 @@ impl Store {
         Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))
     }
 
-    /// The hierarchy that the store's own folder lies in, which `find` looks for once, where the folder is known.
+    /// The hierarchy that the store's own folder is part of, which `find` looks for once, where the folder is known.
     pub(super) fn above_or(&self, find: impl FnOnce(&Path, FileOptions) -> Option<Above>) -> Option<&Above> {
         self.0.above.get(|| self.0.folder.as_ref().and_then(|(folder, files)| find(folder, *files))).as_ref()
     }

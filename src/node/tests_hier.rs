@@ -339,7 +339,7 @@ fn what_others_missed_when_they_consolidated_is_added_on_close() {
     }
 }
 
-/// A node that is opened by a location of its own, as a store, is known to the groups that its folder lies in, too.
+/// A node that is opened by a location of its own, as a store, is known to the groups that its folder is below, too.
 #[test]
 fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
     let top = std::env::temp_dir().join(format!("ozarr-above-{}", std::process::id()));

@@ -17,7 +17,7 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
     refreshed(store, paths, done)
 }
 
-/// Does the same for the groups that the store's folder lies in: a node may be opened by a location of its own, as a store.
+/// Does it for the groups that the store's folder is below: a node may be opened by a location of its own, as a store.
 fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
     let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };

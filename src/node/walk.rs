@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many groups are listed at the same time, at most.
+/// The most groups that are listed at the same time.
 const LISTINGS: usize = 32;
-/// So many documents are read at the same time, at most.
+/// The most documents that are read at the same time.
 const BATCH: usize = 4096;
 
 /// A group that is to be listed.

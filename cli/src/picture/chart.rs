@@ -50,7 +50,7 @@ fn cells(axis: &Axis, pixels: usize) -> Vec<usize> {
     (0..pixels).map(cell).collect()
 }
 
-/// The colours of a plane on so many pixels, the greatest `y` first.
+/// The colours of a plane on `width` by `height` pixels, the greatest `y` first.
 pub fn image(plane: &Plane, scale: &Scale, width: usize, height: usize) -> Vec<Rgb> {
     let (columns, rows) = (cells(&plane.x, width), cells(&plane.y, height));
     let row = |&y: &usize| columns.iter().map(move |&x| scale.colour(plane.values[y * plane.x.at.len() + x]));

@@ -5,7 +5,7 @@ use super::chart::{Frame, Plane};
 use super::colours::WHITE;
 use super::scene::{Mark, Scene};
 
-/// Draws about so many levels between two values.
+/// Draws the lines of about `count` levels between `low` and `high`.
 pub fn draw(scene: &mut Scene, frame: &Frame, plane: &Plane, (low, high): (f64, f64), count: usize) {
     let mut parts = Vec::new();
     for level in axis::ticks(low, high, count) {

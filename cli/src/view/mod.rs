@@ -14,7 +14,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use tiny_http::{Header, Method, Request, Response, Server};
 
-/// So many requests are answered at once.
+/// The most requests that are answered at once.
 const WORKERS: usize = 4;
 
 /// Look at a store in the browser: its hierarchy, attributes, chunks, and slices of its arrays as pictures

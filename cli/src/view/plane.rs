@@ -49,7 +49,7 @@ enum Of {
 /// Integers of 64 bits, those without a sign too.
 type Exact = Option<Vec<u64>>;
 
-/// The means of bins along some dimensions, each of so many elements; of very many elements the middle ones of the bins. Where a bin is an
+/// The means of bins along the dimensions in `by`, which has the elements of a bin; of very many elements the middle ones of the bins. Where a bin is an
 /// integer that a double rounds, the integers, too.
 fn reduced(array: &Array, (mut start, mut count): (Vec<i64>, Vec<i64>), by: &[(usize, u64)]) -> Outcome<(Vec<f64>, Exact, Of)> {
     let shape = array.shape();

@@ -91,7 +91,7 @@ impl Sweeper {
 pub(crate) enum Unlisted {
     /// A temporary file, or what is left of an erased or replaced folder, of a process that is gone for certain.
     OfProcessGone,
-    /// The same of a process that may be alive, or is on another machine.
+    /// What [`Unlisted::OfProcessGone`] says, of a process that may be alive, or is on another machine.
     OfProcess,
     /// A file or folder whose name is no UTF-8.
     NoText,

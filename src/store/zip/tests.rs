@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::{Call, fault};
-use crate::store::{get, suite};
+use crate::store::{ByteRange, get, suite};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
