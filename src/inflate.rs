@@ -18,39 +18,19 @@ pub enum Wrapper {
 
 type Decode = unsafe extern "C" fn(*mut c_void, *const c_void, usize, *mut c_void, usize, *mut usize, *mut usize) -> c_int;
 
-// The `_ex` functions of libdeflate also say how many bytes they used, which the safe wrapper of the library does not offer; and the
-// wrapper panics where there is no memory for a decompressor.
 unsafe extern "C" {
     fn libdeflate_alloc_decompressor() -> *mut c_void;
     fn libdeflate_free_decompressor(decompressor: *mut c_void);
-    fn libdeflate_gzip_decompress_ex(
-        d: *mut c_void,
-        src: *const c_void,
-        n: usize,
-        dst: *mut c_void,
-        room: usize,
-        used: *mut usize,
-        made: *mut usize,
-    ) -> c_int;
-    fn libdeflate_zlib_decompress_ex(
-        d: *mut c_void,
-        src: *const c_void,
-        n: usize,
-        dst: *mut c_void,
-        room: usize,
-        used: *mut usize,
-        made: *mut usize,
-    ) -> c_int;
-    fn libdeflate_deflate_decompress_ex(
-        d: *mut c_void,
-        src: *const c_void,
-        n: usize,
-        dst: *mut c_void,
-        room: usize,
-        used: *mut usize,
-        made: *mut usize,
-    ) -> c_int;
 }
+
+/// Declares functions of libdeflate that decode a stream. The `_ex` ones also say how many bytes they used, which the safe wrapper of the
+/// library does not offer; and the wrapper panics where there is no memory for a decompressor.
+macro_rules! decoders {
+    ($($name:ident)*) => { unsafe extern "C" { $(
+        fn $name(d: *mut c_void, src: *const c_void, n: usize, dst: *mut c_void, room: usize, used: *mut usize, made: *mut usize) -> c_int;
+    )* } };
+}
+decoders!(libdeflate_gzip_decompress_ex libdeflate_zlib_decompress_ex libdeflate_deflate_decompress_ex);
 
 /// `LIBDEFLATE_SUCCESS`.
 const SUCCESS: c_int = 0;

@@ -327,6 +327,20 @@ pub(super) mod tests {
         }
     }
 
+    /// Writes the numbers from 1 on. Gives what reads one of them by its index, and checks it.
+    fn counting(array: &Arc<BoundArray>) -> impl Fn(i64) {
+        let mut values: Vec<i32> = (1..65).collect();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { write(array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+        |at| {
+            let mut value = [0];
+            let one = Selection::new(&[64], &[at], &[1], None).unwrap();
+            // SAFETY: as above.
+            unsafe { read(array, &one, &view(&mut value)).unwrap() };
+            assert_eq!(value[0], at as i32 + 1);
+        }
+    }
+
     #[test]
     fn a_cold_element_is_an_open_and_two_reads_and_a_warm_one_a_look_and_a_read() {
         let root = std::env::temp_dir().join(format!("ozarr-open-{}", std::process::id()));
@@ -339,16 +353,7 @@ pub(super) mod tests {
                     [{little},{{"name":"crc32c"}}],"index_location":"{location}"}}}}]"#
                 ),
             );
-            let mut values: Vec<i32> = (1..65).collect();
-            // SAFETY: the memory lives as long as the calls.
-            unsafe { write(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
-            let element = |at: i64| {
-                let mut value = [0];
-                let one = Selection::new(&[64], &[at], &[1], None).unwrap();
-                // SAFETY: as above.
-                unsafe { read(&array, &one, &view(&mut value)).unwrap() };
-                assert_eq!(value[0], at as i32 + 1);
-            };
+            let element = counting(&array);
             let calls = |at: i64, call: Call| {
                 array.open_shards.forget_all();
                 let cold = fault::count(call, || element(at));
@@ -374,16 +379,7 @@ pub(super) mod tests {
             )
         };
         let array = array(&root, &format!("[{}]", sharding(&sharding(little, "2"), "8")));
-        let mut values: Vec<i32> = (1..65).collect();
-        // SAFETY: the memory lives as long as the calls.
-        unsafe { write(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
-        let element = |at: i64| {
-            let mut value = [0];
-            let one = Selection::new(&[64], &[at], &[1], None).unwrap();
-            // SAFETY: as above.
-            unsafe { read(&array, &one, &view(&mut value)).unwrap() };
-            assert_eq!(value[0], at as i32 + 1);
-        };
+        let element = counting(&array);
         // Both indexes and the chunk; the chunk alone; the index of the other inner shard and a chunk; of both then chunks only.
         let reads = |at: i64| fault::count(Call::Read, || element(at));
         assert_eq!([0, 7, 8, 15, 1, 9].map(reads), [3, 1, 2, 1, 1, 1]);

@@ -21,7 +21,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, dimension, put, put_optional};
+use super::strings::{at_least_0, dimension, put, put_optional, put_positions};
 use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Appender;
@@ -124,11 +124,7 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *const ozarr_appender
     entry!("ozarr_appender_position", {
         let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
-        unsafe {
-            put_optional(found.0 as i64, position);
-            put_optional(found.1 as i64, published);
-        }
-        Ok(())
+        unsafe { put_positions(found, position, published) }
     })
 }
 

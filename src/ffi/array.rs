@@ -136,8 +136,7 @@ pub unsafe extern "C" fn ozarr_array_read_region(
     entry!("ozarr_array_read_region", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
-        let selection = unsafe { box_of(&array, start, shape) }?;
-        let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
+        let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data, size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.read(&selection, &memory) }
     })
@@ -168,8 +167,7 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     entry!("ozarr_array_write_region", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
-        let selection = unsafe { box_of(&array, start, shape) }?;
-        let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
+        let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.write(&selection, &memory) }
     })
@@ -447,6 +445,23 @@ pub(super) unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64)
     // SAFETY: the caller's promise.
     let (start, shape) = unsafe { (numbers(start, length.len(), "start")?, numbers(shape, length.len(), "shape")?) };
     Selection::new(&length, start, shape, None)
+}
+
+/// The box of `shape` elements that begins at `start`, and memory of `data.1` bytes at `data.0` that has them in C order.
+///
+/// # Safety
+/// `start` and `shape` are NULL or have one number for each dimension.
+pub(super) unsafe fn box_in_memory(
+    array: &Array,
+    start: *const i64,
+    shape: *const i64,
+    raw_type: ozarr_type,
+    (data, size): (*mut c_void, usize),
+) -> Result<(Selection, Memory)> {
+    // SAFETY: the caller's promise.
+    let selection = unsafe { box_of(array, start, shape) }?;
+    let memory = contiguous(array, selection.shape(), raw_type, data, size)?;
+    Ok((selection, memory))
 }
 
 /// A dense block in C order at `data`, which must have enough bytes.

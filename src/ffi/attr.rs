@@ -67,9 +67,8 @@ pub unsafe extern "C" fn ozarr_attr_name(
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
     entry!("ozarr_attr_kind", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
-        unsafe { put(node.attributes().kind(text(name, "name")?)? as i32, kind, "kind") }
+        unsafe { put(of_name(node, name, Attributes::kind)? as i32, kind, "kind") }
     })
 }
 
@@ -83,9 +82,8 @@ pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
     entry!("ozarr_attr_get_int64", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(node.attributes().get_i64(text(name, "name")?)?, value, "value") }
+        unsafe { put(of_name(node, name, Attributes::get_i64)?, value, "value") }
     })
 }
 
@@ -98,9 +96,8 @@ pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *co
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
     entry!("ozarr_attr_get_double", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(node.attributes().get_f64(text(name, "name")?)?, value, "value") }
+        unsafe { put(of_name(node, name, Attributes::get_f64)?, value, "value") }
     })
 }
 
@@ -113,9 +110,8 @@ pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *c
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
     entry!("ozarr_attr_get_bool", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-        unsafe { put(node.attributes().get_bool(text(name, "name")?)?, value, "value") }
+        unsafe { put(of_name(node, name, Attributes::get_bool)?, value, "value") }
     })
 }
 
@@ -133,9 +129,8 @@ pub unsafe extern "C" fn ozarr_attr_get_string(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_attr_get_string", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-        unsafe { put_text(&node.attributes().get_string(text(name, "name")?)?, buf, cap, len) }
+        unsafe { put_text(&of_name(node, name, Attributes::get_string)?, buf, cap, len) }
     })
 }
 
@@ -221,9 +216,8 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_attr_get_json", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-        unsafe { put_text(&node.attributes().get_json(text(name, "name")?)?, buf, cap, len) }
+        unsafe { put_text(&of_name(node, name, Attributes::get_json)?, buf, cap, len) }
     })
 }
 
@@ -234,9 +228,8 @@ pub unsafe extern "C" fn ozarr_attr_get_json(
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *const c_char, value: i64) -> ozarr_status {
     entry!("ozarr_attr_set_int64", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        node.attributes().set_i64(unsafe { text(name, "name") }?, value)
+        unsafe { of_name(node, name, |attributes, name| attributes.set_i64(name, value)) }
     })
 }
 
@@ -250,9 +243,8 @@ pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *cons
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
     entry!("ozarr_attr_set_double", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        node.attributes().set_f64(unsafe { text(name, "name") }?, value)
+        unsafe { of_name(node, name, |attributes, name| attributes.set_f64(name, value)) }
     })
 }
 
@@ -263,9 +255,8 @@ pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *con
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const c_char, value: bool) -> ozarr_status {
     entry!("ozarr_attr_set_bool", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        node.attributes().set_bool(unsafe { text(name, "name") }?, value)
+        unsafe { of_name(node, name, |attributes, name| attributes.set_bool(name, value)) }
     })
 }
 
@@ -276,9 +267,8 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_set_string", {
-        let node = node_of(node, "node")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
-        unsafe { node.attributes().set_string(text(name, "name")?, text(value, "value")?) }
+        unsafe { of_name(node, name, |attributes, name| attributes.set_string(name, text(value, "value")?)) }
     })
 }
 
@@ -297,9 +287,8 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
     count: i64,
 ) -> ozarr_status {
     entry!("ozarr_attr_set_strings", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, and `count` of them, by the function's contract.
-        unsafe { node.attributes().set_strings(text(name, "name")?, &texts(values, count)?) }
+        unsafe { of_name(node, name, |attributes, name| attributes.set_strings(name, &texts(values, count)?)) }
     })
 }
 
@@ -340,9 +329,8 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_set_json", {
-        let node = node_of(node, "node")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
-        unsafe { node.attributes().set_json(text(name, "name")?, text(json, "json")?) }
+        unsafe { of_name(node, name, |attributes, name| attributes.set_json(name, text(json, "json")?)) }
     })
 }
 
@@ -353,9 +341,8 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
     entry!("ozarr_attr_erase", {
-        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        node.attributes().erase(unsafe { text(name, "name") }?)
+        unsafe { of_name(node, name, Attributes::erase) }
     })
 }
 
@@ -406,6 +393,16 @@ pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_statu
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_attrs_commit", { node_of(node, "node")?.attributes().commit() })
+}
+
+/// Does `what` with the attributes of a node and the name of one of them.
+///
+/// # Safety
+/// `name` is NULL or a NUL-terminated text.
+unsafe fn of_name<R>(node: *const ozarr_node, name: *const c_char, what: impl FnOnce(&Attributes, &str) -> Result<R>) -> Result<R> {
+    let node = node_of(node, "node")?;
+    // SAFETY: the caller's promise.
+    what(node.attributes(), unsafe { text(name, "name") }?)
 }
 
 /// The type that a number from C names, for the attributes of `node`.

@@ -39,7 +39,7 @@
 //!            `OZARR_ERR_AGAIN`. One that alone has more is `OZARR_ERR_LIMIT`.
 //! Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed.
 
-use super::array::{box_of, contiguous};
+use super::array::box_in_memory;
 use super::entry;
 use super::ext_store::OZARR_CALLBACK_ANY_THREAD;
 use super::flight::{Flight, Texts, after, all_of, c_text, until};
@@ -122,8 +122,7 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
     entry!("ozarr_array_iread_region", new(out), {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
-        let selection = unsafe { box_of(&array, start, shape) }?;
-        let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
+        let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data, size)) }?;
         // SAFETY: `data` has `size` bytes until the request is done, and `out` room for a handle, by the contract.
         unsafe { put(Flight::insert(array.start_read(&selection, &memory, RequestOptions::default())?)?, out, "out") }
     })
@@ -156,8 +155,7 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
             bail!(Argument, "the argument `flags` is {flags}, expected OZARR_REQUEST_COPY or 0");
         }
         // SAFETY: one number for each dimension, by the function's contract.
-        let selection = unsafe { box_of(&array, start, shape) }?;
-        let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
+        let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         let launch = RequestOptions { copy: flags & OZARR_REQUEST_COPY != 0, ..RequestOptions::default() };
         // SAFETY: `data` has `size` bytes as long as they are used, and `out` room for a handle, by the contract.
         unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
@@ -181,18 +179,8 @@ pub unsafe extern "C" fn ozarr_array_iread_ex(
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
     entry!("ozarr_array_iread_ex", new(out), {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (moved, launch) = unsafe { (moved(&array, region, memory, false)?, launch_of(options)?) };
-        refuse_copy(&launch)?;
-        let pending = match moved {
-            // SAFETY: the memory is as the struct says until the request is done.
-            Moved::Whole(selection, memory) => unsafe { array.start_read(&selection, &memory, launch) }?,
-            // SAFETY: as above.
-            Moved::Parts(parts) => unsafe { requests::start_read_many(parts, launch) }?,
-        };
-        // SAFETY: `out` has room for a handle.
-        unsafe { put(Flight::insert(pending)?, out, "out") }
+        // SAFETY: structs that begin with their size, and memory as they say until the request is done, by the function's contract.
+        unsafe { put(Flight::insert(begin(array, region, memory, options, false)?)?, out, "out") }
     })
 }
 
@@ -213,18 +201,37 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
     entry!("ozarr_array_iwrite_ex", new(out), {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: structs that begin with their size, by the function's contract.
-        let (moved, launch) = unsafe { (moved(&array, region, memory, true)?, launch_of(options)?) };
-        let pending = match moved {
-            // SAFETY: the memory is as the struct says as long as it is used.
-            Moved::Whole(selection, memory) => unsafe { array.start_write(&selection, &memory, launch) }?,
-            // SAFETY: as above.
-            Moved::Parts(parts) => unsafe { requests::start_write_many(parts, launch) }?,
-        };
-        // SAFETY: `out` has room for a handle.
-        unsafe { put(Flight::insert(pending)?, out, "out") }
+        // SAFETY: structs that begin with their size, and memory as they say as long as it is used, by the function's contract.
+        unsafe { put(Flight::insert(begin(array, region, memory, options, true)?)?, out, "out") }
     })
+}
+
+/// Begins to read or to write (`writing`) what `region` and `memory` say.
+///
+/// # Safety
+/// Each struct is NULL or begins with its size, and the memory is as they say as long as it is used.
+unsafe fn begin(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    options: *const ozarr_request_options,
+    writing: bool,
+) -> Result<Pending> {
+    let array = ozarr_array::get(array, "array")?;
+    // SAFETY: the caller's promise.
+    let (moved, launch) = unsafe { (moved(&array, region, memory, writing)?, launch_of(options)?) };
+    if !writing {
+        refuse_copy(&launch)?;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match moved {
+            Moved::Whole(selection, memory) if writing => array.start_write(&selection, &memory, launch),
+            Moved::Whole(selection, memory) => array.start_read(&selection, &memory, launch),
+            Moved::Parts(parts) if writing => requests::start_write_many(parts, launch),
+            Moved::Parts(parts) => requests::start_read_many(parts, launch),
+        }
+    }
 }
 
 /// Checks whether the request is done (`*done`), and does a part of its work if no thread of the library

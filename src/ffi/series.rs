@@ -23,7 +23,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
-use super::strings::{at_least_0, item_count, put, put_optional, text, texts};
+use super::strings::{at_least_0, item_count, put, put_optional, put_positions, text, texts};
 use super::structs::structs;
 use super::types::{Turn, ozarr_dataset, ozarr_series, ozarr_type};
 use crate::node::Series;
@@ -178,11 +178,7 @@ pub unsafe extern "C" fn ozarr_series_position(series: *mut ozarr_series, positi
     entry!("ozarr_series_position", {
         let found = ozarr_series::get(series, "series")?.with(|series| Ok(series.position()))?;
         // SAFETY: each points to room for a number, or is NULL.
-        unsafe {
-            put_optional(found.0 as i64, position);
-            put_optional(found.1 as i64, published);
-        }
-        Ok(())
+        unsafe { put_positions(found, position, published) }
     })
 }
 

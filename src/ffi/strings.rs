@@ -210,6 +210,19 @@ pub(super) unsafe fn put_optional<T>(value: T, out: *mut T) {
     }
 }
 
+/// How far a writer of steps is: what it took, and what readers see of it.
+///
+/// # Safety
+/// Each is NULL or points to room for a number.
+pub(super) unsafe fn put_positions((taken, seen): (u64, u64), position: *mut i64, published: *mut i64) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        put_optional(taken as i64, position);
+        put_optional(seen as i64, published);
+    }
+    Ok(())
+}
+
 /// Bytes for the caller's buffer of `cap` bytes. `*len` becomes their number, also if it is too small. NULL with `cap` 0 asks for that only.
 ///
 /// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
