@@ -103,46 +103,35 @@ pub enum Kind {
 }
 
 impl DataType {
+    /// NumPy's own numbers: those that numcodecs' codecs know.
+    pub const NUMPY: &'static [DataType] = {
+        use DataType::{self as D, *};
+        &[Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, D::Float16, Float32, Float64, Complex64, Complex128]
+    };
+
     /// The numbers that have a value of their own in the header, in its order: NumPy's first, the narrow ones last. Narrow complex
     /// numbers have none.
     pub const ALL: &'static [DataType] = {
         use DataType::*;
-        const FIRST: [DataType; 18] = [
-            Bool,
-            Int8,
-            Int16,
-            Int32,
-            Int64,
-            UInt8,
-            UInt16,
-            UInt32,
-            UInt64,
-            DataType::Float16,
-            Float32,
-            Float64,
-            Complex64,
-            Complex128,
-            Int2,
-            Int4,
-            UInt2,
-            UInt4,
-        ];
+        const NUMPY: &[DataType] = DataType::NUMPY;
+        const SMALL: [DataType; 4] = [Int2, Int4, UInt2, UInt4];
+        const FIRST: usize = NUMPY.len() + SMALL.len();
         // `Float16` is among the first.
-        const ALL: [DataType; FIRST.len() + self::Narrow::ALL.len() - 1] = {
-            let mut all = [Bool; FIRST.len() + self::Narrow::ALL.len() - 1];
+        const ALL: [DataType; FIRST + self::Narrow::ALL.len() - 1] = {
+            let mut all = [Bool; FIRST + self::Narrow::ALL.len() - 1];
             let mut i = 0;
             while i < all.len() {
-                all[i] = if i < FIRST.len() { FIRST[i] } else { Narrow(self::Narrow::ALL[i - FIRST.len() + 1]) };
+                all[i] = match i {
+                    _ if i < NUMPY.len() => NUMPY[i],
+                    _ if i < FIRST => SMALL[i - NUMPY.len()],
+                    _ => Narrow(self::Narrow::ALL[i - FIRST + 1]),
+                };
                 i += 1;
             }
             all
         };
         &ALL
     };
-
-    /// NumPy's own numbers: those that numcodecs' codecs know.
-    pub const NUMPY: &'static [DataType] = DataType::ALL.split_at(14).0;
-
     /// Every number, narrow complex ones too.
     pub fn numbers() -> impl Iterator<Item = DataType> {
         DataType::ALL.iter().copied().chain(self::Narrow::ALL.iter().map(|n| DataType::ComplexNarrow(*n)))

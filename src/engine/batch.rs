@@ -5,7 +5,7 @@
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
 use super::admit::CheckedCall;
-use super::admitted::Admitted;
+use super::admitted::{Admitted, JobMemory};
 use super::array::BoundArray;
 use super::buffer_guard::{self, RevocableBuffer};
 use super::cut::Cut;
@@ -235,7 +235,7 @@ fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &
 fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let job = write::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
+        let job = write::job(&admitted[i], &e.selection, JobMemory::behind(&e.memory, revocable));
         job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, true)?;
@@ -264,7 +264,7 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
 fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let job = read::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
+        let job = read::job(&admitted[i], &e.selection, JobMemory::behind(&e.memory, revocable));
         job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, false)?;
@@ -419,7 +419,7 @@ impl SharedBox {
         let selection = Selection::new(&array.shape, &signed(&self.low), &signed(&self.shape), None)?;
         let (data_type, overflow) = (array.data_type, Overflow::Error);
         let memory = Memory { data, size: bytes, offset: 0, strides: strides.clone(), data_type, overflow, arena: None };
-        let mut job = read::job(&Admitted::part_of(array), &selection, &memory, None, None)?;
+        let mut job = read::job(&Admitted::part_of(array), &selection, (&memory).into())?;
         if job.plan.items() != 1 {
             bail!(Internal, "a part of a chunk became {} items", job.plan.items());
         }

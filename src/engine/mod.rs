@@ -91,6 +91,7 @@ pub use write_back::WriteBack;
 use crate::dtype::coding::Coding;
 use crate::error::Result;
 use admit::CheckedCall;
+use admitted::JobMemory;
 use footprint::Footprint;
 use memory::Use;
 use pending::Parts;
@@ -102,7 +103,7 @@ use std::sync::Arc;
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Destination)?.admit()?;
-    read::run(&admitted, selection, memory, None)
+    read::run(&admitted, selection, memory.into())
 }
 
 /// Reads what the selected elements mean by `coding` into `memory`.
@@ -111,7 +112,7 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 /// As for [`read()`].
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Destination)?.admit()?;
-    read::run(&admitted, selection, memory, Some(coding))
+    read::run(&admitted, selection, JobMemory::coded(memory, coding))
 }
 
 /// Writes the selected elements from `memory`.
@@ -120,7 +121,7 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
-    request::run(write::work(write::job(&admitted, selection, memory, None, None)?))
+    request::run(write::work(write::job(&admitted, selection, memory.into())?))
 }
 
 /// Writes elements that mean by `coding` what `memory` holds.
@@ -129,7 +130,7 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
 /// As for [`write()`].
 pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     let admitted = CheckedCall::region(array, selection, memory, Use::Source)?.admit()?;
-    request::run(write::work(write::job(&admitted, selection, memory, Some(coding), None)?))
+    request::run(write::work(write::job(&admitted, selection, JobMemory::coded(memory, coding))?))
 }
 
 /// Reads what a list picks into `memory`, which has the list's own shape ([`CoordinateSelection::shape`]).
@@ -166,7 +167,7 @@ pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory:
     let call = CheckedCall::detached(array, selection, memory, Use::Destination)?;
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let revocable = Some(Arc::default());
-        let job = read::job(&call.admit()?, selection, memory, None, revocable.clone())?;
+        let job = read::job(&call.admit()?, selection, JobMemory::behind(memory, &revocable))?;
         let footprints = Footprint::new(array, selection, false).into_iter().collect();
         Ok(Parts { work: read::work(job), footprints, revocable, copied: Vec::new() })
     })
@@ -184,7 +185,7 @@ pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory
         // SAFETY: the memory was checked, and is valid now, by the caller's promise.
         let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
         let revocable = if copy { None } else { Some(Arc::default()) };
-        let job = write::job(&call.admit()?, selection, own.as_ref().unwrap_or(memory), None, revocable.clone())?;
+        let job = write::job(&call.admit()?, selection, JobMemory::behind(own.as_ref().unwrap_or(memory), &revocable))?;
         let footprints = Footprint::new(array, selection, true).into_iter().collect();
         Ok(Parts { work: write::work(job), footprints, revocable, copied: vec![copied] })
     })

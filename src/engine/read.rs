@@ -1,8 +1,7 @@
 //! Reading: plans regions and lists, and gives their items to one of two drivers: the local one (`read_local`) or, for stores with
 //! latency, the one of reads in flight (`flight`). Both run the same state machine (`decode`).
 
-use super::admitted::Admitted;
-use super::buffer_guard::RevocableBuffer;
+use super::admitted::{Admitted, JobMemory};
 use super::coordinates::CoordinateSelection;
 use super::cost::Cost;
 use super::flight::ReadFlight;
@@ -17,15 +16,13 @@ use super::stats::Scope;
 use super::target::Target;
 use super::{Memory, Selection};
 use crate::codec::Sharded;
-use crate::dtype::coding::Coding;
 use crate::error::Result;
 use crate::limits::chunk_bytes;
 use std::sync::{Arc, OnceLock};
 
-/// Reads `selection` into `memory`: what the elements mean by `coding`, if given. A single item is read without a request, which would
-/// cost more than to place an element.
-pub(super) fn run(admitted: &Admitted, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<()> {
-    let job = job(admitted, selection, memory, coding, None)?;
+/// Reads `selection`. A single item is read without a request, which would cost more than to place an element.
+pub(super) fn run(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<()> {
+    let job = job(admitted, selection, of)?;
     match job.plan.items() {
         1 if !job.latency => {
             let _scope = Scope::new(&job.array.stats);
@@ -40,21 +37,15 @@ pub(super) fn work(job: ReadJob) -> Box<dyn Work> {
     Box::new(Read(Arc::new(job)))
 }
 
-/// Plans the read of one region. With `revocable`, every access to the caller's memory passes it, so that the request can be cancelled.
-pub(super) fn job(
-    admitted: &Admitted,
-    selection: &Selection,
-    memory: &Memory,
-    coding: Option<&Coding>,
-    revocable: Option<Arc<RevocableBuffer>>,
-) -> Result<ReadJob> {
-    let array = &admitted.array;
+/// Plans the read of one region.
+pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<ReadJob> {
+    let (array, memory) = (&admitted.array, of.memory);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         let bytes = plan.bytes();
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
-    job_of(admitted, plan, memory, coding, revocable)
+    job_of(admitted, plan, of)
 }
 
 /// Plans the read of what a list picks.
@@ -69,16 +60,11 @@ pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, m
         let bytes = (plan.bytes() / memory.data_type.size().max(1) as u64).saturating_mul(inner).min(all);
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
-    Ok(work(job_of(admitted, plan, memory, None, None)?))
+    Ok(work(job_of(admitted, plan, memory.into())?))
 }
 
-fn job_of(
-    Admitted { array }: &Admitted,
-    plan: Plan,
-    memory: &Memory,
-    coding: Option<&Coding>,
-    revocable: Option<Arc<RevocableBuffer>>,
-) -> Result<ReadJob> {
+fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Result<ReadJob> {
+    let JobMemory { memory, coding, revocable } = of;
     // `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let in_memory = (memory.data_type, memory.overflow);

@@ -1,9 +1,8 @@
 //! Writing: plans regions and lists, and writes their items, each under its chunk's lock. A chunk that is covered (as far as it is inside
 //! the array) is encoded straight from memory and put; any other is read, changed and put.
 
-use super::admitted::Admitted;
+use super::admitted::{Admitted, JobMemory};
 use super::array::BoundArray;
-use super::buffer_guard::RevocableBuffer;
 use super::chunk_picks::ChunkPicks;
 use super::chunk_put::ChunkPut;
 use super::chunk_sink::{self, ChunkSink};
@@ -25,12 +24,11 @@ use super::write_back::{Admission, Arrival, WriteBack};
 use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
-use crate::dtype::coding::Coding;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::{LockUse, swap};
+use crate::store::{Change, LockUse, swap};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -39,39 +37,27 @@ pub(super) fn work(job: WriteJob) -> Box<dyn Work> {
     Box::new(Write(Arc::new(job)))
 }
 
-/// Plans the write of one region from `memory`, which holds what the elements mean by `coding`, if given. With `revocable`, every access to
-/// the caller's memory passes it, so that the request can be cancelled.
-pub(super) fn job(
-    admitted: &Admitted,
-    selection: &Selection,
-    memory: &Memory,
-    coding: Option<&Coding>,
-    revocable: Option<Arc<RevocableBuffer>>,
-) -> Result<WriteJob> {
-    let array = &admitted.array;
+/// Plans the write of one region.
+pub(super) fn job(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<WriteJob> {
+    let (array, memory) = (&admitted.array, of.memory);
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| FillProbe {
         shape: selection.shape().into(),
         strides: memory.strides.clone(),
         seen: AtomicU8::new(FillProbe::UNSEEN),
     });
-    Ok(WriteJob { probe, ..job_of(admitted, plan, memory, coding, revocable)? })
+    Ok(WriteJob { probe, ..job_of(admitted, plan, of)? })
 }
 
 /// Plans the write of what a list picks. Of elements that it picks several times the last one counts.
 pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
     let array = &admitted.array;
     let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::Last)?;
-    Ok(work(job_of(admitted, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
+    Ok(work(job_of(admitted, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory.into())?))
 }
 
-fn job_of(
-    Admitted { array }: &Admitted,
-    plan: Plan,
-    memory: &Memory,
-    coding: Option<&Coding>,
-    revocable: Option<Arc<RevocableBuffer>>,
-) -> Result<WriteJob> {
+fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Result<WriteJob> {
+    let JobMemory { memory, coding, revocable } = of;
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let repeated = plan.list().is_none() && memory.strides.iter().all(|&s| s == 0) && !memory.strides.is_empty();
     let mut source = ElementSource::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
@@ -198,7 +184,7 @@ impl WriteJob {
     /// Returns the job of storing what waits in `kept` of a chunk, which is locked, or `None` if nothing does.
     pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<WriteJob>> {
         let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
-        let job = job(&Admitted::from_write_back(array), &selection, &memory, None, None)?;
+        let job = job(&Admitted::from_write_back(array), &selection, (&memory).into())?;
         Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
     }
 
