@@ -63,6 +63,11 @@ fn numbers_have_the_types_of_the_conventions() {
         if name == "seconds" || name == "flags" {
             assert_eq!(c, if name == "flags" { "uint32_t" } else { "double" }, "{of}: {name}");
         }
+        let one_char = ["char", "unsigned char"].contains(&c.as_str()) && part["kind"] == "value";
+        assert!(!one_char, "{of}: `{name}` is a {c}");
+        if ["rank", "dim", "format", "zarr_format"].contains(&name) && part["kind"] == "value" {
+            assert_eq!(c, "int32_t", "{of}: {name}");
+        }
         // What has a type of its own is of that type everywhere.
         for own in ["order", "overflow", "kind"] {
             assert!(name != own || c.starts_with("ozarr_"), "{of}: `{name}` is a {c}, expected the type of its constants");
@@ -104,9 +109,11 @@ fn arguments_are_in_the_order_of_the_conventions() {
             {
                 assert!(length > i, "{of}: `{}` is behind its length", name(p));
             }
-            if name(p) == "buf" {
-                let next: Vec<&str> = all[i..].iter().take(3).map(name).collect();
-                assert_eq!(next, ["buf", "cap", "len"], "{of}");
+            if let (true, Some(length @ ("size" | "cap"))) = (p["kind"] == "bytes" || p["kind"] == "text", p["length"].as_str()) {
+                let next: Vec<&str> = all[i + 1..].iter().take(2).map(name).collect();
+                assert_eq!(next.first(), Some(&length), "{of}: behind `{}`", name(p));
+                let is_text_out = p["kind"] == "text" && p["direction"] == "out" && length == "cap";
+                assert!(!is_text_out || next.get(1) == Some(&"len"), "{of}: `{}` and cap are not followed by len", name(p));
             }
             assert!(!is_new_handle(p) || p["owner"] == "caller", "{of}: nobody owns `{}`", name(p));
         }
@@ -183,6 +190,31 @@ fn results_callbacks_and_structs_are_as_the_conventions_say() {
         let first = &list(of, "members")[0];
         assert!(name(first) == "struct_size" && first["c"] == "size_t", "{} does not begin with its size", name(of));
     }
+}
+
+/// Statuses are `OZARR_OK` and negative numbers, each once; the members of an enum in a header are of one type.
+#[test]
+fn statuses_are_0_and_negative_and_constants_of_one_enum_have_one_type() {
+    let abi: Value = serde_json::from_str(&super::abi()).unwrap();
+    let constants = list(&abi, "constants");
+    let mut statuses: Vec<i64> = constants.iter().filter(|c| c["type"] == "ozarr_status").map(|c| c["value"].as_i64().unwrap()).collect();
+    let all = statuses.len();
+    statuses.sort_unstable();
+    statuses.dedup();
+    assert!(all > 20 && statuses.len() == all && statuses.last() == Some(&0), "{statuses:?}");
+    let type_of = |constant: &str| constants.iter().find(|c| name(c) == constant).map(|c| &c["type"]);
+    let mut enums = 0;
+    let headers: std::collections::BTreeSet<_> = constants.iter().map(|c| c["header"].as_str().unwrap()).collect();
+    for header in headers {
+        let text = std::fs::read_to_string(super::root().join("include").join(header)).unwrap();
+        for body in text.split("\nenum {").skip(1).map(|rest| rest.split("\n};").next().unwrap()) {
+            let members = body.lines().filter_map(|line| line.trim().split_once(" = ").map(|(name, _)| name));
+            let types: Vec<_> = members.filter(|member| member.starts_with("OZARR_")).map(type_of).collect();
+            assert!(!types.is_empty() && types.iter().all(|t| t.is_some() && *t == types[0]), "{header}: an enum of several types: {body}");
+            enums += 1;
+        }
+    }
+    assert!(enums > 3, "{enums}");
 }
 
 /// "Each function's text names the statuses with which it can fail ..."
