@@ -2,13 +2,14 @@
 """Writes the declarations of the C functions for Fortran, Julia and Python from abi/ozarr.json.
 
   tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90, libozarr.jl of Julia, _raw.py of Python and docs/names.md
-  tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py);
+  tools/bindings.py --check    fails if they are not what would be written, or the tables of names are wrong (tools/names.py), or the
+                               module of libozarr_mpi declares a C function otherwise than it is (tools/mpi_interface.py);
                                with --complete also if a table lacks a function of ozarr.h
 """
 import json, re, sys
 from pathlib import Path
 
-import names, python_layer
+import mpi_interface, names, python_layer
 
 ROOT = Path(__file__).resolve().parent.parent
 ABI = ROOT / "abi" / "ozarr.json"
@@ -159,6 +160,7 @@ def main():
     table, problems = names.page(abi.functions, "--complete" in sys.argv)
     problems += names.unknown_words({f["name"] for f in abi.functions} | {c["name"] for c in abi.constants} | abi.struct_names)
     problems += names.unrefused()
+    problems += mpi_interface.problems()
     for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi)), (PYTHON, python_layer.python(abi)), (names.PAGE, table)):
         if path.exists() and path.read_text() == text:
             continue
@@ -169,7 +171,7 @@ def main():
     if "--check" in sys.argv and stale:
         sys.exit(f"tools/bindings.py: stale: {', '.join(map(str, stale))}; run tools/bindings.py")
     if problems:
-        sys.exit("tools/bindings.py: names:\n  " + "\n  ".join(problems))
+        sys.exit("tools/bindings.py:\n  " + "\n  ".join(problems))
     print(f"{len(abi.functions)} functions, {len(abi.constants)} constants, {len(abi.structs)} structs"
           + (f"; written: {', '.join(map(str, stale))}" if stale else ""))
 
