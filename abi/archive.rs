@@ -2,5 +2,8 @@
 
 pub use ozarr::*;
 
+#[cfg(feature = "reserve")]
+mod malloc;
+
 #[global_allocator]
 static ALLOCATOR: ozarr::reserve::Allocator = ozarr::reserve::Allocator;

@@ -63,9 +63,11 @@ if(OZARR_SANITIZE)
 else()
   # Groups of sections are dissolved: a linker that drops a group since the program has it, too, would drop what local symbols name.
   # Rust's own standard library brings its bitcode, and 20 MB of line tables, which RelWithDebInfo and Debug keep.
+  # malloc and its family are those of abi/malloc.rs.
+  list(APPEND _features --features ozarr-abi/reserve)
   set(_object "${PROJECT_BINARY_DIR}/lib/ozarr.o")
   set(_copies
-    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" -o "${_object}"
+    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" -o "${_object}"
     COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd $<$<CONFIG:Release>:--strip-debug>
       "--keep-global-symbols=${OZARR_EXPORTS}" "${_object}"
     COMMAND ${CMAKE_COMMAND} -E rm -f "${OZARR_ARCHIVE}"

@@ -109,6 +109,11 @@ pub fn check_memory() -> Result<()> {
     if reserve::take_ended() { Err(no_memory()) } else { Ok(()) }
 }
 
+/// An error if half of the reserve is in use: called before what takes memory in other threads than its caller's.
+pub fn check_reserve() -> Result<()> {
+    if reserve::is_low() { Err(no_memory()) } else { Ok(()) }
+}
+
 /// Has the next [`check_memory`] of this thread fail: for what cannot say itself that no memory was left.
 #[cold]
 pub fn memory_ended() {
@@ -130,9 +135,14 @@ pub fn grow(buf: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(&mut buf[..len])
 }
 
+/// Buffers of fewer bytes are not refused.
+const FEW: usize = 32 << 10;
+
 /// Reserves room for `additional` more bytes; an error instead of an abort when memory is short.
 pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
-    buf.try_reserve(additional).map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
+    // Small ones are served as everything else is.
+    let done = if additional < FEW { buf.try_reserve(additional) } else { reserve::refusable(|| buf.try_reserve(additional)) };
+    done.map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
 }
 
 #[cfg(test)]

@@ -17,13 +17,14 @@ struct SizeClass {
     count: usize,
 }
 
-/// The sizes of slots, smallest first: 8 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes.
+/// The sizes of slots, smallest first: 17 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes; a client of the
+/// network takes some hundred blocks of 1 or 2 KiB, for the certificates of the system's authorities.
 const CLASSES: [SizeClass; 6] = [
     SizeClass { size: 64, count: 16384 },
     SizeClass { size: 512, count: 2048 },
-    SizeClass { size: 4 << 10, count: 256 },
+    SizeClass { size: 4 << 10, count: 1024 },
     SizeClass { size: 32 << 10, count: 32 },
-    SizeClass { size: 256 << 10, count: 8 },
+    SizeClass { size: 256 << 10, count: 32 },
     SizeClass { size: 2 << 20, count: 1 },
 ];
 
@@ -77,6 +78,8 @@ static SMALL_BYTES: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// Whether this thread was served from the reserve since it last asked.
     static ENDED: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread asks for what it can do without.
+    static REFUSABLE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns whether this thread was served from the reserve since the last call.
@@ -90,6 +93,14 @@ pub fn note_ended() {
     ENDED.set(true);
 }
 
+/// Asks for memory that is refused where the system has none: the reserve is for what cannot be refused.
+pub fn refusable<T>(ask: impl FnOnce() -> T) -> T {
+    REFUSABLE.set(true);
+    let got = ask();
+    REFUSABLE.set(false);
+    got
+}
+
 /// Returns whether half of the small slots are in use: then nothing new is to be begun.
 pub fn is_low() -> bool {
     SMALL_BYTES.load(Relaxed) > LOW
@@ -99,7 +110,7 @@ pub fn is_low() -> bool {
 #[cold]
 #[inline(never)]
 fn take(layout: Layout) -> *mut u8 {
-    if layout.align() > ALIGN {
+    if layout.align() > ALIGN || REFUSABLE.get() {
         return null_mut();
     }
     note_ended();
@@ -116,6 +127,32 @@ fn take(layout: Layout) -> *mut u8 {
         }
     }
     null_mut()
+}
+
+/// Takes a slot of at least `size` bytes for what asks the system itself (`abi/malloc.rs`); NULL where that is no small one.
+#[cold]
+#[inline(never)]
+pub fn take_small(size: usize) -> *mut u8 {
+    match Layout::from_size_align(size, 16) {
+        Ok(layout) if size <= SMALL => take(layout),
+        _ => null_mut(),
+    }
+}
+
+/// The size of a block that is a slot.
+#[inline]
+pub fn size_of(block: *mut u8) -> Option<usize> {
+    place(block).map(|at| CLASSES[class_of(at)].size)
+}
+
+/// Gives a slot back.
+///
+/// # Safety
+/// The slot was taken by [`take_small`], and is not used afterwards.
+pub unsafe fn put_back(block: *mut u8) {
+    if let Some(at) = place(block) {
+        give_back(at);
+    }
 }
 
 /// Sets one of the first `slots` bits of a word that is 0, and returns its number.
@@ -244,14 +281,15 @@ mod tests {
     fn slots_are_apart_and_come_back() {
         let _ = take_ended();
         let layout = |size, align| Layout::from_size_align(size, align).unwrap();
+        assert!(refusable(|| take(layout(8, 8))).is_null() && !take_ended(), "the caller sees that there is none");
         assert!(take(layout(LARGEST + 1, 8)).is_null(), "larger than any slot");
         assert!(take(layout(8, 2 * ALIGN)).is_null(), "aligned more than the arena");
-        for (size, align, slots) in [(1, 1, 18729), (64, 64, 18729), (65, 8, 2345), (513, 16, 297), (4096, 4096, 297), (LARGEST, 8, 1)] {
+        for (size, align, slots) in [(1, 1, 19521), (64, 64, 19521), (65, 8, 3137), (513, 16, 1089), (4096, 4096, 1089), (LARGEST, 8, 1)] {
             for _ in 0..2 {
                 let mut blocks = all(layout(size, align));
                 assert_eq!(blocks.len(), slots, "{size} bytes");
                 assert!(take_ended() && !take_ended());
-                assert_eq!(is_low(), size <= 512, "{size} bytes");
+                assert_eq!(is_low(), size <= SMALL, "{size} bytes");
                 blocks.sort();
                 assert!(blocks.windows(2).all(|w| w[1] as usize - w[0] as usize >= size));
                 assert!(blocks.iter().all(|b| (*b as usize).is_multiple_of(align) && place(*b).is_some()));
@@ -261,6 +299,15 @@ mod tests {
                 blocks.iter().for_each(|b| unsafe { Allocator.dealloc(*b, layout(size, align)) });
                 assert_eq!((is_low(), SMALL_BYTES.load(Relaxed)), (false, 0));
             }
+        }
+        assert!(
+            take_small(SMALL + 1).is_null() && size_of((&raw const ARENA).cast_mut().cast()).is_some() && size_of(null_mut()).is_none()
+        );
+        for (size, slot) in [(0, 64), (64, 64), (65, 512), (SMALL, SMALL)] {
+            let block = take_small(size);
+            assert_eq!((size_of(block), take_ended()), (Some(slot), true), "{size} bytes");
+            // SAFETY: taken above, once.
+            unsafe { put_back(block) };
         }
         let old = layout(100, 8);
         let block = take(old);

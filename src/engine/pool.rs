@@ -3,11 +3,9 @@
 use super::lock::lock;
 use crate::fork::{ForkReset, Lazy};
 use crate::limits::check_memory;
-use crate::platform::name_thread;
+use crate::threads::{self, Thread};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
@@ -42,25 +40,11 @@ struct Queue {
 /// The threads of all pools, and what to tell them by.
 static STARTED: Lazy<ForkReset<Mutex<Vec<PoolThread>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
-/// A thread that was started by the system's own call: the standard library's takes memory that it cannot do without.
+/// A thread that was started.
 struct PoolThread {
-    thread: libc::pthread_t,
+    thread: Thread,
     ended: Arc<AtomicBool>,
     pool: Weak<PoolState>,
-}
-
-impl PoolThread {
-    /// Waits for its end.
-    fn join(self) {
-        // SAFETY: the thread was started joinable, and is joined once: this value is the only one that names it.
-        unsafe { libc::pthread_join(self.thread, std::ptr::null_mut()) };
-    }
-}
-
-/// What a new thread is given.
-struct Beginning {
-    pool: Arc<PoolState>,
-    ended: Arc<AtomicBool>,
 }
 
 thread_local! {
@@ -82,7 +66,7 @@ pub(super) fn join_all() {
         lock(&shared.queue).resting = true;
         shared.wake.notify_all();
     }
-    all.into_iter().for_each(PoolThread::join);
+    all.into_iter().for_each(|started| started.thread.join());
     pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
 
@@ -139,55 +123,31 @@ impl Drop for Pool {
     }
 }
 
-/// The stack of a worker, in bytes: as much as the standard library gives.
-const STACK: usize = 2 << 20;
-
-/// Starts a worker with all signals blocked, so that the host's handlers never run on it.
+/// Starts a worker.
 fn start_worker(shared: Arc<PoolState>) -> bool {
     let (pool, ended) = (Arc::downgrade(&shared), Arc::new(AtomicBool::new(false)));
-    let Some(thread) = start_thread(Box::new(Beginning { pool: shared, ended: ended.clone() })) else { return false };
+    let at_end = Ended(ended.clone());
+    let run = move || {
+        let _at_end = at_end;
+        work(&shared);
+        drop(shared);
+    };
+    let Ok(thread) = threads::start(c"ozarr", Box::new(run)) else { return false };
     let mut all = lock(STARTED.get().get());
     let gone: Vec<PoolThread> = all.extract_if(.., |other| other.ended.load(Ordering::Acquire)).collect();
     all.push(PoolThread { thread, ended, pool });
     drop(all);
-    gone.into_iter().for_each(PoolThread::join);
+    gone.into_iter().for_each(|started| started.thread.join());
     true
 }
 
-fn start_thread(beginning: Box<Beginning>) -> Option<libc::pthread_t> {
-    let beginning = Box::into_raw(beginning);
-    // SAFETY: signal sets and attributes are initialised by the calls that take them first; `run` takes over the beginning, unless no
-    // thread was started.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut old: libc::sigset_t = std::mem::zeroed();
-        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        let mut thread: libc::pthread_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_attr_init(&mut attributes);
-        libc::pthread_attr_setstacksize(&mut attributes, STACK);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let failed = libc::pthread_create(&mut thread, &attributes, run, beginning.cast());
-        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
-        libc::pthread_attr_destroy(&mut attributes);
-        if failed != 0 {
-            drop(Box::from_raw(beginning));
-            return None;
-        }
-        Some(thread)
-    }
-}
+/// Notes the end of a worker, however it ends.
+struct Ended(Arc<AtomicBool>);
 
-/// A worker's first function.
-extern "C" fn run(beginning: *mut c_void) -> *mut c_void {
-    // SAFETY: `start_thread` gave it away to this thread, once.
-    let Beginning { pool, ended } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
-    name_thread(c"ozarr");
-    // A worker catches what it runs; a panic may not leave this function.
-    let _ = catch_unwind(AssertUnwindSafe(|| work(&pool)));
-    drop(pool);
-    ended.store(true, Ordering::Release);
-    std::ptr::null_mut()
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 fn work(shared: &PoolState) {

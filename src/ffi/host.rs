@@ -138,8 +138,7 @@ fn silence_panics() {
     }
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let own_thread = || std::thread::current().name().is_some_and(|name| name.starts_with("ozarr"));
-        if DEPTH.get() == 0 && !own_thread() {
+        if DEPTH.get() == 0 && !crate::threads::is_own() {
             former(info);
         } else if let Some(place) = info.location() {
             let file = place.file().as_bytes();

@@ -9,7 +9,7 @@ use crate::limits::MAX_KEY;
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
-use crate::store::os::block_signals;
+use crate::threads::block_signals;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;

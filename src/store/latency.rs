@@ -8,7 +8,7 @@ use super::pace::Line;
 pub use super::pace::Pace;
 use super::{
     ByteRange, Capabilities, Condition, Fetched, Keys, ListInto, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Started,
-    Storage, Tuning, Version, os, read_now,
+    Storage, Tuning, Version, read_now,
 };
 use crate::error::{Result, err};
 use std::collections::VecDeque;
@@ -136,7 +136,7 @@ impl Shared {
     }
 
     fn run_timer(&self) {
-        os::block_signals();
+        crate::threads::block_signals();
         let mut state = self.lock();
         loop {
             let now = Instant::now();

@@ -1,46 +1,68 @@
 //! Results on their way from one thread to another. The standard channels are compiled anew, all their kinds of queues, for every type that
-//! goes through them; here they carry the news that something came, and a plain queue carries what it is.
+//! goes through them, and take memory for the thread that waits.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What both ends share.
+struct Mailbox<T> {
+    state: Mutex<State<T>>,
+    news: Condvar,
+}
+
+struct State<T> {
+    queue: VecDeque<T>,
+    senders: usize,
+}
 
 /// Sends results. Its receiver knows when no sender is left.
-pub(crate) struct Sender<T> {
-    queue: Arc<Mutex<VecDeque<T>>>,
-    news: mpsc::Sender<()>,
-}
+pub(crate) struct Sender<T>(Arc<Mailbox<T>>);
 
 /// Receives results.
-pub(crate) struct Receiver<T> {
-    queue: Arc<Mutex<VecDeque<T>>>,
-    news: mpsc::Receiver<()>,
-}
+pub(crate) struct Receiver<T>(Arc<Mailbox<T>>);
 
 /// Makes both ends.
 pub(crate) fn mailbox<T>() -> (Sender<T>, Receiver<T>) {
-    let (queue, (sender, receiver)) = (Arc::new(Mutex::default()), mpsc::channel());
-    (Sender { queue: queue.clone(), news: sender }, Receiver { queue, news: receiver })
+    let state = Mutex::new(State { queue: VecDeque::new(), senders: 1 });
+    let shared = Arc::new(Mailbox { state, news: Condvar::new() });
+    (Sender(shared.clone()), Receiver(shared))
+}
+
+impl<T> Mailbox<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<T> Sender<T> {
     pub(crate) fn send(&self, result: T) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(result);
-        // A receiver that is gone wants nothing.
-        let _ = self.news.send(());
+        self.0.lock().queue.push_back(result);
+        self.0.news.notify_one();
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        Sender { queue: self.queue.clone(), news: self.news.clone() }
+        self.0.lock().senders += 1;
+        Sender(self.0.clone())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.0.lock().senders -= 1;
+        self.0.news.notify_one();
     }
 }
 
 impl<T> Receiver<T> {
     /// Waits for the next result; `None` where none can come any more, because all senders are gone.
     pub(crate) fn recv(&self) -> Option<T> {
-        self.news.recv().ok()?;
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        let mut state = self.0.lock();
+        while state.queue.is_empty() && state.senders > 0 {
+            state = self.0.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.queue.pop_front()
     }
 }
 

@@ -439,16 +439,6 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || Errno::last() != Errno(libc::ESRCH)
 }
 
-/// Keeps all signals away from the calling thread, which is one of the library's own.
-pub fn block_signals() {
-    // SAFETY: the set is filled before it is used; the call changes this thread only.
-    unsafe {
-        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
-    }
-}
-
 /// Faults that a test plans for the calls of its own thread.
 #[cfg(test)]
 pub mod fault {

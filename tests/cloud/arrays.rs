@@ -192,7 +192,7 @@ fn a_write_that_fails_in_part_says_so_and_stores_the_rest() {
 #[ignore = "needs servers: tools/cloud"]
 fn a_host_with_a_runtime_of_its_own_may_call_from_inside_it() {
     let shared: SharedStore = Arc::new(s3("arrays/host", &[]));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let array = create(&shared, &[4], &[2], None);
         write(&array, &mut [1, 2, 3, 4]).unwrap();

@@ -4,16 +4,21 @@
  *   memory FOLDER sample            some points of each workload
  *   memory FOLDER all               every point: some minutes
  *   memory FOLDER all WORKLOAD      every point of one workload
- *   memory FOLDER one WORKLOAD MODE THREADS POINT      one point, in this process, with the stack of an abort
+ *   memory FOLDER one WORKLOAD MODE THREADS POINT      one point, in this process, with the stack of an abort ("http WORKLOAD": by HTTP)
  *
- * malloc and its family, and anonymous mmap, are defined here, so that the library's calls and those of its C codecs come here. A point
+ * Where tests/cloud/servers.py has started servers, some of the workloads are done on S3, and others read by HTTP: at most 60 points of each kind.
+ *
+ * malloc and its family, anonymous mmap, and pthread_create are defined here, so that the library's calls and those of its C codecs come here. A point
  * is a number n and a mode: the n-th allocation of a workload fails once, or all from the n-th on, or all of 32 KiB or more from the
  * n-th of these on. "cold" points are in a process that has not used the library before. */
 #define _GNU_SOURCE
 #include "workloads.h"
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -80,6 +85,13 @@ void *mmap(void *at, size_t size, int access, int flags, int fd, off_t offset) {
 }
 void *mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset) { return mmap(at, size, access, flags, fd, offset); }
 
+/* A thread takes memory of the system's, too. */
+static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *with) {
+    return fails(BIG) ? EAGAIN : real_pthread_create(thread, attributes, run, with);
+}
+
 /* What became of the points of one kind, shared by the processes. */
 typedef struct tally {
     long at, points, ok, told, other, wrong, crashes, leaks;
@@ -130,12 +142,23 @@ static long count_of(const workload *w) {
     return atomic_load(&seen);
 }
 
+/* Ends the library's threads; those of the network end by themselves, a little later. */
+static void rest(const workload *w) {
+    if (ozarr_shutdown()) problem(w, "shutdown");
+    for (int tries = 0, threads = 2; threads > 1 && tries < 1000; tries++) {
+        DIR *folder = opendir("/proc/self/task");
+        for (threads = -2; folder && readdir(folder);) threads++;
+        if (folder) closedir(folder);
+        if (threads > 1) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
 /* The points from now->at on, `step` apart, in a process that has used the library before. */
 static void warm_points(const workload *w, long step) {
     long flat;
     prepare(w);
     for (int i = 0; i < 3; i++) count_of(w);
-    if (ozarr_shutdown()) problem(w, "shutdown");
+    rest(w);
     flat = atomic_load(&live);
     for (;; now->at += step) {
         point = now->at;
@@ -144,7 +167,7 @@ static void warm_points(const workload *w, long step) {
         if (!run_point(w)) return;
         point = -1;
         count_of(w);
-        if (ozarr_shutdown()) problem(w, "shutdown");
+        rest(w);
         long left = atomic_load(&live);
         point = now->at;
         /* What the library keeps may grow once: what leaks goes on. */
@@ -229,10 +252,27 @@ static void stack(int signal) {
     _exit(128 + signal);
 }
 
+/* The stores of tests/cloud/servers.py. */
+static void use_s3(void) {
+    setenv("AWS_ENDPOINT_URL", getenv("OZARR_TEST_S3"), 1);
+    setenv("AWS_ACCESS_KEY_ID", "planted-id", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "planted-secret", 1);
+    setenv("AWS_REGION", "us-east-1", 1);
+    snprintf(root, sizeof root, "s3://bucket/memory/");
+    snprintf(read_root, sizeof read_root, "%s", root);
+}
+
+static void use_http(void) {
+    snprintf(root, sizeof root, "%s/", getenv("OZARR_TEST_HTTP_ROOT"));
+    snprintf(read_root, sizeof read_root, "%s/", getenv("OZARR_TEST_HTTP"));
+}
+
 static int one(char **argv) {
-    const workload *w = find_workload(argv[0]);
+    int is_http = strncmp(argv[0], "http ", 5) == 0;
+    const workload *w = find_workload(argv[0] + 5 * is_http);
     void *warm[4];
     if (w == NULL) return 2;
+    if (is_http) use_http();
     for (mode = 0; mode < LARGE && strcmp(MODE[mode], argv[1]); mode++) {}
     setenv("OZARR_NUM_THREADS", argv[2], 1);
     point = -1;
@@ -247,16 +287,23 @@ static int one(char **argv) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: memory FOLDER sample|all|one …\n"), 2;
-    now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
-    long warm = strcmp(argv[2], "all") == 0 ? 0 : 6, cold = strcmp(argv[2], "all") == 0 ? 60 : 2;
-    tally all = {0};
+/* What object stores can hold, of every kind of call once. */
+static const char *const ON_S3[] = {"create", "write zstd", "read zstd", "update", "update shards", "request", "attributes", "list", "consolidate", "series", "checkpoint", NULL};
+static const char *const BY_HTTP[] = {"read zstd", "read none", "read shards", NULL};
+
+static int is_one_of(const char *name, const char *const *names) {
+    while (names && *names && strcmp(*names, name)) names++;
+    return names == NULL || *names != NULL;
+}
+
+/* Sweeps over those of the workloads that are in `names` (NULL: all), or over the one that the caller wants. */
+static void sweep(const char *where, const char *const *names, const char *only, int is_sample, tally *all) {
+    /* A server takes its time. */
+    long warm = is_sample ? 6 : names ? 60 : 0, cold = is_sample ? 2 : names ? 20 : 60;
     for (const workload *w = workloads; w->name; w++) {
-        if (argc > 3 && strcmp(argv[3], w->name) != 0) continue;
+        char name[64];
+        if (!is_one_of(w->name, names) || (only && strcmp(only, w->name) != 0)) continue;
         tally mine = {0};
-        /* Requests of several threads are left out: the standard library still ends the process there, now and then. */
         for (int threads = 1; threads <= 4; threads += 3) {
             setenv("OZARR_NUM_THREADS", threads == 1 ? "1" : "4", 1);
             for (mode = 0; mode < MODES; mode++) {
@@ -266,9 +313,23 @@ int main(int argc, char **argv) {
                 add(&mine, now);
             }
         }
-        print(w->name, &mine);
-        add(&all, &mine);
+        snprintf(name, sizeof name, "%s%s", where, w->name);
+        print(name, &mine);
+        add(all, &mine);
     }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: memory FOLDER sample|all|one …\n"), 2;
+    *(void **)&real_pthread_create = dlsym(RTLD_NEXT, "pthread_create");
+    now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const char *only = argc > 3 ? argv[3] : NULL;
+    int is_sample = strcmp(argv[2], "all") != 0, is_remote = getenv("OZARR_TEST_S3") != NULL;
+    if (is_remote) use_s3();
+    if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
+    tally all = {0};
+    sweep(is_remote ? "s3 " : "", is_remote ? ON_S3 : NULL, only, is_sample, &all);
+    if (is_remote) use_http(), sweep("http ", BY_HTTP, only, is_sample, &all);
     print("all", &all);
     return all.points == 0 || all.other + all.wrong + all.crashes + all.leaks > 0;
 }

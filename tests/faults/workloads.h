@@ -85,6 +85,19 @@ static void note(ozarr_status status, int again) {
         if (sure_ != OZARR_OK) wrong("%s is %s: %s", #call, ozarr_status_name(sure_), ozarr_last_error()); \
     } while (0)
 
+/* Where a workload's store is: a folder, or a place that is written to and read by URLs. */
+static char root[256], read_root[256];
+
+static const char *join(const char *folder, const char *name) {
+    static char places[4][512];
+    static int next;
+    char *place = places[next++ % 4];
+    snprintf(place, sizeof places[0], "%s%s", folder, name);
+    return place;
+}
+
+static const char *at(const char *name) { return join(root, name); }
+
 static double value(int i, int generation) { return generation * 1000.0 + (i % 977) * 0.5; }
 
 static void fill(int generation) {
@@ -119,8 +132,8 @@ static void make_spec(ozarr_spec **spec) {
 
 /* Archives erase nothing: what a failed call created there is opened. */
 static ozarr_status create(const ozarr_spec *spec, ozarr_array **out) {
-    ozarr_status status = ozarr_array_create_ex(current->location, spec, OZARR_CREATE_OVERWRITE, out);
-    return status == OZARR_ERR_UNSUPPORTED ? ozarr_array_open(current->location, "r+", out) : status;
+    ozarr_status status = ozarr_array_create_ex(at(current->location), spec, OZARR_CREATE_OVERWRITE, out);
+    return status == OZARR_ERR_UNSUPPORTED ? ozarr_array_open(at(current->location), "r+", out) : status;
 }
 
 static void make_array(void) {
@@ -144,7 +157,7 @@ static void prepare_array(void) {
 static void check_array(int all_new) {
     ozarr_array *a = NULL;
     memset(back, 0xff, sizeof back);
-    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_open(at(current->location), "r", &a));
     SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
     ozarr_array_free(a);
     check_values(back, all_new, "stored");
@@ -153,7 +166,7 @@ static void check_array(int all_new) {
 /* An array that is being replaced may be gone, but not half there. */
 static void check_created(int all_new) {
     ozarr_array *a = NULL;
-    if (!all_new && ozarr_array_open(current->location, "r", &a) == OZARR_ERR_NOT_FOUND) return;
+    if (!all_new && ozarr_array_open(at(current->location), "r", &a) == OZARR_ERR_NOT_FOUND) return;
     ozarr_array_free(a);
     if (all_new) check_array(1);
 }
@@ -174,7 +187,7 @@ static void run_zip(void) {
 static void run_write(void) {
     ozarr_array *a = NULL;
     fill(1);
-    STEP(ozarr_array_open(current->location, "r+", &a));
+    STEP(ozarr_array_open(at(current->location), "r+", &a));
     STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
     LAST(ozarr_array_close(a));
 }
@@ -184,7 +197,7 @@ static void run_update(void) {
     ozarr_array *a = NULL;
     static const int64_t half[] = {ROWS, COLUMNS / 4};
     fill(1);
-    STEP(ozarr_array_open(current->location, "r+", &a));
+    STEP(ozarr_array_open(at(current->location), "r+", &a));
     for (int64_t i = 0; i < 4; i++) {
         const int64_t start[] = {0, i * half[1]}, counts[] = {ROWS, 1}, strides[] = {COLUMNS * 8, 8};
         ozarr_region region = OZARR_REGION_INIT;
@@ -201,7 +214,7 @@ static void run_update(void) {
 static void check_updated(int all_new) {
     if (all_new) check_array(1);
     ozarr_array *a = NULL;
-    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_open(at(current->location), "r", &a));
     SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
     ozarr_array_free(a);
     for (int i = 0; i < CELLS; i++)
@@ -211,7 +224,7 @@ static void check_updated(int all_new) {
 static void run_read(void) {
     ozarr_array *a = NULL;
     memset(back, 0xff, sizeof back);
-    STEP(ozarr_array_open(current->location, "r", &a));
+    STEP(ozarr_array_open(join(read_root, current->location), "r", &a));
     STEP(ozarr_array_read_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back));
     ozarr_array_free(a);
     for (int i = 0; i < CELLS && trouble[0] == 0; i++)
@@ -224,7 +237,7 @@ static void run_request(void) {
     ozarr_array *a = NULL;
     ozarr_request *r = NULL;
     fill(1);
-    STEP(ozarr_array_open(current->location, "r+", &a));
+    STEP(ozarr_array_open(at(current->location), "r+", &a));
     STEP(ozarr_array_iwrite_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data, OZARR_REQUEST_COPY, &r));
     LAST(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
@@ -244,12 +257,12 @@ static void prepare_analysis(void) {
     ozarr_array *a = NULL;
     ozarr_spec *spec = NULL;
     prepare_array();
-    SURE(ozarr_array_open(current->location, "r", &a));
+    SURE(ozarr_array_open(at(current->location), "r", &a));
     SURE(ozarr_array_digest(a, NULL, digits_before, sizeof digits_before, NULL));
     ozarr_array_free(a);
     SURE(ozarr_spec_new(OZARR_FLOAT64, 1, MANY, &spec));
     SURE(ozarr_spec_set_chunks(spec, ONE_CHUNK));
-    SURE(ozarr_array_create_ex("large.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    SURE(ozarr_array_create_ex(at("large.zarr"), spec, OZARR_CREATE_OVERWRITE, &a));
     SURE(ozarr_array_write_region(a, ONE_CHUNK, (const int64_t[]){1}, OZARR_FLOAT64, &one, sizeof one));
     ozarr_array_free(a);
     ozarr_spec_free(spec);
@@ -267,14 +280,14 @@ static void run_analysis(void) {
     int64_t first[2] = {-1, -1}, differing = 0;
     upper.start = ORIGIN, upper.shape = lower.shape = half, lower.start = middle;
     for (int i = 0; i < HALF; i++) differing += value(i, 0) != value(i + HALF, 0);
-    STEP(ozarr_array_open(current->location, "r", &a));
+    STEP(ozarr_array_open(at(current->location), "r", &a));
     STEP(ozarr_array_summarize(a, NULL, &summary));
     if (trouble[0] == 0 && (summary.count != CELLS || summary.min != 0 || summary.max != 488)) wrong("the statistics are others");
     STEP(ozarr_array_digest(a, NULL, digits, sizeof digits, NULL));
     if (trouble[0] == 0 && digits_before[0] && strcmp(digits, digits_before)) wrong("the digest is %s, before %s", digits, digits_before);
     STEP(ozarr_array_compare(a, &upper, a, &lower, 0, 0, &found, first));
     if (trouble[0] == 0 && (found.differing != differing || first[0] != 0 || first[1] != 0)) wrong("%d differ", (int)found.differing);
-    STEP(ozarr_array_open("large.zarr", "r", &large));
+    STEP(ozarr_array_open(at("large.zarr"), "r", &large));
     STEP(ozarr_array_summarize(large, NULL, &summary));
     if (trouble[0] == 0 && (summary.count != MANY[0] || summary.max != 7 || summary.mean != 7.0 / (1 << 27))) wrong("the large array's are others");
     ozarr_array_free(large);
@@ -285,7 +298,7 @@ static const char *const NAMES[] = {"alpha", "beta", "gamma", "delta"};
 
 static void prepare_attrs(void) {
     ozarr_group *g = NULL;
-    SURE(ozarr_group_create("attrs.zarr", OZARR_CREATE_OVERWRITE, &g));
+    SURE(ozarr_group_create(at("attrs.zarr"), OZARR_CREATE_OVERWRITE, &g));
     for (int i = 0; i < 4; i++) SURE(ozarr_attr_set_int64(ozarr_group_node(g), NAMES[i], 0));
     SURE(ozarr_attr_set_string(ozarr_group_node(g), "text", "old"));
     ozarr_group_free(g);
@@ -295,7 +308,7 @@ static void run_attrs(void) {
     ozarr_group *g = NULL;
     char text[64];
     int64_t n;
-    STEP(ozarr_group_open("attrs.zarr", "r+", &g));
+    STEP(ozarr_group_open(at("attrs.zarr"), "r+", &g));
     for (int i = 0; i < 4; i++) STEP(ozarr_attr_set_int64(ozarr_group_node(g), NAMES[i], 1));
     STEP(ozarr_attr_set_string(ozarr_group_node(g), "text", "new"));
     STEP(ozarr_attr_get_int64(ozarr_group_node(g), "beta", &n));
@@ -306,7 +319,7 @@ static void run_attrs(void) {
 static void check_attrs(int all_new) {
     ozarr_group *g = NULL;
     char text[64] = "";
-    SURE(ozarr_group_open("attrs.zarr", "r", &g));
+    SURE(ozarr_group_open(at("attrs.zarr"), "r", &g));
     for (int i = 0; i < 4; i++) {
         int64_t n = -1;
         SURE(ozarr_attr_get_int64(ozarr_group_node(g), NAMES[i], &n));
@@ -320,7 +333,7 @@ static void check_attrs(int all_new) {
 static void prepare_tree(void) {
     ozarr_group *g = NULL, *h = NULL;
     static const int64_t three[] = {3};
-    SURE(ozarr_group_create("tree.zarr", OZARR_CREATE_OVERWRITE, &g));
+    SURE(ozarr_group_create(at("tree.zarr"), OZARR_CREATE_OVERWRITE, &g));
     for (int i = 0; i < 4; i++) {
         const double numbers[] = {i, 1, 2};
         char path[64];
@@ -359,7 +372,7 @@ static int nodes_of(const char *location) {
 }
 
 static void run_list(void) {
-    int n = nodes_of("tree.zarr");
+    int n = nodes_of(at("tree.zarr"));
     if (n + unknown < 8 && trouble[0] == 0) wrong("%d nodes are listed", n);
 }
 
@@ -371,7 +384,7 @@ static ozarr_status erase(ozarr_group *g, const char *name) {
 
 static void run_consolidate(void) {
     ozarr_group *g = NULL;
-    STEP(ozarr_group_open("tree.zarr", "r+", &g));
+    STEP(ozarr_group_open(at("tree.zarr"), "r+", &g));
     STEP(ozarr_group_consolidate(g));
     STEP(ozarr_attr_set_json(ozarr_group_node(g), "history", "[{\"when\": 1, \"what\": \"made\"}, {\"when\": 2, \"what\": \"read\"}]"));
     STEP(erase(g, "delta"));
@@ -381,7 +394,7 @@ static void run_consolidate(void) {
 static void check_tree(int all_new) {
     ozarr_group *g = NULL;
     double u[3] = {-1, -1, -1};
-    SURE(ozarr_group_open("tree.zarr", "r", &g));
+    SURE(ozarr_group_open(at("tree.zarr"), "r", &g));
     for (int i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, "%s/u", NAMES[i]);
@@ -396,14 +409,14 @@ static void check_tree(int all_new) {
 static void run_copy(void) {
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     options.mode = OZARR_CREATE_OVERWRITE;
-    STEP(ozarr_copy("tree.zarr", "copied.zarr", &options));
+    STEP(ozarr_copy(at("tree.zarr"), at("copied.zarr"), &options));
 }
 
 static void check_copy(int all_new) {
     ozarr_group *g = NULL;
     double u[3] = {-1, -1, -1};
     if (!all_new) return;
-    SURE(ozarr_group_open("copied.zarr", "r", &g));
+    SURE(ozarr_group_open(at("copied.zarr"), "r", &g));
     SURE(ozarr_group_get(g, "gamma/u", OZARR_FLOAT64, u, sizeof u));
     if (u[0] != 2) wrong("the copy holds %g", u[0]);
     ozarr_group_free(g);
@@ -456,7 +469,7 @@ static void run_series(void) {
     ozarr_series *steps = NULL;
     static const char *const dimensions[] = {"time", "x"};
     fill(1);
-    STEP(ozarr_dataset_create("series.zarr", 0, OZARR_CREATE_OVERWRITE, &run));
+    STEP(ozarr_dataset_create(at("series.zarr"), 0, OZARR_CREATE_OVERWRITE, &run));
     STEP(ozarr_dataset_define_dimension(run, "x", COLUMNS));
     STEP(made(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL)));
     STEP(made(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL)));
@@ -481,8 +494,8 @@ static void check_series(int all_new) {
     int64_t steps[] = {4, 0};
     fill(1);
     /* What is published is whole, however many steps it has. */
-    if (!all_new && ozarr_array_open("series.zarr/t", "r", &t) != OZARR_OK) return;
-    if (all_new) SURE(ozarr_array_open("series.zarr/t", "r", &t));
+    if (!all_new && ozarr_array_open(at("series.zarr/t"), "r", &t) != OZARR_OK) return;
+    if (all_new) SURE(ozarr_array_open(at("series.zarr/t"), "r", &t));
     else SURE(ozarr_array_shape(t, steps));
     for (int64_t i = 0; i < steps[0]; i++) {
         const int64_t start[] = {i, 0}, shape[] = {1, COLUMNS};
@@ -495,7 +508,7 @@ static void check_series(int all_new) {
 static void put_checkpoint(const char *name, int generation) {
     ozarr_group *g = NULL;
     fill(generation);
-    STEP(ozarr_checkpoint_begin("checkpoints.zarr", name, &g));
+    STEP(ozarr_checkpoint_begin(at("checkpoints.zarr"), name, &g));
     STEP(ozarr_attr_set_int64(ozarr_group_node(g), "step", generation));
     ozarr_status status = ozarr_group_put(g, "u", OZARR_FLOAT64, 2, SHAPE, data, sizeof data);
     if (status != OZARR_OK) {
@@ -508,7 +521,7 @@ static void put_checkpoint(const char *name, int generation) {
 
 static void prepare_checkpoint(void) {
     put_checkpoint("base", 0);
-    SURE(ozarr_checkpoint_prune("checkpoints.zarr", 1));
+    SURE(ozarr_checkpoint_prune(at("checkpoints.zarr"), 1));
 }
 
 static void run_checkpoint(void) { put_checkpoint("next", 1); }
@@ -516,7 +529,7 @@ static void run_checkpoint(void) { put_checkpoint("next", 1); }
 static void check_checkpoint(int all_new) {
     ozarr_group *g = NULL;
     int64_t step = -1;
-    SURE(ozarr_checkpoint_latest("checkpoints.zarr", &g));
+    SURE(ozarr_checkpoint_latest(at("checkpoints.zarr"), &g));
     SURE(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step));
     SURE(ozarr_group_get(g, "u", OZARR_FLOAT64, back, sizeof back));
     ozarr_group_free(g);
@@ -533,7 +546,7 @@ static void run_strings(void) {
     size_t len = 0;
     static const int64_t four[] = {4};
     STEP(ozarr_spec_new(OZARR_STRING, 1, four, &spec));
-    STEP(ozarr_array_create_ex("strings.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    STEP(ozarr_array_create_ex(at("strings.zarr"), spec, OZARR_CREATE_OVERWRITE, &a));
     STEP(ozarr_array_write_strings(a, NULL, NAMES));
     STEP(ozarr_array_read_varlen(a, NULL, &texts));
     STEP(ozarr_varlen_get(texts, 3, &bytes, &len));

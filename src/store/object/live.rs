@@ -4,6 +4,7 @@ use super::build::{self, Client};
 use super::threads::{Threads, threads};
 use super::tries::{Failure, Patience, Tries};
 use crate::error::{Result, err};
+use crate::limits::{check_memory, check_reserve};
 use crate::store::remote::{Remote, RemoteOptions, Service};
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
@@ -36,6 +37,9 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn start(remote: &Remote, options: &RemoteOptions, requests: &Arc<AtomicU64>) -> Result<Arc<Live>> {
+        // A client takes more than most calls.
+        check_memory()?;
+        check_reserve()?;
         let threads = threads()?;
         let client = build::client(remote, options, None, requests)?;
         let conditional = client.conditional.map(|known| OnceCell::new_with(Some(known))).unwrap_or_default();
@@ -68,6 +72,7 @@ impl Live {
 
     /// Waits until one more request may be in flight.
     pub(super) async fn permit(&self) -> Result<SemaphorePermit<'_>> {
+        check_reserve()?;
         self.in_flight.acquire().await.map_err(|_| err!(Internal, "a closed semaphore"))
     }
 

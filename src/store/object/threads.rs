@@ -1,24 +1,75 @@
-//! The threads that carry requests: one small runtime for all object stores of the process, started with the first of them and
+//! The threads that carry requests: a few small runtimes for all object stores of the process, started with the first of them and
 //! stopped with the last. A child of `fork` starts its own.
 
-use crate::error::{Error, Result, err};
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::{ForkReset, Lazy};
 use crate::store::mailbox::{Receiver, mailbox};
-use crate::store::os::block_signals;
+use crate::threads::{block_signals, start};
+use futures_util::FutureExt;
+use std::any::Any;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Notify;
 
 /// Requests mostly wait; two threads decrypt and copy what comes.
 const THREADS: usize = 2;
 
-/// The runtime, as long as anybody holds it.
-pub(super) struct Threads(Option<Runtime>);
+/// The runtimes, as long as anybody holds them.
+pub(super) struct Threads {
+    runners: Vec<Runner>,
+    /// Tasks are given out in turn.
+    turn: AtomicUsize,
+}
 
-impl Drop for Threads {
+/// A runtime in a thread of its own. A runtime of several threads would end in a panic where one cannot be started.
+struct Runner {
+    runtime: Handle,
+    stop: Arc<Notify>,
+}
+
+impl Runner {
+    fn start() -> Result<Runner> {
+        let built = Builder::new_current_thread()
+            .max_blocking_threads(2)
+            .thread_name("ozarr-net")
+            .on_thread_start(block_signals)
+            .enable_all()
+            .build();
+        let of = |errno: i32| match errno {
+            // No thread: what one takes is not there.
+            libc::EAGAIN => Error::os(libc::ENOMEM, "start a thread for the network").with_errno(errno),
+            errno => Error::os(errno, "start a thread for the network"),
+        };
+        let runtime = Running(Some(built.map_err(|e| of(e.raw_os_error().unwrap_or(libc::EAGAIN)))?));
+        let Some(handle) = runtime.0.as_ref().map(|runtime| runtime.handle().clone()) else { return Err(of(libc::EAGAIN)) };
+        let stop = Arc::new(Notify::new());
+        let stopped = stop.clone();
+        let run = move || {
+            if let Some(runtime) = &runtime.0 {
+                runtime.block_on(stopped.notified());
+            }
+        };
+        start(c"ozarr-net", Box::new(run)).map_err(of)?;
+        Ok(Runner { runtime: handle, stop })
+    }
+}
+
+impl Drop for Runner {
     fn drop(&mut self) {
         // The last holder may be a task of the runtime itself, or a thread of a host's: neither may wait for it.
+        self.stop.notify_one();
+    }
+}
+
+/// A runtime whose end waits for nothing.
+struct Running(Option<Runtime>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
@@ -32,15 +83,10 @@ pub(super) fn threads() -> Result<Arc<Threads>> {
     if let Some(running) = current.upgrade() {
         return Ok(running);
     }
-    let built = Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .max_blocking_threads(4)
-        .thread_name("ozarr-net")
-        .on_thread_start(block_signals)
-        .enable_all()
-        .build();
-    let runtime = built.map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EAGAIN), "start threads for the network"))?;
-    let started = Arc::new(Threads(Some(runtime)));
+    let mut runners = vec![Runner::start()?];
+    // One is enough where no more can be had.
+    runners.extend((1..THREADS).map_while(|_| Runner::start().ok()));
+    let started = Arc::new(Threads { runners, turn: AtomicUsize::new(0) });
     *current = Arc::downgrade(&started);
     Ok(started)
 }
@@ -54,7 +100,6 @@ pub(super) struct Coming<T>(Receiver<Result<T>>);
 impl<T> Coming<T> {
     /// Waits for it.
     pub(super) fn wait(self) -> Result<T> {
-        // A task that panicked drops the sender.
         self.0.recv().unwrap_or_else(|| Err(err!(Internal, "a defect of the library: a request ended without a result")))
     }
 }
@@ -66,15 +111,17 @@ impl Threads {
     }
 
     fn spawn_boxed(&self, task: Task) {
-        if let Some(runtime) = &self.0 {
-            runtime.spawn(task);
-        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.runners.len();
+        self.runners[turn].runtime.spawn(task);
     }
 
     /// Starts a task whose result somebody waits for.
     pub(super) fn start<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Coming<T> {
         let (sender, receiver) = mailbox();
-        self.spawn(async move { sender.send(task.await) });
+        self.spawn(async move {
+            let result = AssertUnwindSafe(task).catch_unwind().await;
+            sender.send(result.unwrap_or_else(|panic| Err(panicked(&*panic))));
+        });
         Coming(receiver)
     }
 
@@ -82,4 +129,14 @@ impl Threads {
     pub(super) fn wait<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
         self.start(task).wait()
     }
+}
+
+/// The error of a task that panicked.
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    // The runtime's own, of a thread that looks up the name of a host.
+    if text.starts_with("OS can't spawn worker thread") {
+        return Error::new(ErrorKind::NoMemory, format!("no thread for the network: {text}"));
+    }
+    err!(Internal, "a defect of the library: a request ended without a result: {text}")
 }

@@ -204,6 +204,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
     if let Some(text) = &sight.transport {
         let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
         return match sight.trouble {
+            Trouble::Memory => verdict(ErrorKind::NoMemory, format!("no memory for what the server {} sends", sight.host), false),
             Trouble::Silence => verdict(ErrorKind::Timeout, format!("the server {} was silent for too long", sight.host), true),
             Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
             Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),

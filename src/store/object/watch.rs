@@ -82,6 +82,8 @@ pub(super) enum Trouble {
     Encryption,
     /// A proxy refuses.
     Proxy,
+    /// The system has no memory for what comes.
+    Memory,
 }
 
 impl Seen {
@@ -265,7 +267,7 @@ fn note_transport(e: &HttpError) {
 
 /// What a cause of an error says of its kind.
 fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<Trouble> {
-    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, OutOfMemory};
     // The connector's own errors are private types with these texts.
     match text {
         "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
@@ -276,6 +278,9 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
         return Some(Trouble::Unreached);
     }
     let io = cause.downcast_ref::<std::io::Error>()?;
+    if io.kind() == OutOfMemory {
+        return Some(Trouble::Memory);
+    }
     if matches!(io.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable) {
         return Some(Trouble::Unreached);
     }
@@ -300,7 +305,10 @@ async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), Ht
     while let Some(piece) = stream.next().await {
         let piece = piece.inspect_err(note_transport)?;
         let fits = piece.len().min(most - bytes.len());
-        crate::limits::reserve(&mut bytes, fits).map_err(|_| odd("too large"))?;
+        let reserved = crate::limits::reserve(&mut bytes, fits);
+        reserved
+            .map_err(|_| HttpError::new(HttpErrorKind::Decode, std::io::Error::from(std::io::ErrorKind::OutOfMemory)))
+            .inspect_err(note_transport)?;
         bytes.extend_from_slice(&piece[..fits]);
         if fits < piece.len() {
             return Ok((bytes, false));
