@@ -9,7 +9,7 @@ synced folder has its names, a synced file its bytes; of two changes of one name
 "file.sync" what was stored before is then there, old or new, and after the workload's last flush the new one is; `none` promises nothing: that
 what is lost is seen there shows that the others are looked at. --most: crash states for each workload and mode, evenly chosen. --peer: also the same
 writes by zarr-python, zarrs and TensorStore, in how many states ozarr finds neither old nor new, and in how many after the last call not the new
-one; they count as nothing. The last line is `N passed, N failed`.
+one, and such writes by HDF5 (through netCDF-4), as its own reader finds them; they count as nothing. The last line is `N passed, N failed`.
 """
 import argparse, os, random, re, shutil, subprocess, sys
 from pathlib import Path
@@ -38,6 +38,50 @@ ATTRIBUTES = {"open": "import zarr; g = zarr.open_group('attrs.zarr', mode='r+')
 ARRAYS = ("write none", "write zstd", "write shards")
 PEERS = [(name, w, code) for name, code in (("zarr-python", ZARR), ("zarrs", ZARRS), ("TensorStore", TENSORSTORE)) for w in ARRAYS]
 PEERS.append(("zarr-python", "attributes", ATTRIBUTES))
+# One file of HDF5, as netCDF-4 writes it: what is there before, the write between two calls of getppid, and who looks at what is left. A file that
+# ends its reader is a damaged one.
+HDF5_BEGINNING = """
+import os, signal, sys, netCDF4, numpy as np
+i = np.arange(64 * 512).reshape(64, 512)
+OLD, NEW = ((i % 977) * 0.5 + 1000.0 * generation for generation in (0, 1))
+"""
+HDF5_PREPARE = HDF5_BEGINNING + """
+with netCDF4.Dataset('array.nc', 'w') as d:
+    d.createDimension('y', 64), d.createDimension('x', 512)
+    d.createVariable('a', 'f8', ('y', 'x'), chunksizes=(32, 256), **{storage})[...] = OLD
+    d.setncatts(dict(alpha=0, beta=0, gamma=0, delta=0, text='old'))
+"""
+HDF5_WRITE = HDF5_BEGINNING + """
+os.getppid()
+d = netCDF4.Dataset('array.nc', 'r+')
+{write}
+d.sync()
+d.close()
+os.getppid()
+"""
+HDF5_LOOK = HDF5_BEGINNING + """
+def is_good(d, what, all_new):
+    d.set_auto_mask(False)
+    values, boxes = d['a'][...], [np.s_[r:r + 32, c:c + 256] for r in (0, 32) for c in (0, 256)]
+    may_be_old = not (all_new and what == 'values')
+    wanted = (1,) if all_new and what == 'attributes' else (0, 1)
+    return (all(np.array_equal(values[b], NEW[b]) or may_be_old and np.array_equal(values[b], OLD[b]) for b in boxes)
+            and all(d.getncattr(name) in wanted for name in ('alpha', 'beta', 'gamma', 'delta')))
+
+for line in sys.stdin:
+    place, what, all_new = line.split()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            with netCDF4.Dataset(place + '/array.nc') as d:
+                os._exit(not is_good(d, what, int(all_new)))
+        except BaseException:
+            os._exit(1)
+    print('ok' if os.waitpid(child, 0)[1] == 0 else 'damaged', flush=True)
+"""
+HDF5 = [("plain chunks", "values", "{}", "d['a'][...] = NEW"), ("chunks by zlib", "values", "dict(compression='zlib')", "d['a'][...] = NEW"),
+        ("attributes", "attributes", "{}", "d.setncatts(dict(alpha=1, beta=1, gamma=1, delta=1, text='new'))")]
 
 
 class File:
@@ -280,16 +324,19 @@ class Cuts:
         self.looker.stdin.flush()
         return self.looker.stdout.readline().strip() or f"the program that looks ended: {self.looker.poll()}"
 
-    def traced(self, workload, *line):
-        """The disk before a program runs, and the program's calls."""
+    def traced(self, prepare, *line):
+        """The disk before a program runs, once another one has prepared it, and the program's calls."""
         folder, log = self.build / "run", self.build / "trace"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        subprocess.run([self.program, folder, "prepare", workload], check=True)
+        subprocess.run(prepare, check=True, cwd=folder)
         disk = Disk(folder)
         how = ["strace", "-f", "-qq", "-y", "-xx", "-s", "100000000", "-e", f"trace={CALLS}", "-o", log]
         subprocess.run([*how, *line], check=True, env=os.environ | {"OZARR_NUM_THREADS": "1"}, cwd=folder)
         return disk, calls_of(log)
+
+    def prepared(self, workload):
+        return [self.program, self.build / "run", "prepare", workload]
 
     def states(self, name, disk, calls):
         """Puts what may be left into a folder, state by state: (the call before, whether it is the last one, what is kept)."""
@@ -305,7 +352,7 @@ class Cuts:
                     yield i, i == len(calls) - 1, chosen
 
     def run(self, workload, mode):
-        disk, calls = self.traced(workload, self.program, self.build / "run", "run", workload, mode)
+        disk, calls = self.traced(self.prepared(workload), self.program, self.build / "run", "run", workload, mode)
         tried = 0
         for i, last, chosen in self.states(workload + mode, disk, calls):
             tried += 1
@@ -316,10 +363,31 @@ class Cuts:
     def peer(self, workload, python, code):
         """The number of states of a write by another library, in how many what is stored is neither old nor new; the number of states after its
         last call, and in how many what is stored is not the new one."""
-        disk, calls = self.traced(workload, python, "-c", PEER.format(**code))
-        found = [(last, self.look(self.build / "cut", workload, False), last and self.look(self.build / "cut", workload, True))
-                 for _, last, _ in self.states(workload, disk, calls)]
+        disk, calls = self.traced(self.prepared(workload), python, "-c", PEER.format(**code))
+        return self.count(workload, disk, calls, lambda all_new: self.look(self.build / "cut", workload, all_new))
+
+    def hdf5(self, python, name, what, storage, write):
+        """The same of a write by HDF5, as HDF5 itself finds it."""
+        prepare = [python, "-c", HDF5_PREPARE.replace("{storage}", storage)]
+        disk, calls = self.traced(prepare, python, "-c", HDF5_WRITE.format(write=write))
+        with subprocess.Popen([python, "-c", HDF5_LOOK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as looker:
+            def look(all_new):
+                print(self.build / "cut", what, int(all_new), file=looker.stdin, flush=True)
+                return looker.stdout.readline().strip()
+            return self.count(f"HDF5 {name}", disk, calls, look)
+
+    def count(self, name, disk, calls, look):
+        found = [(last, look(False), last and look(True)) for _, last, _ in self.states(name, disk, calls)]
         return len(found), sum(x != "ok" for _, x, _ in found), sum(last for last, _, _ in found), sum(last and x != "ok" for last, _, x in found)
+
+
+def compare(cuts, python):
+    """Prints what is left of the writes of other libraries."""
+    rows = [(f"{workload}, {name}", cuts.peer, (workload, python, code)) for name, workload, code in PEERS]
+    rows += [(f"{row[0]}, HDF5", cuts.hdf5, (python, *row)) for row in HDF5]
+    for name, run, given in rows:
+        tried, damaged, ended, lost = run(*given)
+        print(f"     {name}: {tried} states, {damaged} of them neither old nor new; {ended} after the last call, {lost} of them not new", flush=True)
 
 
 def main():
@@ -342,9 +410,8 @@ def main():
             cuts.failed += bool(wrong)
             cuts.passed += not wrong
             print(f"FAIL {workload}, {mode}: {wrong}" if wrong else f"ok   {workload}, {mode}: {tried} states", flush=True)
-    for name, workload, code in PEERS if a.peer else ():
-        tried, damaged, ended, lost = cuts.peer(workload, os.path.abspath(a.peer), code)
-        print(f"     {workload}, {name}: {tried} states, {damaged} of them neither old nor new; {ended} after the last call, {lost} of them not new", flush=True)
+    if a.peer:
+        compare(cuts, os.path.abspath(a.peer))
     tried, wrong = cuts.run("write none", "none")
     cuts.failed += not wrong
     cuts.passed += bool(wrong)
