@@ -62,8 +62,9 @@ static int clear_place(const char *location, int cmode, ozarr_store *store) {
     if (kind != OZARR_NODE_KIND_NONE) return cmode & NC_NOCLOBBER ? NC_EEXIST : NC_NOERR;
     DIR *folder = opendir(location);
     bool empty = true;
+    /* Locks and temporary files are the library's own: of a writer that was killed. */
     for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) empty = false;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strncmp(entry->d_name, ".ozarr", 6) != 0) empty = false;
     if (folder) closedir(folder);
     if (!empty) oz_log("%s is a folder with other things than Zarr in it", location);
     return empty ? NC_NOERR : NC_EEXIST;
