@@ -224,10 +224,10 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
  * ======================================================================================================== */
 
 #define OZARR_VERSION_MAJOR 0            /**< The version of this header: the major number. */
-#define OZARR_VERSION_MINOR 1            /**< The minor number. */
+#define OZARR_VERSION_MINOR 2            /**< The minor number. */
 #define OZARR_VERSION_PATCH 0            /**< The number of the correction. */
-/** All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 200`. */
-#define OZARR_VERSION_NUMBER 100
+/** All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 300`. */
+#define OZARR_VERSION_NUMBER 200
 /**
  * The version of the binary interface, which is also that in the library's name (`libozarr.so.1`). It changes
  * only when a program that was compiled before can no longer run; a program runs on every later library of
@@ -235,7 +235,7 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
  */
 #define OZARR_ABI_VERSION 1
 
-/** Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed. */
+/** Returns the version of the library that runs, such as `"0.2.0"`. The string must not be freed. */
 const char *ozarr_version(void);
 
 /** Returns the OZARR_ABI_VERSION of the library that runs. */

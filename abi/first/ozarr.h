@@ -224,10 +224,10 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
  * ======================================================================================================== */
 
 #define OZARR_VERSION_MAJOR 0            /**< The version of this header: the major number. */
-#define OZARR_VERSION_MINOR 1            /**< The minor number. */
+#define OZARR_VERSION_MINOR 2            /**< The minor number. */
 #define OZARR_VERSION_PATCH 0            /**< The number of the correction. */
-/** All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 200`. */
-#define OZARR_VERSION_NUMBER 100
+/** All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 300`. */
+#define OZARR_VERSION_NUMBER 200
 /**
  * The version of the binary interface, which is also that in the library's name (`libozarr.so.1`). It changes
  * only when a program that was compiled before can no longer run; a program runs on every later library of
@@ -235,7 +235,7 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
  */
 #define OZARR_ABI_VERSION 1
 
-/** Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed. */
+/** Returns the version of the library that runs, such as `"0.2.0"`. The string must not be freed. */
 const char *ozarr_version(void);
 
 /** Returns the OZARR_ABI_VERSION of the library that runs. */
@@ -483,6 +483,11 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
  *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
  *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
+ * - `"huge_pages"`: `"1"` asks the system for huge pages wherever a read of 2 MiB or more overwrites
+ *   memory that was never written before, in stores that are opened from now on; the memory keeps them
+ *   until it is freed. That saves most of the time of an uncompressed read, and takes some where
+ *   the system's memory is in small pieces. `"0"`, the default, leaves memory as the program made it. See
+ *   `ozarr_buffer_alloc`, too.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
  *   once, also for stores that are open.
  * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be

@@ -596,8 +596,8 @@ typedef struct ozarr_summary {
     /** Those that are infinite, but for missing ones. */
     int64_t infinite;
     /**
-     * Those that are left, which the members below are of. Where there are none, `min`, `max`, `mean`
-     * and `std` are NaN.
+     * The values that are left: the members below are of these. If it is 0, `min`, `max`, `mean` and
+     * `std` are NaN.
      */
     int64_t count;
     /** The least value; of an integer beyond 2^53 the nearest double (`min_integer` has all digits). */
@@ -610,7 +610,7 @@ typedef struct ozarr_summary {
     double std;
     /**
      * The least value of integers, truth values and times, exactly; that of `uint64` is to be cast to
-     * `uint64_t`. 0 for floats, and where there is none.
+     * `uint64_t`. 0 for floats, and if `count` is 0.
      */
     int64_t min_integer;
     /** The greatest value, like `min_integer`. */

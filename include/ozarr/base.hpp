@@ -191,7 +191,7 @@ protected:
 
 } // namespace detail
 
-/// The version of the library that runs, such as "0.1.0".
+/// The version of the library that runs, such as "0.2.0".
 inline std::string version() { return ozarr_version(); }
 /// The number of its binary interface.
 inline int abi_version() { return ozarr_abi_version(); }

@@ -13,17 +13,17 @@ const CLOUD: &[&str] = if cfg!(feature = "cloud") { &["cloud", "s3", "gs", "az",
 /// The version of this header: the major number.
 pub const OZARR_VERSION_MAJOR: i32 = 0;
 /// The minor number.
-pub const OZARR_VERSION_MINOR: i32 = 1;
+pub const OZARR_VERSION_MINOR: i32 = 2;
 /// The number of the correction.
 pub const OZARR_VERSION_PATCH: i32 = 0;
-/// All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 200`.
-pub const OZARR_VERSION_NUMBER: i32 = 100;
+/// All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 300`.
+pub const OZARR_VERSION_NUMBER: i32 = 200;
 /// The version of the binary interface, which is also that in the library's name (`libozarr.so.1`).
 /// It changes only when a program that was compiled before can no longer run; a program runs on every
 /// later library of the same number. docs/stability.md says what that promises.
 pub const OZARR_ABI_VERSION: i32 = 1;
 
-/// Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed.
+/// Returns the version of the library that runs, such as `"0.2.0"`. The string must not be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_version() -> *const c_char {
     entry!("ozarr_version", else c"".as_ptr(), { Ok(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()) })

@@ -7,7 +7,7 @@
 //! @param[out] rank                          one number
 //! @param[in] start,shape array(rank)        as many as another parameter says, or as the first argument's array has dimensions
 //! @param[out] length may be NULL            together: `array(rank), may be NULL`
-//! @since 0.2                                the release that brought the function; without it, the first
+//! @since 0.3                                the release that brought the function; without it, the first
 //! ```
 //!
 //! Its errors are in a paragraph that begins with `Errors:`: statuses, and `those of documents, chunks and stores` for those that many
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The first release of the interface: functions without `@since` are of it.
-pub const FIRST: &str = "0.1";
+pub const FIRST: &str = "0.2";
 
 /// What a function can return that names one of these in its paragraph `Errors:`; `every` is for all. The head of ozarr.h says the same.
 pub const CLASSES: &[(&str, &[&str])] = &[

@@ -209,7 +209,7 @@ bare(json) = filter(c -> !isspace(c), json)
         @test OZarr.open(z -> z[1, 1, 1], "run.zarr/t") == 1
     end
 
-    @test OZarr.version() >= v"0.1" && OZarr.abi_version() >= 0 && !OZarr.has_feature("time travel")
+    @test OZarr.version() >= v"0.2" && OZarr.abi_version() >= 0 && !OZarr.has_feature("time travel")
     include("abstract.jl")
     include("library.jl")
     include("datasets.jl")
