@@ -58,7 +58,7 @@ impl dyn Storage + '_ {
         self.capabilities().tuning
     }
 
-    /// Says whether any thread may call the methods ([`Capabilities::any_thread`]).
+    /// Says whether any thread may call the methods ([`super::Capabilities::any_thread`]).
     pub fn any_thread(&self) -> bool {
         self.capabilities().any_thread
     }

@@ -255,7 +255,7 @@ pub type ProcessLock = Box<dyn Send>;
 /// A map from keys to bytes. All methods may be called from any threads at once.
 ///
 /// An error is never "missing": only a key that is certainly not there gives `None`. What a store can do in a better way only because its
-/// values are local files is in [`LocalFiles`]. What every store can do by these methods is in [`StorageExt`] and a method of `dyn Storage`,
+/// values are local files is in [`LocalFiles`]. What every store can do by these methods is in [`super::StorageExt`] and a method of `dyn Storage`,
 /// so that a store around another one has nothing to forward but what is here: twelve methods (`tests_wrappers.rs` counts what each forwards).
 pub trait Storage: Send + Sync {
     /// Says what the store can do.
