@@ -50,9 +50,9 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_VERSION_MAJOR = 0_c_int32_t
-  integer(c_int32_t), parameter, public :: OZARR_VERSION_MINOR = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_VERSION_MINOR = 2_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_VERSION_PATCH = 0_c_int32_t
-  integer(c_int32_t), parameter, public :: OZARR_VERSION_NUMBER = 100_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_VERSION_NUMBER = 200_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_AS_STORED = 0_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_INT8 = 2_c_int32_t
