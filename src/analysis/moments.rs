@@ -100,11 +100,11 @@ fn values<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], each: &mut dyn FnMut(&[
         piece.clear();
         piece.extend(part.chunks_exact(T::SIZE).map(T::from_bytes));
         // Most pieces have nothing to leave out: a sum that is finite is one of finite values.
-        let mut sum = sum_of(&piece);
+        let mut sum = wide_sum(&piece);
         if !sum.is_finite() || missing.iter().any(|m| has(&piece, *m)) {
             let left_out = leave_out(&mut piece, &missing);
             (gone, nan, infinite) = (gone + left_out.0, nan + left_out.1, infinite + left_out.2);
-            sum = sum_of(&piece);
+            sum = wide_sum(&piece);
         }
         if !piece.is_empty() {
             each(&piece, sum);
@@ -139,10 +139,9 @@ fn leave_out<T: Counted>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
 fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     let mut all = Moments { elements: (bytes.len() / T::SIZE) as u64, ..Moments::default() };
     let found = values::<T>(bytes, missing, &mut |piece, total| {
-        let (least, greatest) = ends(piece);
         let mean = total / piece.len() as f64;
         // The mean is rounded: how far the values are from it, on average, is what it lacks.
-        let (apart, squares) = around(piece, mean);
+        let ((least, greatest), (apart, squares)) = wide_figures(piece, mean);
         let rest = apart / piece.len() as f64;
         let spread = (squares - rest * rest * piece.len() as f64).max(0.0);
         let (least, greatest) = (least.exact(), greatest.exact());
@@ -159,7 +158,44 @@ fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     all
 }
 
+/// Makes functions whose loops are also compiled for AVX2, which is used where the processor has it: the results are the same.
+macro_rules! wide {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $t:ty),*) -> $result:ty $body:block)*) => { $(
+        $(#[$meta])*
+        fn $name<T: Counted>($($arg: $t),*) -> $result {
+            #[inline(always)]
+            fn plain<T: Counted>($($arg: $t),*) -> $result $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn avx2<T: Counted>($($arg: $t),*) -> $result {
+                plain($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has the instructions.
+                return unsafe { avx2($($arg),*) };
+            }
+            plain($($arg),*)
+        }
+    )* };
+}
+
+wide! {
+    /// The sum of some values.
+    fn wide_sum(piece: &[T]) -> f64 {
+        sum_of(piece)
+    }
+
+    /// The least and the greatest; the sum of the distances from the mean, and that of their squares.
+    fn wide_figures(piece: &[T], mean: f64) -> ((T, T), (f64, f64)) {
+        (ends(piece), around(piece, mean))
+    }
+}
+
 /// The least and the greatest of some values, none of them NaN.
+#[inline(always)]
 fn ends<T: Counted>(piece: &[T]) -> (T, T) {
     let lesser = |a: T, b: T| if b < a { b } else { a };
     let greater = |a: T, b: T| if b > a { b } else { a };
@@ -175,6 +211,7 @@ fn ends<T: Counted>(piece: &[T]) -> (T, T) {
 }
 
 /// The sum of some values.
+#[inline(always)]
 fn sum_of<T: Counted>(piece: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let (whole, rest) = piece.as_chunks::<LANES>();
@@ -187,6 +224,7 @@ fn sum_of<T: Counted>(piece: &[T]) -> f64 {
 }
 
 /// The sum of the distances from the mean, and that of their squares.
+#[inline(always)]
 fn around<T: Counted>(piece: &[T], mean: f64) -> (f64, f64) {
     let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
     let (whole, rest) = piece.as_chunks::<LANES>();
