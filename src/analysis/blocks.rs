@@ -11,8 +11,8 @@ use crate::node::{Array, Grid};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The bytes of a block, about, if chunks are no larger.
-const BLOCK: u128 = 8 << 20;
+/// The bytes of a block, about, if chunks are no larger: what was decoded is still in the caches near a core when it is counted.
+const BLOCK: u128 = 1 << 20;
 /// The most bytes of a block; larger chunks are read in parts.
 const LARGEST: u128 = 256 << 20;
 /// Along dimensions of more chunks than this their borders are not listed.
@@ -338,14 +338,15 @@ mod tests {
         let lengths = [1, 256];
         let cases: &[Case<'_>] = &[
             (&[10 * M], &[M], 1, CutAt::Chunks, &[&[0, M, 2 * M]]),
-            (&[1000, 1000], &[100, 100], 1, CutAt::Chunks, &[&[0, 1000], &[0, 1000]]),
+            (&[1000, 1000], &[100, 100], 1, CutAt::Chunks, &[&[0, 100], &[0, 1000]]),
+            (&[300, 300], &[100, 100], 1, CutAt::Chunks, &[&[0, 300], &[0, 300]]),
             (&[5, 7], &[2, 3], 1, CutAt::EachChunk, &[&[0, 2, 4], &[0, 3, 6]]),
             (&[5, 7], &[2, 3], -1, CutAt::EachChunk, &[&[0, 1, 3], &[0, 1, 4]]),
             (&[5, 7], &[2, 3], 2, CutAt::EachChunk, &[&[0, 1, 2], &[0, 2, 3]]),
             // A chunk of 512 MiB is read in two parts.
             (&[64, M], &[64, M], 1, CutAt::Chunks, &[&[0, 32], &[0]]),
             // Borders of chunks that are no borders of runs.
-            (&[300, 5000], &[300, 1000], 1, CutAt::Multiples(&lengths), &[&[0], &[0, 2816, 5000]]),
+            (&[300, 5000], &[300, 1000], 1, CutAt::Multiples(&lengths), &[&[0], &[0, 768, 2816, 5000]]),
         ];
         for (shape, chunks, step, cut, want) in cases {
             let blocks = blocks(shape, chunks, *step, 8, *cut);

@@ -197,17 +197,20 @@ wide! {
 /// The least and the greatest of some values, none of them NaN.
 #[inline(always)]
 fn ends<T: Counted>(piece: &[T]) -> (T, T) {
-    let lesser = |a: T, b: T| if b < a { b } else { a };
-    let greater = |a: T, b: T| if b > a { b } else { a };
-    let (mut least, mut greatest) = ([piece[0]; LANES], [piece[0]; LANES]);
-    let (whole, rest) = piece.as_chunks::<LANES>();
+    (furthest(piece, |a, b| if b < a { b } else { a }), furthest(piece, |a, b| if b > a { b } else { a }))
+}
+
+/// The value that `further` prefers to all others: one end at a time, which compilers turn into one instruction for several values.
+#[inline(always)]
+fn furthest<T: Counted>(piece: &[T], further: impl Fn(T, T) -> T) -> T {
+    let mut lanes = [piece[0]; 4 * LANES];
+    let (whole, rest) = piece.as_chunks::<{ 4 * LANES }>();
     for part in whole {
-        for i in 0..LANES {
-            (least[i], greatest[i]) = (lesser(least[i], part[i]), greater(greatest[i], part[i]));
+        for (lane, x) in lanes.iter_mut().zip(part) {
+            *lane = further(*lane, *x);
         }
     }
-    let least = least.iter().chain(rest).fold(piece[0], |a, b| lesser(a, *b));
-    (least, greatest.iter().chain(rest).fold(piece[0], |a, b| greater(a, *b)))
+    lanes.iter().chain(rest).fold(piece[0], |a, b| further(a, *b))
 }
 
 /// The sum of some values.
@@ -223,15 +226,22 @@ fn sum_of<T: Counted>(piece: &[T]) -> f64 {
     sums.iter().sum::<f64>() + rest.iter().map(|x| x.double()).sum::<f64>()
 }
 
-/// The sum of the distances from the mean, and that of their squares.
+/// The sum of the distances from the mean, and that of their squares: each in a loop of its own, which compilers turn into instructions for
+/// several values.
 #[inline(always)]
 fn around<T: Counted>(piece: &[T], mean: f64) -> (f64, f64) {
-    let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
-    let (whole, rest) = piece.as_chunks::<LANES>();
+    let (mut sums, mut squares, mut apart) = ([0.0; LANES], [0.0; LANES], [0.0; 16 * LANES]);
+    let (whole, rest) = piece.as_chunks::<{ 16 * LANES }>();
     for part in whole {
-        for i in 0..LANES {
-            let apart = part[i].double() - mean;
-            (sums[i], squares[i]) = (sums[i] + apart, squares[i] + apart * apart);
+        for (apart, x) in apart.iter_mut().zip(part) {
+            *apart = x.double() - mean;
+        }
+        let (rows, _) = apart.as_chunks::<LANES>();
+        for row in rows {
+            (0..LANES).for_each(|i| sums[i] += row[i]);
+        }
+        for row in rows {
+            (0..LANES).for_each(|i| squares[i] += row[i] * row[i]);
         }
     }
     let (sum, square) = (sums.iter().sum::<f64>(), squares.iter().sum::<f64>());
