@@ -21,6 +21,7 @@ pub mod inflate;
 pub mod json;
 pub mod limits;
 pub mod metadata;
+pub mod multiversion;
 pub mod node;
 pub mod per_thread;
 pub mod platform;

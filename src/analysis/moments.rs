@@ -2,6 +2,7 @@
 
 use super::number::{Counted, Exact, with_type};
 use crate::dtype::DataType;
+use crate::multiversion::multiversion;
 
 /// The elements that are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
 const PIECE: usize = 2048;
@@ -158,38 +159,14 @@ fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     all
 }
 
-/// Makes functions whose loops are also compiled for AVX2, which is used where the processor has it: the results are the same.
-macro_rules! wide {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $t:ty),*) -> $result:ty $body:block)*) => { $(
-        $(#[$meta])*
-        fn $name<T: Counted>($($arg: $t),*) -> $result {
-            #[inline(always)]
-            fn plain<T: Counted>($($arg: $t),*) -> $result $body
-
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            fn avx2<T: Counted>($($arg: $t),*) -> $result {
-                plain($($arg),*)
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has the instructions.
-                return unsafe { avx2($($arg),*) };
-            }
-            plain($($arg),*)
-        }
-    )* };
-}
-
-wide! {
+multiversion! {
     /// The sum of some values.
-    fn wide_sum(piece: &[T]) -> f64 {
+    fn wide_sum<T: Counted>(piece: &[T]) -> f64 {
         sum_of(piece)
     }
 
     /// The least and the greatest; the sum of the distances from the mean, and that of their squares.
-    fn wide_figures(piece: &[T], mean: f64) -> ((T, T), (f64, f64)) {
+    fn wide_figures<T: Counted>(piece: &[T], mean: f64) -> ((T, T), (f64, f64)) {
         (ends(piece), around(piece, mean))
     }
 }

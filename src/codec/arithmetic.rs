@@ -2,9 +2,9 @@
 //!
 //! Casts are those of C. Arithmetic is NumPy's (2 and newer): results are rounded to a precision after each operation.
 
-use super::multiversion::multiversion;
 use super::scalar::binary16;
 use crate::dtype::{DataType, ElementType, Kind};
+use crate::multiversion::multiversion;
 
 /// Numbers that are calculated with at once: some KiB on the stack, so that the compiler makes vectors of the loops.
 pub(super) const BLOCK: usize = 256;

@@ -10,9 +10,9 @@
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::multiversion::multiversion;
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
+use crate::multiversion::multiversion;
 use std::sync::Arc;
 
 /// Reads `keepbits`. Whether it is sensible for the type is checked when encoding, because decoding does not need it.

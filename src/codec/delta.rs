@@ -6,10 +6,10 @@
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::multiversion::multiversion;
 use super::scalar::{Scalar, binary16, cast, map, truncate};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
+use crate::multiversion::multiversion;
 use std::sync::Arc;
 
 /// Reads `dtype`, in which differences are made, and `astype`, in which they are stored.

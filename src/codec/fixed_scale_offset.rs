@@ -10,12 +10,12 @@ use super::arithmetic::{Precision, blocks, is_real};
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::multiversion::multiversion;
 use super::scalar::{self, Scalar, truncate};
 use super::unscale::unscale;
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
 use crate::metadata::json::brief;
+use crate::multiversion::multiversion;
 use std::sync::Arc;
 
 /// A number in JSON. Whether it is an integer decides how NumPy calculates.

@@ -30,7 +30,6 @@ pub mod fused;
 pub mod gzip;
 pub mod lz4;
 pub mod lzma;
-mod multiversion;
 pub mod parse;
 pub mod pcodec;
 pub mod quantize;

@@ -7,9 +7,9 @@ use super::arithmetic::{Precision, blocks};
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::multiversion::multiversion;
 use crate::dtype::{ElementType, Kind};
 use crate::error::Result;
+use crate::multiversion::multiversion;
 use std::sync::Arc;
 
 /// Reads `digits`, `dtype` and `astype`.

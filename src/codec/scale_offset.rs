@@ -8,13 +8,13 @@ use super::build::ArrayCodec;
 use super::cast_value::CastValue;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::multiversion::multiversion;
 use super::scalar::{self, Scalar, truncate};
 use super::stage::Stage;
 use super::unscale::{unscale, unscale_short};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
+use crate::multiversion::multiversion;
 use std::any::Any;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! `x / scale + offset` of every element of a buffer: how `fixedscaleoffset` and `scale_offset` decode.
 
 use super::arithmetic::{Floating, Precision, Widen, blocks, with_type};
-use super::multiversion::multiversion;
 use crate::dtype::{DataType, ElementType};
+use crate::multiversion::multiversion;
 
 multiversion! {
     /// `x / scale + offset`.

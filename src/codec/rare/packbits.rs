@@ -10,11 +10,11 @@
 
 use crate::codec::build::{ArrayCodec, Built};
 use crate::codec::config::Config;
-use crate::codec::multiversion::multiversion;
 use crate::codec::stage::{BYTES, Dest, Size, Stage};
 use crate::codec::streams::{check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
+use crate::multiversion::multiversion;
 use std::sync::Arc;
 
 /// numcodecs' `packbits`: booleans to bytes.

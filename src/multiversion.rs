@@ -25,4 +25,4 @@ macro_rules! multiversion {
     )* };
 }
 
-pub(super) use multiversion;
+pub(crate) use multiversion;
