@@ -104,7 +104,7 @@ impl Names {
     /// Calls `give` with each of them and its kind (`DT_…`); false if the system told no names.
     pub fn each(&self, mut give: impl FnMut(&CStr, u8)) -> bool {
         const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
-        // SAFETY: the system filled so many bytes of the records; u64 has no padding.
+        // SAFETY: the system filled `bytes` bytes of the records; u64 has no padding.
         let mut rest = unsafe { std::slice::from_raw_parts(self.records.as_ptr().cast::<u8>(), self.bytes) };
         while let Some((head, _)) = rest.split_at_checked(HEAD) {
             let record = usize::from(u16::from_ne_bytes([head[16], head[17]]));
@@ -151,6 +151,6 @@ pub fn is_untouched(page: usize, size: usize) -> bool {
 /// Has the system make the pages of `bytes` bytes, both multiples of a page, as if each were written to; what they hold stays as it is. Returns
 /// false if it does not: then each page is made when it is written.
 pub fn populate(start: usize, bytes: usize) -> bool {
-    // SAFETY: the pages keep what they hold; where there are none the call fails.
+    // SAFETY: the pages keep what they hold; the call fails where nothing is mapped.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_POPULATE_WRITE) == 0 }
 }

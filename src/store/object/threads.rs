@@ -44,7 +44,7 @@ impl Runner {
             libc::EAGAIN => Error::os(libc::ENOMEM, "start a thread for the network").with_errno(errno),
             errno => Error::os(errno, "start a thread for the network"),
         };
-        let runtime = Running(Some(built.map_err(|e| of(e.raw_os_error().unwrap_or(libc::EAGAIN)))?));
+        let runtime = BackgroundRuntime(Some(built.map_err(|e| of(e.raw_os_error().unwrap_or(libc::EAGAIN)))?));
         let Some(handle) = runtime.0.as_ref().map(|runtime| runtime.handle().clone()) else { return Err(of(libc::EAGAIN)) };
         let stop = Arc::new(Notify::new());
         let stopped = stop.clone();
@@ -66,9 +66,9 @@ impl Drop for Runner {
 }
 
 /// A runtime whose end waits for nothing.
-struct Running(Option<Runtime>);
+struct BackgroundRuntime(Option<Runtime>);
 
-impl Drop for Running {
+impl Drop for BackgroundRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
