@@ -1,24 +1,33 @@
 //! The inputs of the fuzz targets that are kept in fuzz/corpus, and damaged ones made of them, run as ordinary tests: what fuzzing found once is
 //! looked for ever after, and the targets go on compiling.
 
+#[cfg(feature = "cloud")]
+#[path = "../fuzz/targets/answers.rs"]
+mod answers;
+#[path = "../fuzz/targets/calls.rs"]
+mod calls;
 #[path = "../fuzz/targets/chunk.rs"]
 mod chunk;
 #[path = "../fuzz/targets/hierarchy.rs"]
 mod hierarchy;
 #[path = "../fuzz/targets/metadata.rs"]
 mod metadata;
+#[path = "../fuzz/targets/model.rs"]
+mod model;
 #[path = "../fuzz/targets/regions.rs"]
 mod regions;
 #[path = "../fuzz/targets/shard.rs"]
 mod shard;
+#[path = "../fuzz/targets/shard_writes.rs"]
+mod shard_writes;
 #[path = "../fuzz/targets/zip.rs"]
 mod zip;
 
 use std::panic::catch_unwind;
 use std::path::Path;
 
-/// Damaged inputs made of each that is kept.
-const DAMAGED: u64 = 60;
+/// Damaged inputs made of each that is kept; and of those that are programs of many calls.
+const DAMAGED: [u64; 2] = [60, 8];
 
 /// The next of a row of numbers that look random and are the same in every run (splitmix64).
 fn next(state: &mut u64) -> u64 {
@@ -53,17 +62,21 @@ fn damaged(input: &[u8], state: &mut u64) -> Vec<u8> {
 
 #[test]
 fn kept_inputs_and_damaged_ones_end_with_an_error_or_a_result() {
-    type Target = (&'static str, fn(&[u8]));
+    type Target = (&'static str, fn(&[u8]), u64);
     let targets: &[Target] = &[
-        ("chunk", chunk::run),
-        ("hierarchy", hierarchy::run),
-        ("metadata", metadata::run),
-        ("regions", regions::run),
-        ("shard", shard::run),
-        ("zip", zip::run),
+        #[cfg(feature = "cloud")]
+        ("answers", answers::run, DAMAGED[1]),
+        ("calls", calls::run, DAMAGED[1]),
+        ("chunk", chunk::run, DAMAGED[0]),
+        ("hierarchy", hierarchy::run, DAMAGED[0]),
+        ("metadata", metadata::run, DAMAGED[0]),
+        ("regions", regions::run, DAMAGED[0]),
+        ("shard", shard::run, DAMAGED[0]),
+        ("shard_writes", shard_writes::run, DAMAGED[1]),
+        ("zip", zip::run, DAMAGED[0]),
     ];
     let mut runs = 0;
-    for (name, run) in targets {
+    for (name, run, damaged_inputs) in targets {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
         let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
@@ -72,7 +85,7 @@ fn kept_inputs_and_damaged_ones_end_with_an_error_or_a_result() {
             let input = std::fs::read(&file).unwrap();
             assert!(catch_unwind(|| run(&input)).is_ok(), "{}", file.display());
             let mut state = 1;
-            for n in 0..DAMAGED {
+            for n in 0..*damaged_inputs {
                 let bytes = damaged(&input, &mut state);
                 assert!(catch_unwind(|| run(&bytes)).is_ok(), "{}, damaged input {n}: {bytes:?}", file.display());
                 runs += 1;
