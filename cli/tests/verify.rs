@@ -196,3 +196,24 @@ fn only_what_is_certainly_safe_is_mended() {
     let (left, status) = faults(&folder, "run.zarr");
     assert_eq!((left, status), (vec!["damaged  g/plain/c/0/1".to_string(), "temporary  g/plain/c/0/.ozarr-7-1-1-1.tmp".into()], Some(1)));
 }
+
+#[test]
+fn of_more_arrays_than_are_open_at_a_time_each_is_looked_at() {
+    const ARRAYS: usize = 2500;
+    let folder = store("verify-many");
+    let (sums, many) = (folder.0.join("run.zarr/g/sums"), folder.0.join("many.zarr"));
+    folder.ok("create many.zarr --group");
+    let (document, chunk) = (std::fs::read(sums.join("zarr.json")).unwrap(), std::fs::read(sums.join("c/0/0")).unwrap());
+    for n in 0..ARRAYS {
+        let array = many.join(format!("a{n}"));
+        std::fs::create_dir_all(array.join("c/0")).unwrap();
+        std::fs::write(array.join("zarr.json"), &document).unwrap();
+        std::fs::write(array.join("c/0/0"), &chunk).unwrap();
+    }
+    assert_eq!(folder.ok("verify many.zarr"), "2501 nodes, 2500 chunks decoded, 0 faults, 0 mended\n");
+    let damaged = [0, 1023, 1024, ARRAYS - 1].map(|n| format!("a{n}/c/0/0"));
+    damaged.iter().for_each(|key| change(&many.join(key), |b| b[0] ^= 1));
+    let mut want: Vec<String> = damaged.iter().map(|key| format!("damaged  {key}")).collect();
+    want.sort();
+    assert_eq!(faults(&folder, "many.zarr"), (want, Some(1)));
+}

@@ -2,6 +2,7 @@
 
 use super::state::ArrayState;
 use crate::error::{Error, Result, err};
+use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::store::{SharedStore, StorageExt};
 
@@ -17,15 +18,14 @@ pub(super) enum ListedKey {
 /// chunks have a folder, a folder at a chunk's key, and a pipe or the like at either, are errors, as they are when the chunk is read: they
 /// are no missing chunks.
 pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
-    each_place(store, array, &mut |place| match place {
+    each_place(store, &Places::new(array), &mut |place| match place {
         ListedKey::Chunk(key, index) => each(&key, &index),
         ListedKey::Misplaced(e) => Err(e),
     })
 }
 
-/// Calls `each` with all that a listing has where the array's chunks are.
-pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
-    let places = Places::new(array);
+/// Calls `each` with all that a listing has where an array's chunks are.
+pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
     if store.files().is_none() {
         return store
             .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(ListedKey::Chunk(key.to_string(), index))));
@@ -56,20 +56,28 @@ pub(super) fn each_place(store: &SharedStore, array: &ArrayState, each: &mut dyn
 }
 
 /// Which keys are chunks of an array, or lead to them.
-pub(super) struct Places<'a> {
-    array: &'a ArrayState,
-    counts: Dims,
+pub(super) struct Places {
+    /// In front of every chunk's key.
+    prefix: String,
+    keys: KeyEncoding,
+    /// How many chunks there are along each dimension.
+    pub counts: Dims,
 }
 
-impl Places<'_> {
-    pub fn new(array: &ArrayState) -> Places<'_> {
-        Places { array, counts: array.meta.grid.counts(&array.meta.shape).into_iter().collect() }
+impl Places {
+    pub fn new(array: &ArrayState) -> Places {
+        let (prefix, keys) = array.chunks.clone();
+        Places { prefix, keys, counts: array.meta.grid.counts(&array.meta.shape).into_iter().collect() }
     }
 
     /// The folder that all chunks are below.
     fn folder(&self) -> &str {
-        let prefix = &self.array.chunks.0;
-        &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)]
+        &self.prefix[..self.prefix.rfind('/').map_or(0, |at| at + 1)]
+    }
+
+    /// The index that a key stands for, inside of the array's shape or beyond it.
+    fn index(&self, key: &str) -> Option<Dims> {
+        self.keys.parse(key.strip_prefix(self.prefix.as_str())?, self.counts.len())
     }
 
     fn is_inside(&self, index: &[u64]) -> bool {
@@ -78,9 +86,7 @@ impl Places<'_> {
 
     /// The index of the chunk with this key, inside of the array's shape.
     pub fn chunk(&self, key: &str) -> Option<Dims> {
-        let (prefix, keys) = &self.array.chunks;
-        let index = keys.parse(key.strip_prefix(prefix.as_str())?, self.counts.len())?;
-        self.is_inside(&index).then_some(index)
+        self.index(key).filter(|index| self.is_inside(index))
     }
 
     /// Whether this is the key of a chunk inside of the array's shape, or of what leads to such chunks.
@@ -90,17 +96,14 @@ impl Places<'_> {
 
     /// Whether this is the key of a chunk beyond the array's shape.
     pub fn is_outside(&self, key: &str) -> bool {
-        let (prefix, keys) = &self.array.chunks;
-        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, self.counts.len()));
-        index.is_some_and(|index| !self.is_inside(&index))
+        self.index(key).is_some_and(|index| !self.is_inside(&index))
     }
 
     /// Whether chunks inside of the array's shape may have keys that go on behind this one and a slash.
     pub fn leads_to_chunks(&self, key: &str) -> bool {
-        let (prefix, keys) = &self.array.chunks;
-        match key.strip_prefix(prefix.as_str()) {
-            Some(tail) => keys.parse_folder(tail, self.counts.len()).is_some_and(|index| self.is_inside(&index)),
-            None => prefix.strip_prefix(key).is_some_and(|rest| rest.starts_with('/')),
+        match key.strip_prefix(self.prefix.as_str()) {
+            Some(tail) => self.keys.parse_folder(tail, self.counts.len()).is_some_and(|index| self.is_inside(&index)),
+            None => self.prefix.strip_prefix(key).is_some_and(|rest| rest.starts_with('/')),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Looking through a hierarchy for what is damaged or does not belong there: every document is parsed, every stored chunk decoded whole.
 
 use super::lookup::{self, require};
-use super::state::ArrayState;
+use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
 use super::transfer::OnProgress;
 use super::{Array, Format, Group, NodeKind, Store, draft, path};
@@ -10,8 +10,8 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
-use crate::store::StorageExt;
 use crate::store::local::{Unlisted, unlisted};
+use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names of documents.
 const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
+
+/// The most arrays that are open at the same time.
+const BATCH: usize = 1024;
 
 /// What a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,18 +127,30 @@ impl Store {
         require(self, &path, NodeKind::None)?;
         let mut run = Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
         let arrays = run.documents(&path)?;
-        let places = arrays.iter().map(|(node, array)| (node.as_str(), Places::new(array))).collect();
+        let places = arrays.iter().map(|array| (array.node.as_str(), &array.places)).collect();
         run.keys(&path, &places)?;
         run.unlisted(&path, &places)?;
-        let work = run.listed(&arrays)?;
-        run.chunks(&work, progress)?;
+        let chunks = run.listed(&arrays)?;
+        run.chunks(&arrays, chunks, progress)?;
         Ok(run.done)
     }
+}
+
+/// What is kept of each array that was found; it is opened again when its chunks are read.
+struct FoundArray {
+    node: String,
+    places: Places,
+    /// Where the chunks are.
+    chunk_store: SharedStore,
+    /// Its chunks can be decoded.
+    is_supported: bool,
 }
 
 /// An array, and its chunks that are to be looked at.
 struct Work {
     array: Arc<BoundArray>,
+    /// How many chunks it has along each dimension.
+    counts: Dims,
     chunks: Chosen,
 }
 
@@ -172,7 +187,7 @@ enum KeyPlace<'a> {
     /// It is a document's.
     Document,
     /// It is below an array, maybe one of its chunks.
-    Array(&'a Places<'a>),
+    Array(&'a Places),
     /// It is below a node that cannot be read.
     Unknown,
     Elsewhere,
@@ -203,43 +218,62 @@ impl Verification<'_> {
         (self.each)(fault)
     }
 
-    /// Reads the documents of all nodes; gives those of arrays.
-    fn documents(&mut self, top: &str) -> Result<Vec<(String, Arc<ArrayState>)>> {
+    /// Reads the documents of all nodes; gives the arrays.
+    fn documents(&mut self, top: &str) -> Result<Vec<FoundArray>> {
         let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![top.to_string()]);
-        while let Some(node) = todo.pop() {
-            let found = match lookup::find(self.store, &node) {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
-                Err(e) => {
-                    self.tell(&Fault::of(&e, &node))?;
-                    self.unread.insert(node);
-                    continue;
+        while !todo.is_empty() {
+            let nodes = todo.split_off(todo.len().saturating_sub(BATCH));
+            let found = lookup::find_many(self.store, &nodes, true, self.store.options().format);
+            for (node, found) in nodes.into_iter().zip(found).rev() {
+                match found {
+                    Ok(None) => {}
+                    Ok(Some(found)) => self.document(node, found, &mut arrays, &mut groups, &mut todo)?,
+                    Err(e) => {
+                        self.tell(&Fault::of(&e, &node))?;
+                        self.unread.insert(node);
+                    }
                 }
-            };
-            self.done.nodes += 1;
-            let (kind, key) = (found.kind, found.key.clone());
-            let attributes = if kind == NodeKind::Array {
-                Array::quietly(self.store, node.clone(), found).and_then(|array| {
-                    arrays.push((node.clone(), array.state()));
-                    array.attributes().all()
-                })
-            } else {
-                Group::quietly(self.store, node.clone(), found).and_then(|group| {
-                    let children = group.children()?;
-                    todo.extend(children.iter().rev().map(|child| path::join(&node, &child.name)));
-                    groups.push(group.clone());
-                    group.attributes().all()
-                })
-            };
-            if let Err(e) = attributes {
-                self.tell(&Fault::of(&e, &key))?;
-                self.unread.insert(node);
             }
         }
         if self.store.capabilities().listable {
             groups.iter().try_for_each(|group| self.consolidated(group))?;
         }
         Ok(arrays)
+    }
+
+    /// Looks at the document of a node; the nodes below it are to do.
+    fn document(
+        &mut self,
+        node: String,
+        found: StoredDocument,
+        arrays: &mut Vec<FoundArray>,
+        groups: &mut Vec<Group>,
+        todo: &mut Vec<String>,
+    ) -> Result<()> {
+        self.done.nodes += 1;
+        let (kind, key) = (found.kind, found.key.clone());
+        let attributes = if kind == NodeKind::Array {
+            Array::quietly(self.store, node.clone(), found).and_then(|array| {
+                let state = array.state();
+                let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
+                let bound = state.bound(&node);
+                arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: bound.is_ok() });
+                bound.err().map_or(Ok(()), |e| self.tell(&Fault::of(&e, &node)))?;
+                array.attributes().all()
+            })
+        } else {
+            Group::quietly(self.store, node.clone(), found).and_then(|group| {
+                let children = group.children()?;
+                todo.extend(children.iter().rev().map(|child| path::join(&node, &child.name)));
+                groups.push(group.clone());
+                group.attributes().all()
+            })
+        };
+        if let Err(e) = attributes {
+            self.tell(&Fault::of(&e, &key))?;
+            self.unread.insert(node);
+        }
+        Ok(())
     }
 
     fn consolidated(&mut self, group: &Group) -> Result<()> {
@@ -256,7 +290,7 @@ impl Verification<'_> {
     }
 
     /// Tells of keys that belong to no node.
-    fn keys(&mut self, top: &str, places: &HashMap<&str, Places<'_>>) -> Result<()> {
+    fn keys(&mut self, top: &str, places: &HashMap<&str, &Places>) -> Result<()> {
         // In the first draft documents and chunks are in places of their own.
         if !self.store.capabilities().listable || draft::entry(self.store)?.is_some() {
             return Ok(());
@@ -278,7 +312,7 @@ impl Verification<'_> {
     }
 
     /// Where a key is in the hierarchy.
-    fn place_of<'p>(&self, key: &str, places: &'p HashMap<&str, Places<'p>>) -> KeyPlace<'p> {
+    fn place_of<'p>(&self, key: &str, places: &HashMap<&str, &'p Places>) -> KeyPlace<'p> {
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
         if DOCUMENTS.contains(&name) {
             return KeyPlace::Document;
@@ -297,7 +331,7 @@ impl Verification<'_> {
     }
 
     /// Tells of what listings leave out in folders: temporary files, and what can be no key.
-    fn unlisted(&mut self, top: &str, places: &HashMap<&str, Places<'_>>) -> Result<()> {
+    fn unlisted(&mut self, top: &str, places: &HashMap<&str, &Places>) -> Result<()> {
         let shared = self.store.shared();
         let document = DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
@@ -331,46 +365,71 @@ impl Verification<'_> {
         fault
     }
 
-    /// The chunks of all arrays.
-    fn listed(&mut self, arrays: &[(String, Arc<ArrayState>)]) -> Result<Vec<Work>> {
+    /// The chunks of all arrays that can be decoded, by the number of the array.
+    fn listed(&mut self, arrays: &[FoundArray]) -> Result<Vec<(usize, Chosen)>> {
+        let is_listable = self.store.capabilities().listable;
         let mut work = Vec::new();
-        for (node, array) in arrays {
+        for (number, array) in arrays.iter().enumerate() {
             let mut chunks = Vec::new();
-            if self.store.capabilities().listable {
+            if is_listable {
                 let mut misplaced = Vec::new();
-                each_place(&array.chunk_store, array, &mut |place| {
+                each_place(&array.chunk_store, &array.places, &mut |place| {
                     match place {
                         ListedKey::Chunk(_, index) => chunks.push(index),
-                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(&e, node)),
+                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(&e, &array.node)),
                     }
                     Ok(())
                 })?;
                 misplaced.iter().try_for_each(|fault| self.tell(fault))?;
             }
-            match array.bound(node) {
-                Ok(bound) if self.store.capabilities().listable => work.push(Work::new(bound, Chosen::Listed(chunks))),
-                Ok(_) if self.options.quick => {}
-                Ok(bound) => {
-                    let counts = bound.grid.counts(&bound.shape);
-                    work.push(Work::new(bound, Chosen::All(counts)));
-                }
-                Err(e) => self.tell(&Fault::of(&e, node))?,
+            match array.is_supported {
+                true if is_listable => work.push((number, Chosen::Listed(chunks))),
+                true if !self.options.quick => work.push((number, Chosen::All(array.places.counts.clone()))),
+                _ => {}
+            }
+        }
+        work.retain(|(_, chunks)| chunks.len() > 0);
+        Ok(work)
+    }
+
+    /// Decodes chunks; some arrays are open at a time.
+    fn chunks(&mut self, arrays: &[FoundArray], mut chosen: Vec<(usize, Chosen)>, progress: &mut OnProgress<'_>) -> Result<()> {
+        let total = chosen.iter().fold(0u64, |sum, (_, chunks)| sum.saturating_add(chunks.len()));
+        self.done.chunks = total;
+        let mut before = 0;
+        while !self.options.quick && !chosen.is_empty() {
+            let batch: Vec<_> = chosen.drain(..chosen.len().min(BATCH)).collect();
+            let chunks = batch.iter().map(|(_, chunks)| chunks.len()).fold(0, u64::saturating_add);
+            let work = self.open(arrays, batch)?;
+            self.decode(&work, &mut |done| progress(before + done, total))?;
+            before = before.saturating_add(chunks);
+        }
+        Ok(())
+    }
+
+    /// Opens arrays again. One that was removed meanwhile, or replaced by one of another rank, is left out.
+    fn open(&mut self, arrays: &[FoundArray], batch: Vec<(usize, Chosen)>) -> Result<Vec<Work>> {
+        let nodes: Vec<String> = batch.iter().map(|(number, _)| arrays[*number].node.clone()).collect();
+        let found = lookup::find_many(self.store, &nodes, false, self.store.options().format);
+        let mut work = Vec::new();
+        for (((number, chunks), node), found) in batch.into_iter().zip(nodes).zip(found) {
+            let array = found.and_then(|found| found.map(|found| Array::quietly(self.store, node.clone(), found)).transpose());
+            match array.and_then(|array| array.map(|array| array.state().bound(&node)).transpose()) {
+                Ok(Some(bound)) if bound.shape.len() == arrays[number].places.counts.len() => work.push(Work::new(bound, chunks)),
+                Ok(_) => {}
+                Err(e) => self.tell(&Fault::of(&e, &node))?,
             }
         }
         Ok(work)
     }
 
-    /// Decodes chunks, several at a time.
-    fn chunks(&mut self, work: &[Work], progress: &mut OnProgress<'_>) -> Result<()> {
+    /// Decodes the chunks of some arrays, several at a time.
+    fn decode(&mut self, work: &[Work], progress: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         let mut ends = Vec::new();
         let total = work.iter().fold(0u64, |sum, array| {
             ends.push(sum.saturating_add(array.chunks.len()));
             sum.saturating_add(array.chunks.len())
         });
-        self.done.chunks = total;
-        if self.options.quick {
-            return Ok(());
-        }
         let found = Mutex::new(Vec::new());
         let task = |number: u64, _: &tasks::Running<'_>| {
             let which = ends.partition_point(|&end| end <= number);
@@ -396,7 +455,7 @@ impl Verification<'_> {
                 told += 1;
                 (self.each)(&fault)?;
             }
-            progress(done, total)
+            progress(done)
         })?;
         self.done.faults += told;
         let rest = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -414,11 +473,15 @@ impl Work {
                 .map_or(0, |last| bound.grid.origin(d, last).saturating_add(bound.grid.extent(d, last)).min(i64::MAX as u64))
         };
         let shape: Dims = counts.iter().enumerate().map(end).collect();
-        Work { array: Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() }), chunks }
+        let array = Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() });
+        Work { array, counts, chunks }
     }
 
-    /// Reads a chunk whole and forgets its elements.
+    /// Reads a chunk whole and forgets its elements; leaves out one that the array has lost since it was listed.
     fn decode(&self, index: &[u64]) -> Result<()> {
+        if index.iter().zip(&self.counts).any(|(i, n)| i >= n) {
+            return Ok(());
+        }
         let (array, data_type) = (&self.array, self.array.data_type);
         let origin: Vec<u64> = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
         let count: Vec<u64> = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
