@@ -72,9 +72,10 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`.
 ///   `"named"` (the default): when the store, a group, or an array that was created by its location is
 ///   closed, for the root and for each group in which arrays with named dimensions were made (xarray
-///   warns without them); `"close"`: at these times for nodes of any kind; `"step"`: with the first
-///   change, and in step with every further one; `"never"`. Those that are there already are kept in
-///   step with every change in any case.
+///   warns without them); `"close"`: at these times for nodes of any kind; `"flush"`: as
+///   `"close"`, and by `ozarr_store_flush`; `"step"`: with the first change, and in step with every further
+///   one; `"never"`. Those that are there already are kept in step with every change in any case, except
+///   that with `"flush"` changes wait until then, so that readers see all of them at once.
 /// - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
 ///   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
 ///   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
@@ -284,7 +285,7 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_flush", { ozarr_store::get(store, "store")?.flush() })
+    entry!("ozarr_store_flush", { ozarr_store::get(store, "store")?.flush_all() })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says.

@@ -1,7 +1,7 @@
 //! What is done when a program closes a store or a node: NCZarr's keys, consolidated metadata that wait, and a flush.
 
 use super::conventions::nczarr;
-use super::{Nczarr, NodeKind, Store, consolidate, lookup, path};
+use super::{Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
 
 impl Store {
@@ -10,9 +10,25 @@ impl Store {
     pub fn close(&self, node: Option<&str>) -> Result<()> {
         let consolidated = match node {
             Some(path) if self.opened_for() != Some(path) => Ok(()),
-            _ => self.write_nczarr().and_then(|()| self.consolidate_pending()),
+            _ => self.consolidate_all(),
         };
         consolidated.and(self.flush())
+    }
+
+    /// The program flushes the store: where its options say so, metadata are consolidated as by [`Store::close`], after all that they lead
+    /// readers to is durable.
+    pub fn flush_all(&self) -> Result<()> {
+        self.flush()?;
+        if !self.consolidates_at_flush() {
+            return Ok(());
+        }
+        self.consolidate_all().and(self.flush())
+    }
+
+    fn consolidate_all(&self) -> Result<()> {
+        self.write_nczarr()?;
+        upkeep::catch_up(self)?;
+        self.consolidate_pending()
     }
 
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.

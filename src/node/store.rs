@@ -14,7 +14,7 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, StorageExt, get, zip};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,6 +51,8 @@ struct StoreInner {
     above: Once<Option<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
+    /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
+    behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
     /// Documents of version 2 were changed since NCZarr's keys were looked at.
@@ -169,6 +171,7 @@ impl Store {
             folder,
             above: Once::new(),
             unconsolidated,
+            behind: ForkPreserved::default(),
             v2_changed,
             stats,
             told_of_locks: AtomicBool::new(false),
@@ -320,7 +323,7 @@ impl Store {
         let wanted = match self.0.options.consolidate {
             Consolidate::Never => false,
             Consolidate::Named => named,
-            Consolidate::Close | Consolidate::Step => true,
+            Consolidate::Close | Consolidate::Step | Consolidate::Flush => true,
         };
         if wanted && !path.is_empty() {
             self.0.unconsolidated.write(|nodes| nodes.insert(path.to_string()));
@@ -339,14 +342,29 @@ impl Store {
         self.0.options.consolidate == Consolidate::Step
     }
 
+    /// Whether changes of metadata reach consolidated ones when the program flushes the store.
+    pub(super) fn consolidates_at_flush(&self) -> bool {
+        self.0.options.consolidate == Consolidate::Flush
+    }
+
+    /// The consolidated metadata of a group lack the change of a node.
+    pub(super) fn note_behind(&self, group: &str, path: &str) {
+        self.0.behind.write(|behind| behind.entry(group.to_string()).or_default().insert(path.to_string()));
+    }
+
+    /// Takes the groups whose consolidated metadata are behind.
+    pub(super) fn take_behind(&self) -> BTreeMap<String, BTreeSet<String>> {
+        self.0.behind.write(std::mem::take)
+    }
+
     /// The store itself.
     pub(super) fn shared(&self) -> &SharedStore {
         &self.0.shared
     }
 
-    /// Whether groups use their consolidated metadata.
+    /// Whether groups use their consolidated metadata: not while these are behind.
     pub(super) fn uses_consolidated(&self) -> bool {
-        self.0.options.consolidated
+        self.0.options.consolidated && (!self.consolidates_at_flush() || self.0.behind.read(BTreeMap::is_empty))
     }
 
     /// How the store is used.

@@ -5,7 +5,7 @@ use crate::grid::key::Separator;
 use crate::metadata::{Format, Value, json};
 use crate::store::remote::RemoteOptions;
 
-/// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change.
+/// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change, but for `Flush`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consolidate {
     /// Never.
@@ -16,6 +16,8 @@ pub enum Consolidate {
     Close,
     /// With the first change on, and in step with every further one.
     Step,
+    /// As `Close`, and when the program flushes the store; changes wait for that, so that readers see all of them at once.
+    Flush,
 }
 
 /// Whether NCZarr's keys are written when the program closes the store or the group.
@@ -88,7 +90,10 @@ impl Options {
                     "named" => Consolidate::Named,
                     "close" => Consolidate::Close,
                     "step" => Consolidate::Step,
-                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"never\", \"named\", \"close\" or \"step\""),
+                    "flush" => Consolidate::Flush,
+                    other => {
+                        bail!(Argument, "the option {name:?} is {other:?}, expected \"never\", \"named\", \"close\", \"step\" or \"flush\"")
+                    }
                 }
             }
             "nczarr" => {

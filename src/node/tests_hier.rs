@@ -317,6 +317,42 @@ fn step_keeps_consolidated_metadata_from_the_first_change_on() {
     assert_eq!(Group::open(&reader, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
 }
 
+#[test]
+fn flush_brings_all_changes_into_consolidated_metadata_at_once() {
+    for format in [Format::V2, Format::V3] {
+        let shared = Arc::new(crate::store::memory::MemoryStore::new());
+        let options = Options { consolidate: Consolidate::Flush, ..Options::default() };
+        let store = Store::new(&Context::default(), shared.clone(), Mode::ReadWrite, options);
+        let key = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        let arrays: Vec<Array> = ["a", "g/b"].iter().map(|path| Array::create(&store, path, &spec, Create::New).unwrap()).collect();
+        let reader = Store::from_shared(&Context::default(), shared.clone(), Mode::Read);
+        let differences = || Group::open(&reader, "").unwrap().consolidated_differences().unwrap();
+        assert_eq!(differences(), None, "{format:?}: nothing is consolidated before a flush");
+        store.flush_all().unwrap();
+        assert_eq!(differences(), Some(vec![]), "{format:?}");
+        let before = store.key_get(key).unwrap();
+        arrays.iter().for_each(|array| array.resize(&[7], true).unwrap());
+        arrays[0].attributes().set_i64("n", 1).unwrap();
+        assert_eq!(store.key_get(key).unwrap(), before, "{format:?}: what readers see waits");
+        assert!(!differences().unwrap().is_empty());
+        assert_eq!(
+            Group::open(&store, "").unwrap().open_array("g/b").unwrap().shape().as_slice(),
+            [7],
+            "{format:?}: this process sees its own"
+        );
+        store.flush_all().unwrap();
+        assert_eq!(differences(), Some(vec![]), "{format:?}");
+        // What goes may not be listed any more.
+        store.erase_node("a").unwrap();
+        assert_eq!(differences(), Some(vec![]), "{format:?}");
+        arrays[1].resize(&[9], true).unwrap();
+        store.close(None).unwrap();
+        assert_eq!(differences(), Some(vec![]), "{format:?}: closing does the same");
+    }
+}
+
 /// Another process consolidated while this one made a node, and did not see it.
 #[test]
 fn what_others_missed_when_they_consolidated_is_added_on_close() {

@@ -8,11 +8,17 @@ use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get, swap};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    if erased.is_none() && store.consolidates_at_flush() {
+        paths
+            .iter()
+            .for_each(|path| path::ancestors(path).into_iter().chain([path.as_str()]).for_each(|group| store.note_behind(group, path)));
+        return refreshed(store, paths, Ok(()));
+    }
     let done = refresh_above(store, paths, erased).and_then(|()| refresh_outside(store, paths, erased));
     refreshed(store, paths, done)
 }
@@ -31,9 +37,29 @@ fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Res
 /// looks for none there.
 pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
     let paths = [path.to_string()];
+    if store.consolidates_at_flush() {
+        path::ancestors(path).into_iter().for_each(|group| store.note_behind(group, path));
+        return refreshed(store, &paths, Ok(()));
+    }
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
     let done = done.and_then(|()| refresh_outside(store, &paths, None));
     refreshed(store, &paths, done)
+}
+
+/// Brings the changes that waited for a flush into consolidated metadata, all of a group at once. After an error they wait on.
+pub(super) fn catch_up(store: &Store) -> Result<()> {
+    let behind = store.take_behind();
+    let changed: BTreeSet<&String> = behind.values().flatten().collect();
+    let changed: Vec<String> = changed.into_iter().cloned().collect();
+    let refresh = |(group, paths): (&String, &BTreeSet<String>)| {
+        refresh_group(store, group, &paths.iter().map(String::as_str).collect::<Vec<_>>(), None)
+    };
+    let done =
+        behind.iter().try_for_each(refresh).and_then(|()| if changed.is_empty() { Ok(()) } else { refresh_outside(store, &changed, None) });
+    if done.is_err() {
+        behind.iter().for_each(|(group, paths)| paths.iter().for_each(|path| store.note_behind(group, path)));
+    }
+    done
 }
 
 fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
