@@ -98,9 +98,13 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
 static int lengthen_nczarr(const oz_group *group) {
     int32_t format = 3;
     int64_t count = 0;
-    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
+    ozarr_node *node = ozarr_group_node(group->handle);
+    ozarr_status status = ozarr_node_zarr_format(node, &format);
+    /* The last flush wrote the keys past this handle. */
+    if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
     if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
-    for (int64_t i = 0; i < count && !status; i++) {
+    /* Backwards, for one that is defined anew becomes the last one. */
+    for (int64_t i = count - 1; i >= 0 && !status; i--) {
         char name[NC_MAX_NAME + 1];
         int64_t extent;
         bool unlimited;

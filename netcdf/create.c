@@ -420,15 +420,6 @@ static int publish_new(oz_var *var, oz_template *template) {
     return error;
 }
 
-/* Keeps the handle on the array without an end, through which elements are stored behind the published length, and publishes the length. */
-static int shorten(oz_var *var) {
-    var->endless = var->array;
-    var->array = NULL;
-    oz_var_lengths(var, false, var->shape);
-    int status = oz_error(ozarr_group_open_array(var->group->handle, var->name, &var->array));
-    return status ? status : oz_error(ozarr_array_resize(var->array, var->shape, OZARR_RESIZE_KEEP));
-}
-
 bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
 
 void oz_var_forget_document(oz_var *var) {
@@ -461,7 +452,7 @@ int oz_var_create(oz_var *var, oz_template *template) {
     text attributes = {0};
     bool again = oz_var_made(var), alone = oz_file_alone(var->group->file);
     oz_var_close(var);
-    oz_var_lengths(var, !alone, var->shape);
+    oz_var_lengths(var, false, var->shape);
     int error = NC_NOERR;
     if (alone) {
         error = publish_new(var, template);
@@ -473,7 +464,6 @@ int oz_var_create(oz_var *var, oz_template *template) {
         ozarr_create_mode mode = again ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW;
         if (!status) status = ozarr_group_create_array(var->group->handle, var->name, spec, mode, &var->array);
         error = oz_error(status);
-        if (!error && oz_var_may_grow(var)) error = shorten(var);
     }
     ozarr_spec_free(spec);
     free(attributes.bytes);

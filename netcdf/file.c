@@ -196,8 +196,10 @@ static int close_file(oz_file *file, int status) {
     ozarr_store *store = file->store;
     oz_ranks *ranks = file->ranks;
     file->store = NULL;
-    int closed = file->writable && store ? oz_error(ozarr_store_close(store)) : NC_NOERR;
-    if (!file->writable) ozarr_store_free(store);
+    /* After an error some lengths may be published and others not: consolidated metadata stay as they are. */
+    bool complete = file->writable && store && !status;
+    int closed = complete ? oz_error(ozarr_store_close(store)) : NC_NOERR;
+    if (!complete) ozarr_store_free(store);
     oz_file_free(file);
     status = oz_agree(ranks, status ? status : closed);
     oz_ranks_free(ranks);

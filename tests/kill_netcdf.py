@@ -19,7 +19,7 @@ WANTED = {"time": 60.0 * np.arange(STEPS), "mean": np.arange(STEPS, dtype="f4"),
           "t": 100 * np.arange(STEPS)[:, None, None] + np.arange(ROWS * COLUMNS).reshape(1, ROWS, COLUMNS) + 1}
 CHANGES = {"openat", "write", "pwrite64", "writev", "pwritev", "rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat",
            "ftruncate", "fallocate"}
-FORMS = {"version 3": "", "shards": "shard_bytes=4K,chunk_bytes=100"}
+FORMS = {"version 3": "", "version 2": "format=2", "shards": "shard_bytes=4K,chunk_bytes=100"}
 
 
 def expect(right, what):
@@ -114,6 +114,7 @@ def main():
     s = Sweep(target, next(a.prefix.resolve().rglob("libozarr_netcdf.so")), build, a.most)
     for form in FORMS:
         s.form(form, False)
+        s.form(form, True)
     print(f"{s.passed} passed, {s.failed} failed")
     return 1 if s.failed or not s.passed else 0
 
