@@ -242,11 +242,14 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
     if (list) text_put(t, "]");
 }
 
+/* A string that is NULL, which Zarr has in attributes only. */
+static bool is_null(const oz_att *att) { return att->type == NC_STRING && att->len == 1 && !*(char *const *)att->values; }
+
 void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_var *var, int format) {
     text_put(t, "{");
     for (int i = 0; i < atts->count; i++) {
         const oz_att *att = atts->items[i];
-        if (format == 2 && var && !var->fill_apart && strcmp(att->name, OZ_FILL_VALUE) == 0) continue;
+        if (format == 2 && var && !var->fill_apart && strcmp(att->name, OZ_FILL_VALUE) == 0 && !is_null(att)) continue;
         text_member(t, att->name);
         write_att(t, file, att, var);
     }

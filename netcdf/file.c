@@ -78,7 +78,12 @@ static int make_root(oz_file *file, int cmode) {
     ozarr_store_free(probe);
     if (!status) status = oz_store_open(file->location, "r+", &file->store);
     if (status) return status;
-    return oz_error(ozarr_group_create_at(file->store, "", oz_get_defaults()->format, OZARR_CREATE_OVERWRITE, &file->groups[0]->handle));
+    int format = oz_get_defaults()->format;
+    ozarr_group **root = &file->groups[0]->handle;
+    ozarr_status made = ozarr_group_create_at(file->store, "", format, OZARR_CREATE_OVERWRITE, root);
+    /* With this key the library keeps NCZarr's others, too, but for variables of types that NCZarr does not have. */
+    if (!made && format == 2) made = ozarr_attr_set_json(ozarr_group_node(*root), "_nczarr_superblock", "{\"version\":\"2.0.0\"}");
+    return oz_error(made);
 }
 
 static int create(oz_file *file, int cmode) {

@@ -60,10 +60,6 @@ void oz_share_processors(void) {
 }
 
 int oz_store_open(const char *location, const char *mode, ozarr_store **store) {
-    const char *options[] = {"file.sync", "none", "consolidate", "flush", NULL, NULL, NULL};
-    if (oz_get_defaults()->format == 2) {
-        options[4] = "nczarr";
-        options[5] = "on";
-    }
+    static const char *const options[] = {"file.sync", "none", "consolidate", "flush", NULL};
     return oz_error(ozarr_store_open_ex(context(), location, mode, options, store));
 }

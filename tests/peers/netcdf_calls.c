@@ -1,5 +1,5 @@
 /* What netCDF does with names, strings that are NULL, renaming, rounding, fill modes, define mode, many and alike variables, a full disk,
- * deletion and threads, call by call: prints it, to be compared between formats.
+ * deletion, threads and appending, call by call: prints it, to be compared between formats.
  *
  *   netcdf_calls PATH NAME     one of the cases in the table at the end; without NAME their names */
 #include <errno.h>
@@ -607,12 +607,106 @@ static void threads(void) {
     SHOW(nc_close(file));
 }
 
+static const char *const GROWING[] = {"time", "f", "i", "c", "s", "q"};
+
+/* Writes one record of each variable that grows, the last `left` of them excepted. */
+static void add_record(size_t t, int left) {
+    size_t start[3] = {t, 0, 0}, count[3] = {1, 3, 1};
+    double values[3] = {(double)t + 0.5, (double)t + 1.5, -(double)t};
+    char letters[3] = {(char)('a' + t), 'x', 0};
+    const char *string = letters;
+    int group, var;
+    if (nc_inq_ncid(file, "g", &group)) exit(1);
+    for (int v = 0; v < 6 - left; v++) {
+        int id = v == 5 ? group : file;
+        if (nc_inq_varid(id, GROWING[v], &var)) exit(1);
+        if (v == 3) SHOW(nc_put_vara_text(id, var, start, count, letters));
+        else if (v == 4) SHOW(nc_put_vara_string(id, var, start, count, &string));
+        else SHOW(nc_put_vara_double(id, var, start, count, values));
+    }
+}
+
+/* Shows all elements of all variables, and the lengths of their dimensions. */
+static void show_all(int id) {
+    int vars, groups[4], group_count;
+    if (nc_inq_nvars(id, &vars) || nc_inq_grps(id, &group_count, groups)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1], text[256] = "", *strings[64];
+        int type, rank, dims[4], atts;
+        size_t size = 1, len;
+        double values[256];
+        SHOW(nc_inq_var(id, v, name, &type, &rank, dims, &atts));
+        printf("%s: %d, %d attributes:", name, type, atts);
+        for (int d = 0; d < rank && !nc_inq_dimlen(id, dims[d], &len); d++) size *= len, printf(" %zu", len);
+        int status = type == NC_CHAR ? nc_get_var_text(id, v, text) : type == NC_STRING ? nc_get_var_string(id, v, strings) : nc_get_var_double(id, v, values);
+        printf(": %d:", status);
+        for (size_t i = 0; i < size && !status; i++) {
+            if (type == NC_CHAR) printf(" %d", text[i]);
+            else if (type == NC_STRING) printf(" %s", strings[i]), free(strings[i]);
+            else printf(" %g", values[i]);
+        }
+        putchar('\n');
+    }
+    for (int g = 0; g < group_count; g++) show_all(groups[g]);
+}
+
+/* Records are added to an older file, some variables ahead of the others, by programs that come one after the other; one defines more. */
+static void appending(void) {
+    int dims[3], group, var, three[3] = {1, 2, 3};
+    size_t records = 0, len = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+    SHOW(nc_def_dim(file, "x", 3, &dims[1]));
+    SHOW(nc_def_dim(file, "n", NC_UNLIMITED, &dims[2]));
+    SHOW(nc_def_var(file, "time", NC_DOUBLE, 1, dims, &var));
+    SHOW(nc_put_att_text(file, var, "units", 21, "days since 2000-01-01"));
+    SHOW(nc_def_var(file, "f", NC_FLOAT, 2, dims, &var));
+    SHOW(nc_def_var_chunking(file, var, NC_CHUNKED, (size_t[]){4, 3}));
+    SHOW(nc_def_var_deflate(file, var, 1, 1, 1));
+    SHOW(nc_def_var(file, "i", NC_INT, 1, dims, &var));
+    SHOW(nc_def_var_fill(file, var, NC_FILL, &(int){-7}));
+    SHOW(nc_def_var(file, "c", NC_CHAR, 2, dims, &var));
+    SHOW(nc_def_var(file, "s", NC_STRING, 1, dims, &var));
+    SHOW(nc_def_var(file, "two", NC_SHORT, 2, (int[]){dims[2], dims[0]}, &var));
+    SHOW(nc_def_var(file, "fixed", NC_INT, 1, &dims[1], &var));
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_var(group, "q", NC_INT64, 2, dims, NULL));
+    SHOW(nc_put_var_int(file, var, three));
+    for (int again = 0; again < 4; again++) {
+        for (size_t end = records + 2; records < end; records++) add_record(records, 0);
+        if (again == 1) SHOW(nc_sync(file));
+        /* Some are a record ahead. */
+        if (again == 2) add_record(records, 3);
+        SHOW(nc_inq_varid(file, "two", &var));
+        SHOW(nc_inq_dimlen(file, dims[0], &len));
+        SHOW(nc_put_var1_int(file, var, (size_t[]){(size_t)again / 2, len - 1}, &again));
+        if (again == 2) {
+            SHOW(nc_redef(file));
+            SHOW(nc_def_var(file, "late", NC_INT, 2, dims, &var));
+            SHOW(nc_put_att_int(file, NC_GLOBAL, "again", NC_INT, 1, &again));
+            SHOW(nc_rename_var(file, var, "later"));
+            SHOW(nc_put_vara_int(file, var, (size_t[]){3, 0}, (size_t[]){1, 3}, three));
+        }
+        if (again == 3) SHOW(nc_sync(file));
+        show_all(file);
+        SHOW(nc_close(file));
+        open(again % 2 ? NC_WRITE : NC_NOWRITE);
+        show_all(file);
+        if (again % 2) continue;
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+    }
+    SHOW(nc_put_var_int(file, 6, three));
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
+    {"appending", appending}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

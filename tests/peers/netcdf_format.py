@@ -416,14 +416,16 @@ def errors(build):
 
 
 def calls(build):
-    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads and watching, call by call as netCDF-4 has it, or (watching, as
-    HDF5 locks its files) the classic format."""
+    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads, watching and appending, call by call as netCDF-4 has it, or
+    (watching, as HDF5 locks its files) the classic format; in both formats of Zarr."""
     code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     for name in run(["./calls"], build)[1].split():
-        answers = [run(["./calls", f"calls_{name}.{kind}", name], build, **PRELOAD)[:2] for kind in ("nc", "zarr")]
-        difference = next((f"{a!r} and {b!r}" for a, b in zip(answers[0][1].splitlines(), answers[1][1].splitlines()) if a != b), answers)
-        check(f"calls: {name}", answers[0] == answers[1] and answers[0][0] == 0 and answers[0][1], difference)
+        wanted = run(["./calls", f"calls_{name}.nc", name], build, **PRELOAD)[:2]
+        for version in "3", "2":
+            found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
+            difference = next((f"{a!r} and {b!r}" for a, b in zip(wanted[1].splitlines(), found[1].splitlines()) if a != b), (wanted, found))
+            check(f"calls: {name} in format {version}", wanted == found and wanted[0] == 0 and wanted[1], difference)
 
 
 def fortran(build):
