@@ -65,7 +65,7 @@ impl Locks {
             let Some(fd) = open_lock_file(root, folder, &path, durability)? else { continue };
             let removal = match often {
                 LockUse::Often => None,
-                LockUse::Rare | LockUse::Alone => root.try_clone_to_owned().ok().map(|root| Removal { root, path: path.clone() }),
+                LockUse::Rare | LockUse::Alone => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
             };
             let held = ByteLock { fd, removal, forks: forks() };
             match held.take(root, &path, byte, often != LockUse::Alone) {
@@ -172,7 +172,7 @@ fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> 
 pub(super) struct ByteLock {
     fd: OwnedFd,
     /// How the file is removed when the lock is given back.
-    removal: Option<Removal>,
+    removal: Option<Box<Removal>>,
     /// How often this process had been forked by then (see `fork`), which costs no system call.
     forks: u32,
 }
@@ -205,12 +205,12 @@ impl Drop for ByteLock {
             return;
         }
         let file = self.fd.as_fd();
-        if let Some(Removal { root, path }) = &self.removal
-            && !remove_unused(root.as_fd(), path, file)
+        if let Some(removal) = &self.removal
+            && !remove_unused(removal.root.as_fd(), &removal.path, file)
         {
             // Others use the file. Of several that are done at the same time, one comes last and finds itself alone.
             let _ = os::unlock_all(file);
-            remove_unused(root.as_fd(), path, file);
+            remove_unused(removal.root.as_fd(), &removal.path, file);
         }
         let _ = os::unlock_all(file);
     }

@@ -1,13 +1,11 @@
-//! Paths below the root of a folder, on the stack, and the folders on the way to them.
+//! Paths below the root of a folder, and the folders on the way to them.
 
 use crate::error::{Error, Result, bail, err};
-use crate::limits::MAX_KEY;
 use crate::store::keys::check_key;
 use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -21,13 +19,9 @@ pub(super) const TEMP_PREFIX: &str = ".ozarr-";
 /// How temporary names end.
 pub(super) const TEMP_SUFFIX: &str = ".tmp";
 
-/// A NUL-terminated path below the root, on the stack.
+/// A NUL-terminated path below the root: most are short, and on the stack.
 #[derive(Clone)]
-pub(super) struct KeyPath {
-    /// Written as far as `len`, and a NUL there.
-    bytes: [MaybeUninit<u8>; MAX_KEY + 128],
-    len: usize,
-}
+pub(super) struct KeyPath(SmallVec<[u8; 160]>);
 
 impl KeyPath {
     /// The file of a key.
@@ -43,33 +37,27 @@ impl KeyPath {
 
     /// A checked folder (or nothing) and a name in it.
     pub(super) fn join(folder: &str, name: &str) -> KeyPath {
-        let mut path = KeyPath { bytes: [MaybeUninit::uninit(); MAX_KEY + 128], len: 0 };
-        path.push(folder);
+        let mut path = KeyPath(SmallVec::new());
         if !folder.is_empty() {
-            path.push("/");
+            path.0.extend_from_slice(folder.as_bytes());
+            path.0.push(b'/');
         }
-        path.push(name);
+        path.0.extend_from_slice(name.as_bytes());
+        path.0.push(0);
         path
     }
 
-    fn push(&mut self, text: &str) {
-        let room = &mut self.bytes[self.len..][..text.len() + 1];
-        // SAFETY: the room is longer than the text, which is somewhere else.
-        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), room.as_mut_ptr().cast(), text.len()) };
-        room[text.len()].write(0);
-        self.len += text.len();
-    }
-
     pub(super) fn as_c(&self) -> &CStr {
-        // SAFETY: `push`, which every path was made by, wrote `len` bytes and a NUL behind them; checked keys and the library's own
-        // names hold none.
-        unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len + 1)) }
+        // SAFETY: every path ends with the one NUL in it; checked keys and the library's own names hold none.
+        unsafe { CStr::from_bytes_with_nul_unchecked(&self.0) }
     }
 }
 
 impl Write for KeyPath {
     fn write_str(&mut self, s: &str) -> std::fmt::Result {
-        self.push(s);
+        self.0.pop();
+        self.0.extend_from_slice(s.as_bytes());
+        self.0.push(0);
         Ok(())
     }
 }
