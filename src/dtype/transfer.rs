@@ -78,9 +78,6 @@ impl std::fmt::Debug for Decoded {
 
 /// The path of what is no number, where there is one.
 fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
-    if from.data_type == to.data_type {
-        return Ok(None);
-    }
     if let (DataType::Struct(a), DataType::Struct(b)) = (from.data_type, to.data_type) {
         let fields = Fields::new(a, b)?;
         return Ok(Some(if fields.is_copy(a, b) { Path::Copy } else { Path::Fields(Arc::new(fields)) }));
@@ -98,8 +95,13 @@ impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
+        let by = |path| Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None };
+        if from.data_type == to.data_type {
+            let whole = if from.order == to.order { Path::Copy } else { Path::Swap };
+            return Ok(by(if is_padded(from.data_type) { Path::ClearPadding } else { whole }));
+        }
         if let Some(path) = special(from, to)? {
-            return Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None });
+            return Ok(by(path));
         }
         let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
         if complex(from) && !complex(to) {
@@ -112,18 +114,14 @@ impl Transfer {
             _ => e,
         };
         let same_count = (count(from).data_type, count(to).data_type) == (DataType::Int64, DataType::Int64);
-        let (from, to) = if same_count && opaque(from) != opaque(to) { (count(from), count(to)) } else { (from, to) };
-        if from.data_type != to.data_type && (opaque(from) || opaque(to)) {
+        if same_count && opaque(from) != opaque(to) {
+            return Transfer::new(count(from), count(to));
+        }
+        if opaque(from) || opaque(to) {
             bail!(Type, "{} cannot be converted to {}", from.data_type.name(), to.data_type.name());
         }
-        let path = match from.data_type == to.data_type {
-            true if is_padded(from.data_type) => Path::ClearPadding,
-            true if from.order == to.order => Path::Copy,
-            true => Path::Swap,
-            false => Path::Convert(kernel(from.data_type, to.data_type)),
-        };
-        let rows = if let Path::Convert(kernel) = path { Rows::new(from, to, kernel) } else { None };
-        Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows })
+        let kernel = kernel(from.data_type, to.data_type);
+        Ok(Transfer { rows: Rows::new(from, to, kernel), ..by(Path::Convert(kernel)) })
     }
 
     /// The conversion from stored elements to memory that undoes a coding.
