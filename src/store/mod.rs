@@ -21,7 +21,6 @@ mod memory_object;
 pub mod object;
 mod opened;
 pub(crate) mod os;
-mod pace;
 pub mod prefix;
 pub mod registered;
 pub mod remote;
