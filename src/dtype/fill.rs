@@ -509,16 +509,6 @@ mod tests {
     }
 
     #[test]
-    fn every_binary16_comes_back() {
-        for bits in 0..=u16::MAX {
-            let fill = Fill::from_bytes(&bits.to_le_bytes());
-            let value = fill.to_json_v3(Float16);
-            assert_eq!(Fill::from_json_v3(Float16, &value).unwrap(), fill, "{bits:#06x} {value}");
-            assert!(value.to_string().len() <= 12, "{value}");
-        }
-    }
-
-    #[test]
     fn every_narrow_number_comes_back_in_both_versions() {
         for &n in Format::ALL {
             let data_type = if n == Format::Float16 { Float16 } else { Narrow(n) };
@@ -526,6 +516,7 @@ mod tests {
                 let fill = Fill::from_bytes(&code.to_le_bytes()[..n.size()]);
                 let value = fill.to_json_v3(data_type);
                 assert_eq!(Fill::from_json_v3(data_type, &value).unwrap(), fill, "{n:?} {code:#x} {value}");
+                assert!(n != Format::Float16 || value.to_string().len() <= 12, "{value}");
                 let back = Fill::from_json_v2(data_type, &fill.to_json_v2(data_type)).unwrap();
                 assert!(back == fill || n.to_f32(code as u16).is_nan() && back.value[..2] == n.nan().unwrap().to_le_bytes());
                 let pair = Fill::from_bytes(&[&code.to_le_bytes()[..n.size()], &1u16.to_le_bytes()[..n.size()]].concat());

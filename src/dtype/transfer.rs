@@ -873,6 +873,10 @@ mod tests {
                 assert_eq!(half::f16::from_f32(odd_normal(-value)).to_bits(), expected | 0x8000, "-{value:e}");
             }
         }
+        for (value, expected) in [(1e300, 0x7c00), (1e-300, 0), (-1e-300, 0x8000)] {
+            assert_eq!(half::f16::from_f32(odd_normal(value)).to_bits(), expected, "{value:e}");
+        }
+        assert!(half::f16::from_f32(odd_normal(f64::NAN)).is_nan());
     }
 
     #[test]
