@@ -48,7 +48,7 @@ int oz_inq_attname(int ncid, int varid, int id, char *name) {
     int status = oz_find_atts(ncid, varid, &group, &var, &atts);
     if (status) return status;
     if (id < 0 || id >= atts->count) return NC_ENOTATT;
-    if (name) strcpy(name, ((oz_att *)atts->items[id])->name);
+    oz_give_name(name, ((oz_att *)atts->items[id])->name);
     return NC_NOERR;
 }
 

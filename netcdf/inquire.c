@@ -74,7 +74,7 @@ int oz_inq_dim(int ncid, int id, char *name, size_t *len) {
     int status = oz_find_group(ncid, &group);
     if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
-    if (name) strcpy(name, dim->name);
+    oz_give_name(name, dim->name);
     if (len) *len = dim->len;
     return NC_NOERR;
 }
@@ -148,7 +148,7 @@ int oz_inq_var_all(int ncid, int varid, char *name, nc_type *type, int *rank, in
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
     if (status) return status;
-    if (name) strcpy(name, var->name);
+    oz_give_name(name, var->name);
     if (type) *type = var->type;
     if (rank) *rank = var->rank;
     for (int d = 0; d < var->rank && dims; d++) dims[d] = var->dims[d]->id;
@@ -188,7 +188,7 @@ int oz_inq_grps(int ncid, int *count, int *ids) {
 int oz_inq_grpname(int ncid, char *name) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status && name) strcpy(name, group->name);
+    if (!status) oz_give_name(name, group->name);
     return status;
 }
 

@@ -385,6 +385,13 @@ oz_att *oz_att_new(oz_list *atts, const char *name) {
     return att;
 }
 
+void oz_give_name(char *room, const char *name) {
+    if (!room) return;
+    size_t len = strnlen(name, NC_MAX_NAME);
+    memcpy(room, name, len);
+    room[len] = 0;
+}
+
 char *oz_group_path(const oz_group *group) {
     size_t len = 1;
     for (const oz_group *g = group; g->parent; g = g->parent) len += strlen(g->name) + 1;

@@ -194,6 +194,8 @@ const oz_filter *oz_var_filter(const oz_var *var, unsigned id);
 /* Names that netCDF allows; for a new item `*name` becomes the normal form, which `normal` (of NC_MAX_NAME + 1 bytes) then holds. */
 int oz_check_name(const char *name);
 int oz_new_name(const char **name, char *normal);
+/* Copies a name to a program's room of NC_MAX_NAME + 1 bytes (NULL: nowhere); what a store has beyond that is cut off. */
+void oz_give_name(char *room, const char *name);
 /* Writes the normal form C of a name, and tells whether that is another one. */
 bool oz_normalize(const char *name, char *normal);
 

@@ -126,7 +126,7 @@ int oz_inq_user_type(int ncid, nc_type id, char *name, size_t *size, nc_type *ba
     oz_type *type;
     int status = find(ncid, id, &type);
     if (status) return status;
-    if (name) strcpy(name, type->name);
+    oz_give_name(name, type->name);
     if (size) *size = type->kind == NC_VLEN ? sizeof(nc_vlen_t) : type->size;
     if (base) *base = type->base;
     if (fields) *fields = (size_t)type->fields.count;
@@ -141,7 +141,7 @@ int oz_inq_compound_field(int ncid, nc_type id, int index, char *name, size_t *o
     if (type->kind != NC_COMPOUND) return NC_EBADTYPE;
     if (index < 0 || index >= type->fields.count) return NC_EBADFIELD;
     const oz_field *field = type->fields.items[index];
-    if (name) strcpy(name, field->name);
+    oz_give_name(name, field->name);
     if (offset) *offset = field->offset;
     if (field_type) *field_type = field->type->id;
     if (rank) *rank = field->rank;
@@ -172,7 +172,7 @@ int oz_inq_enum_member(int ncid, nc_type id, int index, char *name, void *value)
     if (type->kind != NC_ENUM) return NC_EBADTYPE;
     if (index < 0 || index >= type->fields.count) return NC_EINVAL;
     const oz_field *field = type->fields.items[index];
-    if (name) strcpy(name, field->name);
+    oz_give_name(name, field->name);
     if (value) member_value(type, field, value);
     return NC_NOERR;
 }
@@ -185,7 +185,7 @@ int oz_inq_enum_ident(int ncid, nc_type id, long long value, char *name) {
     for (int i = 0; i < type->fields.count; i++) {
         const oz_field *field = type->fields.items[i];
         if (field->value != value) continue;
-        if (name) strcpy(name, field->name);
+        oz_give_name(name, field->name);
         return NC_NOERR;
     }
     return NC_EINVAL;
@@ -220,7 +220,7 @@ int oz_inq_type(int ncid, nc_type id, char *name, size_t *size) {
     if (status) return status;
     if (!type) type = oz_type_of(group->file, id);
     if (!type) return NC_EBADTYPE;
-    if (name) strcpy(name, type->name);
+    oz_give_name(name, type->name);
     if (size) *size = type->size;
     return NC_NOERR;
 }
