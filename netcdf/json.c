@@ -184,6 +184,65 @@ json *json_read(const char *text) {
     return value;
 }
 
+json *json_read_at(const char *text, size_t *at) {
+    reader r = {text, *at};
+    json *value = read_value(&r, 0);
+    *at = r.at;
+    return value;
+}
+
+/* Passes a string behind its first quote. */
+static bool skip_string(const char *text, size_t *at) {
+    size_t end = *at;
+    while (text[end] && text[end] != '"') end += text[end] == '\\' && text[end + 1] ? 2 : 1;
+    *at = end + (text[end] == '"');
+    return text[end] == '"';
+}
+
+/* Goes by quotes and brackets alone: what is between them is checked by those who read it. */
+bool json_skip(const char *text, size_t *at) {
+    static const bool stops[256] = {[0] = true, ['"'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true};
+    int depth = 0;
+    if (text[*at] != '"' && text[*at] != '[' && text[*at] != '{') {
+        size_t len = strcspn(text + *at, ",]} \t\r\n");
+        *at += len;
+        return len > 0;
+    }
+    do {
+        while (!stops[(unsigned char)text[*at]]) ++*at;
+        char c = text[*at];
+        if (!c) return false;
+        ++*at;
+        if (c == '"' && !skip_string(text, at)) return false;
+        if (c != '"') depth += c == '[' || c == '{' ? 1 : -1;
+    } while (depth > 0);
+    return true;
+}
+
+bool json_next_member(const char *text, size_t *at, json_name *name) {
+    reader r = {text, *at};
+    skip(&r);
+    if (text[r.at] != '{' && text[r.at] != ',') return false;
+    r.at++;
+    skip(&r);
+    if (text[r.at] != '"') return false;
+    name->from = ++r.at;
+    if (!skip_string(text, &r.at)) return false;
+    name->len = r.at - 1 - name->from;
+    skip(&r);
+    if (text[r.at] != ':') return false;
+    r.at++;
+    skip(&r);
+    *at = r.at;
+    return true;
+}
+
+char *json_read_name(const char *text, const json_name *name) {
+    reader r = {text, name->from};
+    size_t len;
+    return read_string(&r, &len);
+}
+
 void json_free(json *value) {
     while (value) {
         json *next = value->next;

@@ -25,6 +25,17 @@ typedef struct json {
 /* Reads a value; NULL where it is malformed, too deep, or without memory. NaN and infinities are numbers, as Python writes them. */
 json *json_read(const char *text);
 void json_free(json *value);
+/* Reads the value that begins at `*at`, or passes it; `*at` becomes its end. */
+json *json_read_at(const char *text, size_t *at);
+bool json_skip(const char *text, size_t *at);
+/* Where a member's name is in the text, without quotes, and its bytes; free them. */
+typedef struct json_name {
+    size_t from, len;
+} json_name;
+char *json_read_name(const char *text, const json_name *name);
+/* Moves to the value of an object's next member: from its brace, or from behind a value. False, and `*at` as it was, behind the last one and where
+ * something else is. */
+bool json_next_member(const char *text, size_t *at, json_name *name);
 /* The member of an object, or NULL (also where `object` is NULL or none). */
 json *json_member(const json *object, const char *name);
 /* Whether a member is `true`. */

@@ -178,7 +178,6 @@ static void group_free(oz_group *group) {
     list_free(&group->dims);
     list_free(&group->groups);
     list_free(&group->types);
-    oz_names_free(&group->found);
     ozarr_group_free(group->handle);
     free(group->name);
     free(group);

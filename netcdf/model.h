@@ -126,8 +126,8 @@ typedef struct oz_group {
     int id;
     oz_list dims, vars, groups, atts, types;
     ozarr_group *handle;
-    /* The names of the arrays that are to be read. */
-    oz_list found;
+    /* What is known of it while the file is being read. */
+    struct oz_reading *reading;
     bool dirty;
 } oz_group;
 

@@ -1,6 +1,7 @@
 /* Reads a hierarchy into the model: what Zarr, xarray, NCZarr and this library say of groups, dimensions, variables and attributes. */
 #include "attribute_json.h"
 #include "hierarchy.h"
+#include "listed.h"
 #include "types.h"
 #include "user_types.h"
 
@@ -77,7 +78,7 @@ static int read_recorded_dims(oz_group *group, const json *record) {
         if (!oz_list_find(&group->dims, item->name) && !oz_dim_new(group, item->name, len, unlimited)) return NC_ENOMEM;
     }
     int64_t count = 0;
-    if (dims || ozarr_group_nc_dimension_count(group->handle, &count)) return NC_NOERR;
+    if (dims || !group->handle || ozarr_group_nc_dimension_count(group->handle, &count)) return NC_NOERR;
     for (int64_t i = 0; i < count; i++) {
         char name[NC_MAX_NAME + 1];
         int64_t extent;
@@ -104,20 +105,28 @@ static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool f
     return dim ? dim : oz_dim_new(group, other, len, len == 0);
 }
 
+int oz_var_place_dim(oz_var *var, int d, const char *name, int64_t len) {
+    char unnamed[64];
+    if (!name || !*name) {
+        snprintf(unnamed, sizeof unnamed, "_Anonymous_Dim_%lld", (long long)len);
+        name = unnamed;
+    }
+    var->shape[d] = len;
+    var->dims[d] = resolve_dim(var->group, name, (size_t)len, d == 0);
+    return var->dims[d] ? NC_NOERR : NC_ENOMEM;
+}
+
 static int read_dims(oz_var *var) {
     int64_t shape[64];
+    int status = NC_NOERR;
     if (ozarr_array_shape(var->array, shape)) return NC_EIO;
-    for (int d = 0; d < var->rank; d++) {
+    for (int d = 0; d < var->rank && !status; d++) {
         char name[NC_MAX_NAME + 1] = "";
-        size_t len = 0;
         bool named = false;
-        ozarr_status status = ozarr_array_dimension_name(var->array, d, name, sizeof name, &len, &named);
-        if (status || !named || !len) snprintf(name, sizeof name, "_Anonymous_Dim_%lld", (long long)shape[d]);
-        var->shape[d] = shape[d];
-        var->dims[d] = resolve_dim(var->group, name, (size_t)shape[d], d == 0);
-        if (!var->dims[d]) return NC_ENOMEM;
+        if (ozarr_array_dimension_name(var->array, d, name, sizeof name, NULL, &named)) named = false;
+        status = oz_var_place_dim(var, d, named ? name : NULL, shape[d]);
     }
-    return NC_NOERR;
+    return status;
 }
 
 /* The type of netCDF's own that an array's elements have; NC_NAT where there is none. */
@@ -153,14 +162,23 @@ static nc_type type_of(const ozarr_array *array) {
     return kind == OZARR_DTYPE_KIND_TEXT ? NC_STRING : NC_NAT;
 }
 
+/* The type that our record of a group says that a variable was defined with. */
+static const oz_type *recorded_type(const oz_group *group, const json *mine) {
+    const json *reference = json_member(mine, "type");
+    return reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
+}
+
+const oz_type *oz_type_defined(const oz_group *group, const json *mine, const oz_type *own) {
+    const oz_type *type = recorded_type(group, mine);
+    return type && type->kind == NC_ENUM && type->base == own->id ? type : own;
+}
+
 /* The type that a variable was defined with, if the array is such a one; else netCDF's own; else one that is made for what other programs
  * store. */
-static const oz_type *find_type(oz_group *group, const char *name, const ozarr_array *array, const json *record) {
-    const json *reference = json_member(record, "type");
-    const oz_type *type = reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
-    const oz_type *own = oz_type_atomic(type_of(array));
+static const oz_type *find_type(oz_group *group, const char *name, const ozarr_array *array, const json *mine) {
+    const oz_type *own = oz_type_atomic(type_of(array)), *type = recorded_type(group, mine);
     ozarr_type stored = OZARR_AS_STORED;
-    if (own) return type && type->kind == NC_ENUM && type->base == own->id ? type : own;
+    if (own) return oz_type_defined(group, mine, own);
     ozarr_dtype *dtype = NULL;
     if (ozarr_array_type(array, &stored) || ozarr_array_copy_dtype(array, &dtype)) return NULL;
     if (type && (type->kind == NC_VLEN ? stored != OZARR_BYTES : stored != OZARR_BY_DTYPE)) type = NULL;
@@ -210,9 +228,11 @@ static int read_fill(oz_var *var, bool hidden) {
     size_t len;
     const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
     if (att && att->len == 1 && att->type == var->type) {
-        var->fill_apart = !is_array_fill(var, att->values);
+        if (var->array) var->fill_apart = !is_array_fill(var, att->values);
         return oz_copy_values(var->info, var->fill, att->values, 1);
     }
+    /* Its document told it. */
+    if (!var->array) return NC_NOERR;
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
@@ -248,12 +268,12 @@ static void drop_atts(oz_list *atts, const char *first, const char *second) {
     }
 }
 
-/* Reads an array as a variable; `mine` is what our record of the group says of it. */
-static int read_var(oz_group *group, const char *name, const json *record, const json *mine) {
+/* Opens an array as a variable, with dimensions and attributes; NULL where it cannot be one, of which the log has the reason. */
+static int open_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine, oz_var **made) {
     ozarr_array *array;
     int32_t rank;
-    int status = oz_error(ozarr_group_open_array(group->handle, name, &array));
-    if (status) return NC_NOERR; /* The log has the reason; others can be read. */
+    *made = NULL;
+    if (listed ? oz_listed_open(listed, group, name, &array) : oz_error(ozarr_group_open_array(group->handle, name, &array))) return NC_NOERR;
     const oz_type *type = find_type(group, name, array, mine);
     if (!type || ozarr_array_rank(array, &rank)) {
         oz_log("the array %s is left out: netCDF has no type for its elements", name);
@@ -264,22 +284,31 @@ static int read_var(oz_group *group, const char *name, const json *record, const
     if (ozarr_array_nc_is_scalar(array, &scalar)) scalar = false;
     oz_var *var = oz_var_new(group, name, type, scalar ? 0 : rank);
     if (!var) return ozarr_array_free(array), NC_ENOMEM;
+    *made = var;
     var->array = array;
-    var->written = var->found = true;
     var->scalar_of_one = scalar;
+    const ozarr_node *node = ozarr_array_node(array);
+    int status = set_dtype(var);
+    if (!status && !scalar) status = read_dims(var);
+    if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
+    if (!status && !group->reading->record) add_nczarr_types(group, &var->atts, node);
+    return status;
+}
+
+/* Reads an array as a variable; `mine` is what our record of the group says of it. */
+static int read_var(oz_group *group, const char *name, const oz_listed *listed, const json *mine) {
+    oz_var *var = NULL;
+    int status = listed ? oz_listed_var(listed, group, name, mine, &var) : NC_NOERR;
+    if (!status && !var) status = open_var(group, name, listed, mine, &var);
+    if (status || !var) return status;
+    var->written = var->found = true;
     var->no_fill = json_true(mine, "no_fill");
     var->recorded = mine != NULL;
     var->contiguous = !json_true(mine, "chunked");
     var->compact = json_true(mine, "compact");
-    const ozarr_node *node = ozarr_array_node(array);
-    status = set_dtype(var);
-    if (!status && !scalar) status = read_dims(var);
-    if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
-    if (!status && !record) add_nczarr_types(group, &var->atts, node);
-    if (!status && var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
+    if (var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
     oz_var_read_quantize(var);
-    if (!status) status = read_fill(var, record && !json_true(mine, "fill"));
-    return status;
+    return read_fill(var, group->reading->record && !json_true(mine, "fill"));
 }
 
 /* Puts the names that are recorded first, in their order. */
@@ -319,25 +348,6 @@ static int list_children(const oz_group *group, oz_list *arrays, oz_list *groups
     return status;
 }
 
-static int read_group(oz_group *group);
-
-static int read_child_group(oz_group *group, const char *name) {
-    oz_group *child = oz_group_new(group->file, group, name);
-    if (!child) return NC_ENOMEM;
-    int status = oz_error(ozarr_group_open_group(group->handle, name, &child->handle));
-    return status ? status : read_group(child);
-}
-
-/* What the group says of itself, as we and as NCZarr record it. */
-static void read_records(const oz_group *group, json **record, json **nczarr) {
-    const ozarr_node *node = ozarr_group_node(group->handle);
-    char *source = node_text(node, OZ_RECORD), *other = source ? NULL : node_text(node, "_nczarr_group");
-    *record = source ? json_read(source) : NULL;
-    *nczarr = other ? json_read(other) : NULL;
-    free(source);
-    free(other);
-}
-
 /* The format that a program asked for when it created the file. */
 static void read_format(oz_file *file, const json *record) {
     static const char *const names[] = {"classic", "64-bit offset", "", "netCDF-4 classic model", "cdf5"};
@@ -348,51 +358,83 @@ static void read_format(oz_file *file, const json *record) {
     file->classic = file->format != NC_FORMAT_NETCDF4;
 }
 
-/* Opens a group and all below it, and reads their types, which attributes and variables of any group may have. */
-static int read_group(oz_group *group) {
-    json *record, *nczarr;
-    read_records(group, &record, &nczarr);
-    if (!group->parent) read_format(group->file, record);
-    if (!group->parent) group->file->consolidates = json_true(record, "consolidated");
-    int status = oz_user_types_read(group, json_member(record, "user_types"));
+static void free_reading(oz_group *group) {
+    oz_reading *reading = group->reading;
+    if (!reading) return;
+    json_free(reading->attributes);
+    json_free(reading->record);
+    json_free(reading->nczarr);
+    if (reading->owned) free(reading->source);
+    oz_names_free(&reading->found);
+    free(reading);
+    group->reading = NULL;
+}
+
+/* Reads what an open group says of itself, and the names of what is in it. */
+static int read_opened(const oz_group *group, oz_list *groups) {
+    oz_reading *reading = group->reading;
+    const ozarr_node *node = ozarr_group_node(group->handle);
+    char *record = node_text(node, OZ_RECORD), *nczarr = record ? NULL : node_text(node, "_nczarr_group");
+    reading->source = node_text(node, NULL);
+    reading->owned = true;
+    reading->attributes = reading->source ? json_read(reading->source) : NULL;
+    reading->record = record ? json_read(record) : NULL;
+    reading->nczarr = nczarr ? json_read(nczarr) : NULL;
+    free(record);
+    free(nczarr);
+    return reading->source ? list_children(group, &reading->found, groups) : NC_ENOMEM;
+}
+
+static int open_group(oz_group *group) {
+    if (!group->parent) return oz_error(ozarr_group_open_at(group->file->store, "", &group->handle));
+    return oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle));
+}
+
+/* Reads the types of a group and of all below it, which attributes and variables of any group may have. */
+static int read_group(oz_group *group, const oz_listed *listed) {
     oz_list groups = {0};
-    if (!status) status = list_children(group, &group->found, &groups);
-    if (!status) status = sort_names(&group->found, record ? json_member(record, "variables") : json_member(nczarr, "arrays"));
-    if (!status) status = sort_names(&groups, json_member(record ? record : nczarr, "groups"));
-    for (int i = 0; i < groups.count && !status; i++) status = read_child_group(group, *(char **)groups.items[i]);
+    oz_reading *reading = group->reading = calloc(1, sizeof *reading);
+    int status = reading ? NC_NOERR : NC_ENOMEM;
+    if (!status && !listed) status = open_group(group);
+    if (!status) status = listed ? oz_listed_group(listed, group, reading, &groups) : read_opened(group, &groups);
+    const json *record = status ? NULL : reading->record;
+    if (!status && !group->parent) read_format(group->file, record);
+    if (!status && !group->parent) group->file->consolidates = json_true(record, "consolidated");
+    if (!status) status = oz_user_types_read(group, json_member(record, "user_types"));
+    if (!status) status = sort_names(&reading->found, record ? json_member(record, "variables") : json_member(reading->nczarr, "arrays"));
+    if (!status) status = sort_names(&groups, json_member(record ? record : reading->nczarr, "groups"));
+    for (int i = 0; i < groups.count && !status; i++) {
+        oz_group *child = oz_group_new(group->file, group, *(char **)groups.items[i]);
+        status = child ? read_group(child, listed) : NC_ENOMEM;
+    }
     oz_names_free(&groups);
-    json_free(record);
-    json_free(nczarr);
     return status;
 }
 
 /* Reads the dimensions, attributes and variables of a group. */
-static int read_contents(oz_group *group) {
-    json *record, *nczarr;
-    const ozarr_node *node = ozarr_group_node(group->handle);
-    read_records(group, &record, &nczarr);
+static int read_contents(oz_group *group, const oz_listed *listed) {
+    const oz_reading *reading = group->reading;
+    const json *record = reading->record;
     int status = read_recorded_dims(group, record);
-    if (!status) status = read_atts(group, &group->atts, node, json_member(record, "types"), NULL);
-    if (!status && !record) add_nczarr_types(group, &group->atts, node);
+    if (!status) status = oz_atts_read(group, &group->atts, reading->attributes, reading->source, json_member(record, "types"), NULL);
+    if (!status && !record && group->handle) add_nczarr_types(group, &group->atts, ozarr_group_node(group->handle));
     /* What is recorded comes first, in that order, but for what others erased. */
     const json *recorded = json_member(record, "variables"), *next = recorded ? recorded->first : NULL;
-    for (int i = 0; i < group->found.count && !status; i++) {
-        const char *name = *(char **)group->found.items[i];
+    for (int i = 0; i < reading->found.count && !status; i++) {
+        const char *name = *(char **)reading->found.items[i];
         const json *mine = next && next->name && strcmp(next->name, name) == 0 ? next : json_member(recorded, name);
         if (mine) next = mine->next;
-        status = read_var(group, name, record, mine);
+        status = read_var(group, name, listed, mine);
     }
-    oz_names_free(&group->found);
-    json_free(record);
-    json_free(nczarr);
     return status;
 }
 
 /* Groups are numbered from the root downwards, so that the dimensions of those above are known before. */
 int oz_hierarchy_read(oz_file *file) {
-    oz_group *root = file->groups[0];
-    int status = oz_error(ozarr_group_open_at(file->store, "", &root->handle));
-    if (!status) status = read_group(root);
-    for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i]);
+    oz_listed *listed = oz_listed_read(file);
+    int status = read_group(file->groups[0], listed);
+    for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i], listed);
+    for (int i = 0; i < file->group_count; i++) free_reading(file->groups[i]);
+    oz_listed_free(listed);
     return status;
 }

@@ -269,13 +269,11 @@ static void add_codecs(oz_var *var, const json *codec) {
 
 void oz_var_read_codecs(oz_var *var) {
     static const char *const members[] = {"codecs", "filters", "compressor"};
-    size_t len = 0;
-    if (var->codecs_read || !var->array) return;
+    char *text;
+    if (var->codecs_read || !oz_var_made(var)) return;
     var->codecs_read = true;
-    const ozarr_node *node = ozarr_array_node(var->array);
-    ozarr_status status = ozarr_node_metadata(node, NULL, 0, &len);
-    char *text = status && status != OZARR_ERR_BUFFER_SIZE ? NULL : malloc(len + 1);
-    json *document = text && !ozarr_node_metadata(node, text, len + 1, &len) ? json_read(text) : NULL;
+    if (oz_var_read_document(var, &text)) return;
+    json *document = json_read(text);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         json *member = json_member(document, members[i]);
         if (member && member->kind == JSON_ARRAY) add_codecs(var, member->first);

@@ -1,6 +1,7 @@
 /* Brings the model into the store: arrays and groups that were defined, attributes, the lengths of dimensions that grew. */
 #include "attribute_json.h"
 #include "hierarchy.h"
+#include "listed.h"
 #include "parallel.h"
 #include "user_types.h"
 
@@ -201,20 +202,32 @@ int oz_elements_store(oz_file *file) {
     return oz_agree(file->ranks, status);
 }
 
+/* Takes over the length that an array has by now from its own document. */
+static int refresh(oz_var *var) {
+    int status = oz_var_handle(var);
+    if (status) return status;
+    oz_var_forget_document(var);
+    status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
+    if (!status) status = oz_error(ozarr_array_shape(var->array, var->shape));
+    /* What made the array as long as its dimensions are. */
+    ozarr_array_free(var->endless);
+    var->endless = NULL;
+    return status;
+}
+
+/* By consolidated metadata, where there are some, all variables have the same steps. */
 int oz_hierarchy_refresh(oz_file *file) {
     int status = NC_NOERR;
+    oz_listed *listed = oz_listed_read(file);
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
             if (!oz_var_may_grow(var)) continue;
-            status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
-            if (!status) status = oz_error(ozarr_array_shape(var->array, var->shape));
+            if (!listed || !oz_listed_refresh(listed, var)) status = refresh(var);
             for (int d = 0; d < var->rank && !status; d++)
                 if (var->dims[d]->unlimited && (size_t)var->shape[d] > var->dims[d]->len) var->dims[d]->len = (size_t)var->shape[d];
-            /* What made the array as long as its dimensions are. */
-            ozarr_array_free(var->endless);
-            var->endless = NULL;
         }
+    oz_listed_free(listed);
     return status;
 }
 

@@ -59,6 +59,9 @@ class Sweep:
         found = steps_in(store)
         given = max(given, BEFORE if ready else 0)
         expect((found or 0) >= given, f"nc_sync gave out {given} steps, xarray finds {found}")
+        if found is not None:
+            shown = run("env", f"LD_PRELOAD={self.preload}", "ncdump", "-h", store)
+            expect(f"({found} currently)" in shown.stdout, f"xarray finds {found} steps, ncdump says {why(shown) if shown.returncode else shown.stdout}")
         came["stopped" if p.returncode else "no effect"] += 1
         came[f"{found} steps"] += 1
         expect(p.returncode or found == STEPS, f"the run said that all is well, with {found} steps")

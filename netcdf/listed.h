@@ -1,0 +1,40 @@
+/* A file that is read by the consolidated metadata of its root alone. */
+#ifndef OZARR_NETCDF_LISTED_H
+#define OZARR_NETCDF_LISTED_H
+
+#include "hierarchy.h"
+#include "json.h"
+
+typedef struct oz_listed oz_listed;
+
+/* What is known of a group while the file is being read. */
+typedef struct oz_reading {
+    /* Its attributes, and the text that they were read from, which it owns if `owned`. */
+    json *attributes;
+    char *source;
+    bool owned;
+    /* What it says of itself, as we and as NCZarr record it. */
+    json *record, *nczarr;
+    /* The names of the arrays that are to be read. */
+    oz_list found;
+} oz_reading;
+
+/* Reads the consolidated metadata of a file that is open for reading; NULL where there are none that all programs know. */
+oz_listed *oz_listed_read(const oz_file *file);
+void oz_listed_free(oz_listed *listed);
+
+/* Reads the attributes and the record of a group, and the names of what is in it. */
+int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *reading, oz_list *groups);
+
+/* Makes a variable, with dimensions and attributes; `mine` is what our record of the group says of it. NULL where its array is to be opened. */
+int oz_listed_var(const oz_listed *listed, oz_group *group, const char *name, const json *mine, oz_var **var);
+/* Takes over the length that an array has by now; false where the array itself is to be asked. */
+bool oz_listed_refresh(const oz_listed *listed, oz_var *var);
+int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *name, ozarr_array **array);
+
+/* What is the same where the array is opened: a variable's dimension of a name (or NULL) and length; the enumeration that a variable was defined
+ * with, if that is one of netCDF's type `own`, else that. */
+int oz_var_place_dim(oz_var *var, int d, const char *name, int64_t len);
+const oz_type *oz_type_defined(const oz_group *group, const json *mine, const oz_type *own);
+
+#endif
