@@ -518,3 +518,26 @@ pub mod fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_write_that_moves_less_than_it_was_asked_goes_on_where_it_ended() {
+        let parts: [&[u8]; 4] = [b"0123456", b"", b"789", b"abcdefghij"];
+        for most in [1, 3, 8, 100] {
+            let mut written = Vec::new();
+            let write = |batch: &[libc::iovec], done: u64| {
+                assert_eq!(done, written.len() as u64);
+                for buffer in batch {
+                    // SAFETY: the buffers are pieces of `parts`.
+                    let bytes = unsafe { std::slice::from_raw_parts(buffer.iov_base.cast::<u8>(), buffer.iov_len) };
+                    let room = most - (written.len() - done as usize);
+                    written.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                }
+                (written.len() - done as usize) as isize
+            };
+            super::write_by(&parts, write).unwrap();
+            assert_eq!(written, b"0123456789abcdefghij", "{most} bytes at once");
+        }
+    }
+}
