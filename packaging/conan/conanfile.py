@@ -17,6 +17,8 @@ class Ozarr(ConanFile):
     default_options = {"shared": True, "cloud": True}
     # A C interface: programs of any C++ library may use it.
     languages = "C"
+    # Nothing is written beside the sources.
+    no_copy_source = True
 
     def set_version(self):
         self.version = re.search(r'^version = "(.*)"', load(self, os.path.join(self.recipe_folder, "..", "..", "Cargo.toml")), re.M)[1]
