@@ -79,6 +79,7 @@ static void policies(void) {
 int main(void) {
     misfits_are_named();
     policies();
+#ifdef __GLIBC__
     const int traps = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
     feclearexcept(FE_ALL_EXCEPT);
     if (feenableexcept(traps) != -1) {
@@ -87,5 +88,9 @@ int main(void) {
         CHECK(fetestexcept(traps) == 0);
         fedisableexcept(traps);
     }
+#else
+    /* Other C libraries have no calls that set traps. */
+    failures += conversion_table();
+#endif
     return finish();
 }

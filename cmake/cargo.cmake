@@ -57,6 +57,12 @@ if(CMAKE_CROSSCOMPILING)
   set(OZARR_LINKER "${CMAKE_LINKER}" CACHE FILEPATH "GNU's linker for the target")
 endif()
 find_program(OZARR_LINKER NAMES ld.bfd ld REQUIRED)
+# Debian's compiler for musl has the unwinder of glibc only; rustup's standard library for musl brings one.
+set(_unwinder)
+if(OZARR_RUST_TARGET MATCHES "-musl")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env "${_cargo_path}" rustc --print sysroot OUTPUT_VARIABLE _sysroot OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(GLOB _unwinder "${_sysroot}/lib/rustlib/${OZARR_RUST_TARGET}/lib/self-contained/libunwind.a")
+endif()
 if(OZARR_SANITIZE)
   # The sanitizer looks for its own sections by symbols.
   set(_copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/libozarr_abi.a" "${OZARR_ARCHIVE}")
@@ -67,7 +73,7 @@ else()
   list(APPEND _features --features ozarr-abi/reserve)
   set(_object "${PROJECT_BINARY_DIR}/lib/ozarr.o")
   set(_copies
-    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" -o "${_object}"
+    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" ${_unwinder} -o "${_object}"
     COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd $<$<CONFIG:Release>:--strip-debug>
       "--keep-global-symbols=${OZARR_EXPORTS}" "${_object}"
     COMMAND ${CMAKE_COMMAND} -E rm -f "${OZARR_ARCHIVE}"

@@ -2,7 +2,7 @@
 # other. tools/refused tries each.
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; this is ${CMAKE_SYSTEM_NAME}. See Platforms in README.md.")
+  message(FATAL_ERROR "ozarr is built for Linux on 64-bit little-endian processors; this is ${CMAKE_SYSTEM_NAME}. See Platforms in docs/installing.md.")
 endif()
 if(NOT OZARR_SHARED AND NOT OZARR_STATIC)
   message(FATAL_ERROR "OZARR_SHARED and OZARR_STATIC are both OFF: one of them is needed.")
@@ -21,13 +21,12 @@ if(NOT CMAKE_C_COMPILER)
 endif()
 enable_language(C)
 include(CheckCSourceCompiles)
-check_c_source_compiles("#include <features.h>
-#if !defined __GLIBC__ || __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+check_c_source_compiles("#if __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error refused
 #endif
 int main(void) { return 0; }" OZARR_C_TARGET)
 if(NOT OZARR_C_TARGET)
-  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; ${CMAKE_C_COMPILER} compiles for another one. See Platforms in README.md.")
+  message(FATAL_ERROR "ozarr is built for Linux on 64-bit little-endian processors; ${CMAKE_C_COMPILER} compiles for another one. See Platforms in docs/installing.md.")
 endif()
 
 find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
@@ -60,21 +59,30 @@ endif()
 
 # What Rust compiles for, unless OZARR_TARGET says it, and what the C compiler does.
 string(REGEX MATCH "host: ([A-Za-z0-9_.-]+)" _told "${_told}")
-set(_rust_target "${CMAKE_MATCH_1}")
+set(OZARR_RUST_TARGET "${CMAKE_MATCH_1}")
 if(OZARR_TARGET)
-  set(_rust_target "${OZARR_TARGET}")
+  set(OZARR_RUST_TARGET "${OZARR_TARGET}")
 endif()
-if(NOT _rust_target MATCHES "^[a-z0-9_]*64[a-z0-9_]*-.*linux-gnu$")
-  message(FATAL_ERROR "ozarr is built for Linux with glibc on 64-bit little-endian processors; Rust compiles for ${_rust_target}. See Platforms in README.md.")
+if(NOT OZARR_RUST_TARGET MATCHES "^[a-z0-9_]*64[a-z0-9_]*-.*linux-(gnu|musl)$")
+  message(FATAL_ERROR "ozarr is built for Linux on 64-bit little-endian processors; Rust compiles for ${OZARR_RUST_TARGET}. See Platforms in docs/installing.md.")
 endif()
-string(REGEX REPLACE "-.*" "" _rust_machine "${_rust_target}")
-if(_rust_machine MATCHES "^(x86_64|aarch64)$")
-  check_c_source_compiles("#ifndef __${_rust_machine}__
+string(REGEX REPLACE "-.*" "" _machine "${OZARR_RUST_TARGET}")
+set(_wrong 0)
+if(_machine MATCHES "^(x86_64|aarch64)$")
+  set(_wrong "!defined __${_machine}__")
+endif()
+if(OZARR_RUST_TARGET MATCHES "-musl$")
+  string(APPEND _wrong " || defined __GLIBC__")
+else()
+  string(APPEND _wrong " || !defined __GLIBC__")
+endif()
+string(MAKE_C_IDENTIFIER "OZARR_C_IS_${OZARR_RUST_TARGET}" _known)
+check_c_source_compiles("#include <features.h>
+#if ${_wrong}
 #error refused
 #endif
-int main(void) { return 0; }" OZARR_C_IS_${_rust_machine})
-  if(NOT OZARR_C_IS_${_rust_machine})
-    message(FATAL_ERROR "Rust compiles for ${_rust_machine}, and ${CMAKE_C_COMPILER} for another processor: name the one to build for, "
-      "as in -DOZARR_TARGET=aarch64-unknown-linux-gnu (`rustup target add` brings its standard library), with CMake's toolchain file for C.")
-  endif()
+int main(void) { return 0; }" ${_known})
+if(NOT ${_known})
+  message(FATAL_ERROR "Rust compiles for ${OZARR_RUST_TARGET}, and ${CMAKE_C_COMPILER} for another processor or C library: name the one to build for, "
+    "as in -DOZARR_TARGET=aarch64-unknown-linux-gnu (`rustup target add` brings its standard library), with CMake's toolchain file for C.")
 endif()
