@@ -6,12 +6,13 @@
 //! A value is looked up in the map of its direction; else it is rounded, as if exponents had no end; else, where it is out of
 //! range, it is clamped or wrapped if the configuration says so. What is left is an error.
 
-use super::arithmetic::{BLOCK, blocks, convert};
+use super::arithmetic::{BLOCK, blocks, convert, is_real};
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
 use super::scalar::{self, Scalar};
 use crate::dtype::fill::Fill;
+use crate::dtype::number::range;
 use crate::dtype::{DataType, ElementType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::metadata::{Value, json::brief};
@@ -41,8 +42,9 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
     };
     let target = parse_v3::parse(name).map_err(|e| e.at_field(config.path("data_type")))?;
     for (t, field) in [(item.data_type, None), (target, Some("data_type"))] {
-        if !matches!(t.kind(), Kind::Int | Kind::UInt | Kind::Float) {
-            let e = err!(Unsupported, "cast_value of {} is not supported, expected an integer or a floating-point number", t.name());
+        if !is_real(t) {
+            let e =
+                err!(Unsupported, "cast_value of {} is not supported, expected an integer or a floating-point number of NumPy", t.name());
             return Err(field.map_or_else(|| e.clone(), |f| e.clone().at_field(config.path(f))));
         }
     }
@@ -106,12 +108,6 @@ struct Cast {
     rounding: Rounding,
     out_of_range: OutOfRange,
     map: Vec<(Scalar, Scalar)>,
-}
-
-/// Least and largest value of an integer type.
-fn range(t: DataType) -> (i128, i128) {
-    let bits = t.size() as u32 * 8;
-    if t.kind() == Kind::Int { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
 /// Bits of the significand, and the exponent of the least number above 0, of a floating-point type.
@@ -338,6 +334,7 @@ impl Elementwise for CastValue {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Narrow;
 
     fn cast(t: DataType, json: &str) -> StageRef {
         stage_v3("cast_value", &config_of(json), ElementType::native(t)).unwrap()
@@ -461,6 +458,8 @@ mod tests {
         for (json, field) in [
             ("{}", "configuration.data_type"),
             (r#"{"data_type": "complex64"}"#, "configuration.data_type"),
+            (r#"{"data_type": "int4"}"#, "configuration.data_type"),
+            (r#"{"data_type": "bfloat16"}"#, "configuration.data_type"),
             (r#"{"data_type": "int8", "rounding": "up"}"#, "configuration.rounding"),
             (r#"{"data_type": "int8", "out_of_range": "error"}"#, "configuration.out_of_range"),
             (r#"{"data_type": "float32", "out_of_range": "wrap"}"#, "configuration.out_of_range"),
@@ -472,7 +471,10 @@ mod tests {
             let e = stage_v3("cast_value", &config_of(json), ElementType::native(DataType::Float32)).err().unwrap();
             assert!(e.field().unwrap().starts_with(field), "{json}: {e}");
         }
-        assert!(stage_v3("cast_value", &config_of(r#"{"data_type": "int8"}"#), ElementType::native(DataType::Bool)).is_err());
+        for item in [DataType::Bool, DataType::UInt4, DataType::Narrow(Narrow::BFloat16), DataType::Narrow(Narrow::Float8E4M3Fn)] {
+            let e = stage_v3("cast_value", &config_of(r#"{"data_type": "float32"}"#), ElementType::native(item)).err().unwrap();
+            assert_eq!(e.kind(), ErrorKind::Unsupported, "{e}");
+        }
         assert!(crate::codec::parse::has("cast_value"));
     }
 }
