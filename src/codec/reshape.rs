@@ -8,7 +8,7 @@
 
 use super::config::Config;
 use crate::error::{Result, bail, err};
-use crate::limits::{self, Dims};
+use crate::limits::{self, Dims, element_count};
 use crate::metadata::{Value, json::brief};
 use smallvec::SmallVec;
 
@@ -64,10 +64,6 @@ pub(super) fn parse(config: &Config<'_>) -> Result<Reshape> {
     Ok(Reshape::Sides(Sides(sides)))
 }
 
-fn product(shape: &[u64]) -> Result<u64> {
-    limits::element_count(shape)
-}
-
 impl Reshape {
     /// The shape behind the codec, for chunks of that shape before it.
     ///
@@ -82,7 +78,7 @@ impl Reshape {
 
 impl Sides {
     fn apply(&self, shape: &[u64]) -> Result<Dims> {
-        let all = product(shape)?;
+        let all = element_count(shape)?;
         let mut out = Dims::with_capacity(self.0.len());
         for side in &self.0 {
             out.push(match side {
@@ -90,25 +86,25 @@ impl Sides {
                 Side::Rest => 1,
                 Side::Product(dims) => {
                     let lengths = dims.iter().map(|d| shape.get(*d).copied()).collect::<Option<Dims>>();
-                    product(&lengths.ok_or_else(|| err!(Metadata, "found dimensions {dims:?} of an array of rank {}", shape.len()))?)?
+                    element_count(&lengths.ok_or_else(|| err!(Metadata, "found dimensions {dims:?} of an array of rank {}", shape.len()))?)?
                 }
             });
         }
         if let Some(slot) = self.0.iter().position(|s| *s == Side::Rest).and_then(|i| out.get_mut(i)) {
             *slot = 0;
-            let others = product(&out.iter().copied().filter(|n| *n != 0).collect::<Dims>())?;
+            let others = element_count(&out.iter().copied().filter(|n| *n != 0).collect::<Dims>())?;
             if let Some(slot) = out.iter_mut().find(|n| **n == 0) {
                 *slot = all / others.max(1);
             }
         }
-        if product(&out)? != all {
+        if element_count(&out)? != all {
             bail!(Metadata, "makes {:?} of a chunk of {shape:?}, which has another number of elements", out.as_slice());
         }
         for (i, side) in self.0.iter().enumerate() {
             let Side::Product(dims) = side else { continue };
             let (Some(first), Some(last)) = (dims.first(), dims.last()) else { continue };
-            let before = product(out.get(..i).unwrap_or_default())? == product(shape.get(..*first).unwrap_or_default())?;
-            let behind = product(out.get(i + 1..).unwrap_or_default())? == product(shape.get(last + 1..).unwrap_or_default())?;
+            let before = element_count(out.get(..i).unwrap_or_default())? == element_count(shape.get(..*first).unwrap_or_default())?;
+            let behind = element_count(out.get(i + 1..).unwrap_or_default())? == element_count(shape.get(last + 1..).unwrap_or_default())?;
             if !before || !behind {
                 bail!(Metadata, "puts the dimensions {dims:?} of {shape:?} to another place in {:?}", out.as_slice());
             }

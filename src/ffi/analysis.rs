@@ -21,7 +21,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{put_numbers, put_text};
+use super::strings::{number, put_numbers, put_text};
 use super::structs::{Output, growing};
 use super::types::ozarr_array;
 use crate::analysis::Exact;
@@ -220,9 +220,4 @@ fn check_tolerance(tolerance: f64, argument: &str) -> Result<()> {
 /// The low 64 bits of an integer, which are all of it in its own type; 0 for others.
 fn integer(value: Option<Exact>) -> i64 {
     if let Some(Exact::Integer(n)) = value { n as i64 } else { 0 }
-}
-
-/// A count for C.
-fn number(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }

@@ -13,7 +13,7 @@
 
 use super::entry;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_optional, put_text, text};
+use super::strings::{self, not_null, put, put_optional, put_text, text, texts};
 use super::types::{OZARR_AS_STORED, data_type, node_of, ozarr_json_kind, ozarr_node, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
 ) -> ozarr_status {
     entry!("ozarr_attr_set_strings", {
         // SAFETY: a NUL-terminated text, and `count` of them, by the function's contract.
-        unsafe { of_name(node, name, |attributes, name| attributes.set_strings(name, &texts(values, count)?)) }
+        unsafe { of_name(node, name, |attributes, name| attributes.set_strings(name, &texts(values, item_count(count)?, "values")?)) }
     })
 }
 
@@ -415,10 +415,9 @@ fn element_type(node: &Node, raw: ozarr_type) -> Result<DataType> {
 
 /// The number of items that a count from C means.
 fn item_count(count: i64) -> Result<usize> {
-    match usize::try_from(count) {
-        Ok(n) if n <= MAX_JSON_VALUES => Ok(n),
-        Ok(n) => bail!(Limit, "the argument `count` is {n}, the limit is {MAX_JSON_VALUES}"),
-        Err(_) => bail!(Argument, "the argument `count` is {count}, expected at least 0"),
+    match strings::item_count(count)? {
+        n if n <= MAX_JSON_VALUES => Ok(n),
+        n => bail!(Limit, "the argument `count` is {n}, the limit is {MAX_JSON_VALUES}"),
     }
 }
 
@@ -431,16 +430,6 @@ unsafe fn elements<'a>(values: *const c_void, count: i64, size: usize) -> Result
     not_null(values, "values")?;
     // SAFETY: not NULL; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(values.cast(), count * size) })
-}
-
-/// # Safety `values` is NULL or has `count` pointers, each NULL or to a NUL-terminated text.
-unsafe fn texts<'a>(values: *const *const c_char, count: i64) -> Result<Vec<&'a str>> {
-    let count = item_count(count)?;
-    if count > 0 {
-        not_null(values, "values")?;
-    }
-    // SAFETY: not NULL, with as many pointers, by the caller's promise.
-    (0..count).map(|i| unsafe { text(values.add(i).read(), &format!("values[{i}]")) }).collect()
 }
 
 /// Elements for the caller's list of `cap`; `*count` becomes their number, also if it exceeds `cap`.

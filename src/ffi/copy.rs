@@ -21,7 +21,7 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::spec::snapshot;
 use super::status::{error_count, of_callback, ozarr_status};
-use super::strings::{put, text};
+use super::strings::{number, put, text};
 use super::structs::{growing, read_struct};
 use super::types::{Specification, create, format_of, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
@@ -220,7 +220,7 @@ fn changed(options: &ozarr_copy_options, path: &str, target: &mut Spec) -> Resul
 /// Calls the caller's function, if there is one.
 pub(super) fn tell(progress: ozarr_progress_fn, user: *mut c_void, done: u64, total: u64) -> Result<()> {
     let Some(progress) = progress else { return Ok(()) };
-    let (before, number) = (error_count(), |n: u64| i64::try_from(n).unwrap_or(i64::MAX));
+    let before = error_count();
     // SAFETY: the caller gave this function for such calls, and `user` with it.
     let status = call_back(|| unsafe { progress(user, number(done), number(total)) });
     of_callback(status, "the function `progress`", Some(before))

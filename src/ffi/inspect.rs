@@ -18,6 +18,7 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
+use super::strings::number;
 use super::structs::{Output, growing};
 use super::types::{ozarr_array, ozarr_context, ozarr_store};
 use crate::engine::{Memory, Overflow};
@@ -202,11 +203,6 @@ pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stat
         // SAFETY: a struct that begins with its size, by the function's contract.
         unsafe { put_stats(&*of_context(context)?, 0, stats) }
     })
-}
-
-/// A count for C.
-fn number(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// The counters of a context; NULL: those of the process.

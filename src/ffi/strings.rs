@@ -154,6 +154,11 @@ pub(super) fn position(number: i64, count: usize, argument: &str, items: &str) -
     }
 }
 
+/// A count for C.
+pub(super) fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
 /// How many items there are in a list that the caller gives.
 pub(super) fn item_count(count: i64) -> Result<usize> {
     usize::try_from(count).map_err(|_| err!(Argument, "the argument `count` is {count}, expected at least 0"))

@@ -3,7 +3,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{not_null, number, put, put_text, text};
 use super::structs::{Output, growing};
 use super::types::{ozarr_array, ozarr_group};
 use std::ffi::c_char;
@@ -98,7 +98,6 @@ pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut 
         // SAFETY: a struct that begins with its size, by the function's contract.
         let out = unsafe { Output::new(info, "info") }?;
         let usage = array.usage()?;
-        let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let elements = array.element_bytes();
         out.fill(&ozarr_info {
             struct_size: 0,

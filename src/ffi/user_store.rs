@@ -7,7 +7,7 @@ use super::ext_store::{
 use super::handle::{Handle, handle_type};
 use super::host::{call_back, call_back_in_turn};
 use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
-use super::strings::text;
+use super::strings::{number, text};
 use super::structs::read_struct;
 use super::types::{OZARR_STORE_IS_REMOTE, Turn, ozarr_answer, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
@@ -202,7 +202,6 @@ fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
 }
 
 fn ranges_for_c(ranges: &[ByteRange]) -> Vec<ozarr_byte_range> {
-    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let range = |range: &ByteRange| match *range {
         ByteRange::Whole { .. } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_WHOLE, reserved: 0, offset: 0, size: 0 },
         ByteRange::Span { offset, len } => {
