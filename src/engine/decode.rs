@@ -326,15 +326,15 @@ impl Machine<'_> {
 
     /// Decodes a chunk whole, and keeps it.
     fn decode_and_keep(&self, leaf: &Leaf, decoded: Decoded<'_>, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
-        let mut elements = Vec::new();
-        let dst = grow(&mut elements, leaf.layout.bytes)?;
+        let (mut elements, total) = (Vec::new(), leaf.layout.bytes);
         if leaf.stages.is_empty() {
-            crate::limits::check_exact(encoded.len() as u64, dst.len())?;
-            dst.copy_from_slice(encoded);
+            crate::limits::check_exact(encoded.len() as u64, total)?;
+            reserve(&mut elements, total)?;
+            elements.extend_from_slice(encoded);
         } else {
-            decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, &mut scratch.stages)?;
+            decode_stages(&leaf.stages, &leaf.sizes, encoded, grow(&mut elements, total)?, &mut scratch.stages)?;
         }
-        self.place(&View::of(leaf), dst, first_byte(leaf, &part.axes) as i64, part, &self.target.transfer)?;
+        self.place(&View::of(leaf), &elements, first_byte(leaf, &part.axes) as i64, part, &self.target.transfer)?;
         decoded.cache.keep(decoded.key, part.span, decoded.mark, elements);
         Ok(())
     }
