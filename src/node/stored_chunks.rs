@@ -75,7 +75,7 @@ impl Places {
         &self.prefix[..self.prefix.rfind('/').map_or(0, |at| at + 1)]
     }
 
-    /// The index that a key stands for, inside of the array's shape or beyond it.
+    /// The index in a key, inside of the array's shape or beyond it.
     fn index(&self, key: &str) -> Option<Dims> {
         self.keys.parse(key.strip_prefix(self.prefix.as_str())?, self.counts.len())
     }
