@@ -593,11 +593,17 @@ static int threads_now(void) {
     return n;
 }
 
-/* How many there are without the library's: ThreadSanitizer has one of its own, and so has an emulator. */
-#if defined __SANITIZE_THREAD__ || defined OZARR_TEST_EMULATOR
+/* How many there are without the library's: ThreadSanitizer has one of its own. An emulator has, too, and one of its threads may still be ending
+ * when the thread that it emulates has been joined: they are not counted there. */
+#ifdef __SANITIZE_THREAD__
 enum { OWN_THREADS = 2 };
 #else
 enum { OWN_THREADS = 1 };
+#endif
+#ifdef OZARR_TEST_EMULATOR
+enum { COUNTED = 0 };
+#else
+enum { COUNTED = 1 };
 #endif
 
 static void shutdowns(void) {
@@ -609,7 +615,7 @@ static void shutdowns(void) {
         ozarr_request_free(write_all(a, out, OZARR_REQUEST_COPY));
         if (i % 5 == 4) {
             OK(ozarr_shutdown());
-            EQUAL(threads_now(), OWN_THREADS);
+            if (COUNTED) EQUAL(threads_now(), OWN_THREADS);
             OK(ozarr_shutdown());
         }
     }
@@ -620,7 +626,7 @@ static void shutdowns(void) {
     ozarr_array_free(a);
     OK(ozarr_store_close(s));
     OK(ozarr_shutdown());
-    EQUAL(threads_now(), OWN_THREADS);
+    if (COUNTED) EQUAL(threads_now(), OWN_THREADS);
 }
 
 #ifndef OZARR_TEST_NO_FORK
