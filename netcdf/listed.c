@@ -183,6 +183,21 @@ static void take_record(oz_reading *reading) {
     }
 }
 
+/* Where the nodes below a path begin: they are together, and behind the path there is a slash. */
+static size_t first_below(const oz_listed *listed, const char *path) {
+    size_t low = 1, high = listed->count, len = strlen(path);
+    while (len && low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = listed->entries[middle].path;
+        int order = strncmp(other, path, len);
+        if (order < 0 || (!order && (unsigned char)other[len] < '/'))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *reading, oz_list *groups) {
     char *path = oz_group_path(group);
     if (!path) return NC_ENOMEM;
@@ -192,10 +207,10 @@ int oz_listed_group(const oz_listed *listed, const oz_group *group, oz_reading *
     reading->attributes = e ? read_member(listed, e, ATTRIBUTES) : NULL;
     reading->source = listed->text;
     take_record(reading);
-    for (size_t i = 1; i < listed->count && !status; i++) {
+    for (size_t i = first_below(listed, path); i < listed->count && !status; i++) {
         const entry *below = &listed->entries[i];
         const char *name = below->path + (len ? len + 1 : 0);
-        if (len && (strncmp(below->path, path, len) != 0 || below->path[len] != '/')) continue;
+        if (len && (strncmp(below->path, path, len) != 0 || below->path[len] != '/')) break;
         /* As the library lists them: what has no name for netCDF is left out. */
         if (!strchr(name, '/') && strlen(name) <= NC_MAX_NAME) status = oz_names_add(below->array ? &reading->found : groups, name);
     }
