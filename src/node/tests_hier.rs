@@ -418,3 +418,16 @@ fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
     }
     std::fs::remove_dir_all(&top).unwrap();
 }
+
+#[test]
+fn an_error_of_who_is_told_of_a_fault_ends_verifying() {
+    let store = with("").store().clone();
+    store.key_put("a/zarr.json", ARRAY.replace("ATTRIBUTES", "").replace("bytes", "none-such").as_bytes()).unwrap();
+    let mut told = Vec::new();
+    let mut each = |fault: &Fault| {
+        told.push(fault.kind);
+        if told.len() == 1 { Err(crate::error::err!(Cancelled, "enough")) } else { Ok(()) }
+    };
+    let e = store.verify("a", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap_err();
+    assert_eq!((e.kind(), told), (ErrorKind::Cancelled, vec![FaultKind::Unsupported]));
+}

@@ -251,14 +251,13 @@ impl Verification<'_> {
         todo: &mut Vec<String>,
     ) -> Result<()> {
         self.done.nodes += 1;
-        let (kind, key) = (found.kind, found.key.clone());
+        let (kind, key, mut unsupported) = (found.kind, found.key.clone(), None);
         let attributes = if kind == NodeKind::Array {
             Array::quietly(self.store, node.clone(), found).and_then(|array| {
                 let state = array.state();
                 let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
-                let bound = state.bound(&node);
-                arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: bound.is_ok() });
-                bound.err().map_or(Ok(()), |e| self.tell(&Fault::of(&e, &node)))?;
+                unsupported = state.bound(&node).err();
+                arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
                 array.attributes().all()
             })
         } else {
@@ -269,6 +268,7 @@ impl Verification<'_> {
                 group.attributes().all()
             })
         };
+        unsupported.map_or(Ok(()), |e| self.tell(&Fault::of(&e, &node)))?;
         if let Err(e) = attributes {
             self.tell(&Fault::of(&e, &key))?;
             self.unread.insert(node);
