@@ -53,7 +53,7 @@ static void read_to(const ozarr_array *a, int kind, void *touched) {
 
 int main(int argc, char **argv) {
     static const char *const NAMES[] = {"touched before", "malloc", "ozarr_buffer_alloc, small pages", "ozarr_buffer_alloc",
-                                       "malloc, with the setting huge_pages"};
+                                       "malloc, with the setting huge_pages, the default"};
     const char *where = argc > 1 ? argv[1] : "/dev/shm/ozarr_fresh.zarr";
     const int64_t shape[] = {256, 512, 512}, chunks[] = {1, 512, 512};
     ozarr_spec *spec = NULL;
@@ -80,6 +80,7 @@ int main(int argc, char **argv) {
         ozarr_array *huge = NULL;
         check(ozarr_context_new(&context), "context");
         check(ozarr_context_set(context, "threads", threads == 1 ? "1" : "2"), "threads");
+        check(ozarr_context_set(context, "huge_pages", "0"), "huge pages");
         check(ozarr_store_open_ex(context, where, "r", NULL, &store), "opening");
         check(ozarr_array_open_at(store, "/", &a), "opening");
         check(ozarr_context_set(context, "huge_pages", "1"), "huge pages");

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEEP = 8, HIGH = 256, WIDE = 512, ELEMENTS = DEEP * HIGH * WIDE };
+enum { DEEP = 64, HIGH = 256, WIDE = 512, ELEMENTS = DEEP * HIGH * WIDE };
 static const size_t SIZE = (size_t)ELEMENTS * 4;
 
 /* Arrays whose chunks are contiguous in memory, or rows, or compressed, or in the other byte order, or not there. */
@@ -114,7 +114,7 @@ static void no_memory_to_write(void) {
     close(fd);
 }
 
-/* A memory cgroup of 3 MiB for this process' children, of the second version or of the first: its folder, or false where none can be made. */
+/* A memory cgroup of three quarters of `SIZE` for this process' children, of the second version or of the first: its folder, or false where none can be made. */
 static bool make_group(char *path, size_t room) {
 #ifdef __SANITIZE_ADDRESS__
     return false; /* Its own memory is far more. */
@@ -126,7 +126,7 @@ static bool make_group(char *path, size_t room) {
         if (mkdir(path, 0700)) continue;
         snprintf(file, sizeof file, "%s/%s", path, ROOTS[i][1]);
         FILE *f = access(file, W_OK) ? NULL : fopen(file, "w");
-        const bool limited = f && fprintf(f, "%d", 3 << 20) > 0;
+        const bool limited = f && fprintf(f, "%zu", SIZE / 4 * 3) > 0;
         if (f && fclose(f) == 0 && limited) return true;
         rmdir(path);
     }
@@ -154,40 +154,80 @@ static void group_at_its_limit(void) {
     rmdir(path);
 }
 
-/* Whether the system was asked for huge pages at an address: the flag `hg` of its mapping. */
-static bool is_advised(const char *at) {
+/* What the system says of the mapping at an address: the bytes in huge pages, and whether it is asked for them (the flag `hg`). */
+static struct pages { size_t huge; bool advised; } pages_at(const char *at) {
     FILE *f = fopen("/proc/self/smaps", "r");
     char line[512];
-    bool inside = false, found = false;
-    while (f && !found && fgets(line, sizeof line, f)) {
-        unsigned long first, end;
+    bool inside = false;
+    struct pages found = {0, false};
+    while (f && fgets(line, sizeof line, f)) {
+        unsigned long first, end, kib;
         if (sscanf(line, "%lx-%lx ", &first, &end) == 2) inside = (unsigned long)at >= first && (unsigned long)at < end;
-        found = inside && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+        if (inside && sscanf(line, "AnonHugePages: %lu kB", &kib) == 1) found.huge = kib << 10;
+        if (inside && !strncmp(line, "VmFlags:", 8)) found.advised = strstr(line, " hg") != NULL;
     }
     if (f) fclose(f);
     return found;
 }
 
-/* With the setting `huge_pages`, fresh memory that is wholly overwritten is advised; other memory never is. */
+/* Whether the system makes huge pages of memory for which it is asked. */
+static bool waits_for_advice(void) {
+    char modes[128] = "";
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (!f) return false;
+    if (!fgets(modes, sizeof modes, f)) modes[0] = 0;
+    fclose(f);
+    return strstr(modes, "[madvise]") != NULL;
+}
+
+/* With the setting `huge_pages`, large fresh memory that is wholly overwritten is made of huge pages, and nothing is asked for afterwards;
+ * memory that was touched, or that a request writes to, stays as it was. */
 static void advice(bool huge) {
-    if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) return;
-    const size_t large = (size_t)2 << 20;
-    for (int touched = 0; touched < 2; touched++) {
+    if (!waits_for_advice()) return;
+    enum { FRESH, TOUCHED, REQUESTED, KINDS };
+    for (int kind = FRESH; kind < KINDS; kind++) {
         char *p = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
         CHECK(p);
         if (!p) return;
-        if (touched) memset(p, 1, SIZE);
-        OK(ozarr_array_read(arrays[0], OZARR_INT32, p, SIZE));
-        CHECK(is_advised(p + (large - (size_t)p % large) % large) == (huge && !touched));
+        if (kind == TOUCHED) memset(p, 1, SIZE);
+        if (kind == REQUESTED) {
+            static const int64_t start[3], shape[] = {DEEP, HIGH, WIDE};
+            ozarr_request *r = NULL;
+            OK(ozarr_array_iread_region(arrays[0], start, shape, OZARR_INT32, p, SIZE, &r));
+            OK(ozarr_request_wait(r, -1));
+            ozarr_request_free(r);
+        } else {
+            OK(ozarr_array_read(arrays[0], OZARR_INT32, p, SIZE));
+        }
+        const struct pages found = pages_at(p + SIZE / 2);
+        /* The two at the ends, and one in whose middle a page was looked at. */
+        if (huge && kind == FRESH) CHECK(found.huge >= SIZE - ((size_t)3 << 21));
+        else EQUAL(found.huge, 0);
+        CHECK(!found.advised);
         munmap(p, SIZE + 4096);
     }
 }
 
-/* Opens the arrays again, with the setting `huge_pages`. */
-static void with_huge_pages(void) {
+/* An allocation that was read into, as a whole or in part, grows as any other. */
+static void grown_afterwards(void) {
+    for (size_t before = 0; before < 2; before++) {
+        char *p = malloc(SIZE + before * 100000), *grown = NULL;
+        if (!p) exit(1);
+        OK(ozarr_array_read(arrays[0], OZARR_INT32, p + before * 50000, SIZE));
+        grown = realloc(p, 3 * SIZE);
+        CHECK(grown);
+        if (!grown) exit(1);
+        CHECK(!memcmp(grown + before * 50000, expected[0], SIZE));
+        memset(grown + 2 * SIZE, 1, SIZE);
+        free(grown);
+    }
+}
+
+/* Opens the arrays again, without the setting `huge_pages`. */
+static void without_huge_pages(void) {
     ozarr_context *context = NULL;
     OK(ozarr_context_new(&context));
-    OK(ozarr_context_set(context, "huge_pages", "1"));
+    OK(ozarr_context_set(context, "huge_pages", "0"));
     for (int i = 0; i < COUNT; i++) {
         char path[64];
         ozarr_store *store = NULL;
@@ -201,7 +241,7 @@ static void with_huge_pages(void) {
 }
 
 /* Every kind of memory. */
-static void every_memory(bool huge) {
+static void every_memory(void) {
     fresh_memory(0, "fresh", 0, -1);
     fresh_memory(0, "fresh, 4 bytes behind a page", 4, -1);
     fresh_memory(MAP_NORESERVE, "not reserved", 0, -1);
@@ -219,14 +259,16 @@ static void every_memory(bool huge) {
     parts_of_memory();
     no_memory_to_write();
     group_at_its_limit();
-    advice(huge);
+    advice(true);
+    grown_afterwards();
 }
 
 int main(void) {
     make_arrays();
-    every_memory(false);
-    with_huge_pages();
-    every_memory(true);
+    every_memory();
+    without_huge_pages();
+    fresh_memory(0, "fresh, in small pages", 0, -1);
+    advice(false);
     for (int i = 0; i < COUNT; i++) {
         ozarr_array_free(arrays[i]);
         free(expected[i]);

@@ -483,11 +483,13 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
  *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
  *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
- * - `"huge_pages"`: `"1"` asks the system for huge pages wherever a read of 2 MiB or more overwrites
- *   memory that was never written before, in stores that are opened from now on; the memory keeps them
- *   until it is freed. That saves most of the time of an uncompressed read, and takes some where
- *   the system's memory is in small pieces. `"0"`, the default, leaves memory as the program made it. See
- *   `ozarr_buffer_alloc`, too.
+ * - `"huge_pages"`: with `"1"`, the default, a read of 32 MiB or more that returns when it is done, into
+ *   memory that was never written before and is overwritten as a whole, asks the system to make it of
+ *   huge pages, where the system waits to be asked (Linux, transparent huge pages: madvise), and
+ *   withdraws that before it returns. It saves half of the time of an uncompressed read; the memory keeps
+ *   these pages until it is freed, and a mapping of the program's own is divided where the memory
+ *   begins and ends, which `mremap` minds. `"0"` leaves memory as the program made it, in stores that
+ *   are opened from now on. See `ozarr_buffer_alloc`, too.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
  *   once, also for stores that are open.
  * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
@@ -2907,9 +2909,10 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`.
  *   `"named"` (the default): when the store, a group, or an array that was created by its location is
  *   closed, for the root and for each group in which arrays with named dimensions were made (xarray
- *   warns without them); `"close"`: at these times for nodes of any kind; `"step"`: with the first
- *   change, and in step with every further one; `"never"`. Those that are there already are kept in
- *   step with every change in any case.
+ *   warns without them); `"close"`: at these times for nodes of any kind; `"flush"`: as
+ *   `"close"`, and by `ozarr_store_flush`; `"step"`: with the first change, and in step with every further
+ *   one; `"never"`. Those that are there already are kept in step with every change in any case, except
+ *   that with `"flush"` changes wait until then, so that readers see all of them at once.
  * - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
  *   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
  *   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an

@@ -4,12 +4,16 @@
 use super::huge_pages::HUGE;
 use super::item::Axis;
 use crate::limits::Dims;
-use crate::platform::{is_untouched, populate, want_huge_pages};
+use crate::platform::{huge_pages_on_advice, is_untouched, populate, refuse_huge_pages, want_huge_pages};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes that are asked for at once. They stay in a core's cache until they are written.
 const BLOCK: usize = 128 << 10;
+
+/// Memory of at least this many bytes is read into in huge pages. From there on `malloc` of glibc gives each allocation a mapping of its own,
+/// so that nothing is left of the advice once the memory is freed.
+const LARGE: usize = 32 << 20;
 
 /// The elements of a region in memory, as far as its pages are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,21 +56,17 @@ impl Extent {
     pub fn is_untouched(&self) -> bool {
         self.middle().is_some_and(|page| is_untouched(page, page_size()))
     }
-
-    /// Asks the system to make the whole huge pages inside of it as such, if every page is written. They are made when they are written first.
-    pub fn ask_for_huge_pages(&self) {
-        let (first, end) = (self.first.next_multiple_of(HUGE), self.end / HUGE * HUGE);
-        if self.is_dense && first < end {
-            want_huge_pages(first, end - first);
-        }
-    }
 }
 
 /// See the module.
 pub struct FreshPages {
+    /// All of the memory.
+    extent: Extent,
     /// The first and the last whole page's ends.
     first: usize,
     end: usize,
+    /// The bytes that are asked for at once, from a multiple of them on.
+    block: usize,
     /// One bit for each block, set when a thread has asked for its pages.
     asked: Box<[AtomicU64]>,
     /// The system did not give pages.
@@ -81,10 +81,26 @@ impl FreshPages {
         if !extent.is_dense || !populate(middle, page) || !is_untouched(middle + page, page) {
             return None;
         }
+        Some(FreshPages::in_blocks(extent, BLOCK))
+    }
+
+    fn in_blocks(extent: &Extent, block: usize) -> FreshPages {
+        let (page, extent) = (page_size(), *extent);
         let (first, end) = (extent.first.next_multiple_of(page), extent.end / page * page);
-        let blocks = end.div_ceil(BLOCK) - first / BLOCK;
+        let blocks = end.div_ceil(block) - first / block;
         let asked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Some(FreshPages { first, end, asked, refused: AtomicBool::new(false) })
+        FreshPages { extent, first, end, block, asked, refused: AtomicBool::new(false) }
+    }
+
+    /// Makes the pages huge ones until the advice is dropped, which is when all are written; `None` where the memory is small, or the system
+    /// does not wait for advice.
+    pub fn huge(&self) -> Option<(FreshPages, HugeAdvice)> {
+        if self.extent.end - self.extent.first < LARGE || !huge_pages_on_advice() {
+            return None;
+        }
+        // With the pages at its ends, of which others may have a part: so an allocation's own mapping is not divided.
+        let (first, end) = (self.extent.first / page_size() * page_size(), self.extent.end.next_multiple_of(page_size()));
+        Some((FreshPages::in_blocks(&self.extent, HUGE), HugeAdvice::new(first, end - first)))
     }
 
     /// Asks for the pages of `bytes` bytes, which are written next.
@@ -93,14 +109,14 @@ impl FreshPages {
         if from >= to || self.refused.load(Ordering::Relaxed) {
             return;
         }
-        let origin = self.first / BLOCK;
-        for block in from / BLOCK..to.div_ceil(BLOCK) {
+        let origin = self.first / self.block;
+        for block in from / self.block..to.div_ceil(self.block) {
             let (number, bit) = ((block - origin) / 64, 1 << ((block - origin) % 64));
             let Some(word) = self.asked.get(number) else { return };
             if word.load(Ordering::Relaxed) & bit != 0 || word.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
                 continue;
             }
-            let (start, stop) = ((block * BLOCK).max(self.first), ((block + 1) * BLOCK).min(self.end));
+            let (start, stop) = ((block * self.block).max(self.first), ((block + 1) * self.block).min(self.end));
             if !populate(start, stop - start) {
                 self.refused.store(true, Ordering::Relaxed);
                 return;
@@ -122,6 +138,26 @@ impl FreshPages {
                 return;
             }
         }
+    }
+}
+
+/// The advice to make a mapping's pages huge ones; it is withdrawn when this is dropped, so that what the program does with the memory later
+/// takes pages of the usual size.
+pub struct HugeAdvice {
+    first: usize,
+    bytes: usize,
+}
+
+impl HugeAdvice {
+    fn new(first: usize, bytes: usize) -> HugeAdvice {
+        want_huge_pages(first, bytes);
+        HugeAdvice { first, bytes }
+    }
+}
+
+impl Drop for HugeAdvice {
+    fn drop(&mut self) {
+        refuse_huge_pages(self.first, self.bytes);
     }
 }
 

@@ -22,7 +22,9 @@ use std::sync::{Arc, OnceLock};
 
 /// Reads `selection`. A single item is read without a request, which would cost more than to place an element.
 pub(super) fn run(admitted: &Admitted, selection: &Selection, of: JobMemory<'_>) -> Result<()> {
-    let job = job(admitted, selection, of)?;
+    let mut job = job(admitted, selection, of)?;
+    // Until this function returns: of memory in a request nobody knows how long it is there.
+    let _advice = if job.array.huge_pages { job.target.ask_for_huge_pages() } else { None };
     match job.plan.items() {
         1 if !job.latency => {
             let _scope = Scope::new(&job.array.stats);
@@ -74,7 +76,7 @@ fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Resul
         None => target,
     };
     Ok(ReadJob {
-        target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes(), array.huge_pages),
+        target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes()),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.

@@ -2,7 +2,7 @@
 
 use super::buffer_guard::{self, RevocableBuffer};
 use super::chunk_picks::ChunkPicks;
-use super::fresh_pages::{Extent, FreshPages};
+use super::fresh_pages::{Extent, FreshPages, HugeAdvice};
 use super::item::Axis;
 use super::leaf::{by_stride, contiguous_run, leaf_of};
 use super::place::{self, PlaceAxis};
@@ -105,22 +105,26 @@ impl Target {
     }
 
     /// Chooses how a large region is written. Fresh memory: its pages are made in blocks, and its lines are in the caches when they are
-    /// written, since the system has just put zeros there; `huge_pages` asks for large ones first. Any other: past the caches, if they do not hold it.
-    pub fn for_region(self, bytes: u64, axes: impl Iterator<Item = (u64, i64)>, huge_pages: bool) -> Target {
+    /// written, since the system has just put zeros there. Any other: past the caches, if they do not hold it.
+    pub fn for_region(self, bytes: u64, axes: impl Iterator<Item = (u64, i64)>) -> Target {
         if bytes < FRESH_BYTES {
             return self;
         }
         let extent = Extent::new(self.base, self.transfer.to().size(), axes);
         if extent.is_untouched() {
-            if huge_pages {
-                extent.ask_for_huge_pages();
-            }
             return Target { fresh: FreshPages::of(&extent).map(Arc::new), ..self };
         }
         if bytes < STREAM_BYTES {
             return self;
         }
         Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
+    }
+
+    /// Asks for huge pages where large memory is fresh, until the result is dropped.
+    pub fn ask_for_huge_pages(&mut self) -> Option<HugeAdvice> {
+        let (fresh, advice) = self.fresh.as_ref()?.huge()?;
+        self.fresh = Some(Arc::new(fresh));
+        Some(advice)
     }
 
     /// Is told that a box of elements is written next.

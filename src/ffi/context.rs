@@ -69,11 +69,13 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
 ///   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
 ///   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
-/// - `"huge_pages"`: `"1"` asks the system for huge pages wherever a read of 2 MiB or more overwrites
-///   memory that was never written before, in stores that are opened from now on; the memory keeps them
-///   until it is freed. That saves most of the time of an uncompressed read, and takes some where
-///   the system's memory is in small pieces. `"0"`, the default, leaves memory as the program made it. See
-///   `ozarr_buffer_alloc`, too.
+/// - `"huge_pages"`: with `"1"`, the default, a read of 32 MiB or more that returns when it is done, into
+///   memory that was never written before and is overwritten as a whole, asks the system to make it of
+///   huge pages, where the system waits to be asked (Linux, transparent huge pages: madvise), and
+///   withdraws that before it returns. It saves half of the time of an uncompressed read; the memory keeps
+///   these pages until it is freed, and a mapping of the program's own is divided where the memory
+///   begins and ends, which `mremap` minds. `"0"` leaves memory as the program made it, in stores that
+///   are opened from now on. See `ozarr_buffer_alloc`, too.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
 ///   once, also for stores that are open.
 /// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
@@ -180,7 +182,7 @@ impl ContextObject {
             pool: ForkPreserved::default(),
             strict: AtomicBool::default(),
             non_finite: AtomicBool::default(),
-            huge_pages: AtomicBool::default(),
+            huge_pages: AtomicBool::new(true),
             files: ForkPreserved::default(),
             log: ForkPreserved::new(log_of_environment()),
             chunk_cache: ForkPreserved::default(),

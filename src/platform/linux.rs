@@ -140,6 +140,21 @@ pub fn want_huge_pages(start: usize, bytes: usize) {
     unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_HUGEPAGE) };
 }
 
+/// Withdraws what `want_huge_pages` asked for. Pages that were made stay as they are.
+pub fn refuse_huge_pages(start: usize, bytes: usize) {
+    // SAFETY: advice, as above.
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), bytes, libc::MADV_NOHUGEPAGE) };
+}
+
+/// Returns whether the system makes huge pages where it is asked for them, and nowhere else.
+pub fn huge_pages_on_advice() -> bool {
+    static ON_ADVICE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ON_ADVICE.get_or_init(|| {
+        let modes = std::fs::read("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        modes.windows(9).any(|mode| mode == b"[madvise]")
+    })
+}
+
 /// Returns whether nobody has touched that page of `size` bytes yet: as far as the system tells, without looking at the memory itself.
 pub fn is_untouched(page: usize, size: usize) -> bool {
     let mut resident = 1u8;
