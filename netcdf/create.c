@@ -428,6 +428,7 @@ void oz_var_forget_document(oz_var *var) {
 }
 
 void oz_var_close(oz_var *var) {
+    oz_kept_drop(var);
     oz_var_forget_document(var);
     ozarr_array_free(var->endless);
     ozarr_array_free(var->array);

@@ -84,8 +84,9 @@ static ozarr_region region_of(const box *b) {
 }
 
 /* Reads or writes elements that have the variable's own type in memory. */
-static int move_values(const oz_var *var, const ozarr_array *array, const box *b, void *values, bool write) {
+static int move_values(oz_var *var, const ozarr_array *array, const box *b, void *values, bool write) {
     size_t size = b->count * var->info->size;
+    if (!b->steps && !b->together && var->form == OZ_NUMBERS && !write && oz_kept_read(var, array, b->start, b->shape, values)) return NC_NOERR;
     if (!b->steps && !b->together && var->form == OZ_NUMBERS)
         return oz_error(write ? ozarr_array_write_region(array, b->start, b->shape, stored_type(var), values, size)
                               : ozarr_array_read_region(array, b->start, b->shape, stored_type(var), values, size));
@@ -212,7 +213,7 @@ static int prepare(oz_var *var, box *b, int64_t *ends, int status, bool write, o
 }
 
 /* Reads values of the variable's type, and converts them. */
-static int get(const oz_var *var, const ozarr_array *array, box *b, void *values, nc_type type) {
+static int get(oz_var *var, const ozarr_array *array, box *b, void *values, nc_type type) {
     if (var->form == OZ_STRINGS) return read_strings(var, array, b, values);
     if (var->form == OZ_LISTS) return read_lists(var, array, b, values);
     if (type == var->type || !b->count) return move_values(var, array, b, values, false);
@@ -265,7 +266,7 @@ static int keep(oz_var *var, const box *b, const void *values, nc_type type) {
 }
 
 /* Writes elements; NC_ERANGE comes after all are written. */
-static int put(const oz_var *var, const ozarr_array *array, box *b, const void *values, nc_type type) {
+static int put(oz_var *var, const ozarr_array *array, box *b, const void *values, nc_type type) {
     if (var->form == OZ_STRINGS) return write_strings(array, b, values);
     if (var->form == OZ_LISTS) return write_lists(var, array, b, values);
     if ((type == var->type && !var->quantize) || !b->count) return move_values(var, array, b, (void *)values, true);

@@ -110,6 +110,10 @@ int oz_var_keep(oz_var *var, void *values, size_t bytes);
 int oz_var_store_waiting(oz_var *var, oz_template *template);
 int oz_file_store_waiting(oz_file *file);
 
+/* Reads a box of numbers from the chunk that is kept of a variable, or keeps that after some reads; false where the array is to be read. */
+bool oz_kept_read(oz_var *var, const ozarr_array *array, const int64_t *start, const int64_t *shape, void *values);
+void oz_kept_drop(oz_var *var);
+
 /* Calls a function for each variable, in several threads where there are many; gives the first error. */
 int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_template *template));
 /* How many threads a call may use. */

@@ -108,6 +108,8 @@ typedef struct oz_var {
     /* All elements, where they are not yet stored. */
     void *waiting;
     size_t waiting_bytes;
+    /* The elements of a chunk that is read again and again, of a file that is open for reading. */
+    struct oz_kept *kept;
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
@@ -149,6 +151,8 @@ typedef struct oz_file {
     bool dirty, stale, consolidates, compared;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
+    /* The bytes of elements that are kept for small reads. */
+    size_t kept_bytes;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

@@ -222,6 +222,7 @@ int oz_hierarchy_refresh(oz_file *file) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
+            oz_kept_drop(var);
             if (!oz_var_may_grow(var)) continue;
             if (!listed || !oz_listed_refresh(listed, var)) status = refresh(var);
             for (int d = 0; d < var->rank && !status; d++)

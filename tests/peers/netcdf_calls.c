@@ -365,6 +365,62 @@ static void watching(void) {
     SHOW(nc_close(reader));
 }
 
+/* Reads boxes of a few elements again and again, from one chunk or across chunks, in the variable's type and another one. */
+static void read_boxes(int var, const size_t *shape, const size_t *count) {
+    size_t at[3], n = count[0] * count[1] * count[2];
+    short values[64];
+    double wide[64], sum = 0;
+    int failed = 0;
+    for (int again = 0; again < 3; again++)
+        for (at[0] = 0; at[0] + count[0] <= shape[0]; at[0]++)
+            for (at[1] = 0; at[1] + count[1] <= shape[1]; at[1]++)
+                for (at[2] = 0; at[2] + count[2] <= shape[2]; at[2]++) {
+                    bool other = (at[0] + at[1] + at[2]) % 3 == 0;
+                    failed += (other ? nc_get_vara_double(file, var, at, count, wide) : nc_get_vara_short(file, var, at, count, values)) != NC_NOERR;
+                    for (size_t i = 0; i < n; i++) sum += (other ? wide[i] : values[i]) * (double)(i + 1);
+                }
+    printf("variable %d, boxes of %zu: %d failed, %.9g\n", var, n, failed, sum);
+}
+
+static void small_reads(void) {
+    const size_t shape[3] = {5, 7, 9}, boxes[][3] = {{1, 1, 1}, {1, 1, 4}, {2, 3, 4}, {1, 2, 3}, {2, 1, 9}};
+    int dims[3], vars[2], writer;
+    short values[5 * 7 * 9], back[2] = {0};
+    for (int i = 0; i < 5 * 7 * 9; i++) values[i] = (short)(i * i % 1009);
+    create(NC_NETCDF4);
+    for (int d = 0; d < 3; d++) SHOW(nc_def_dim(file, (const char *[]){"t", "y", "x"}[d], d ? shape[d] : NC_UNLIMITED, &dims[d]));
+    for (int v = 0; v < 2; v++) {
+        SHOW(nc_def_var(file, v ? "deflated" : "plain", NC_SHORT, 3, dims, &vars[v]));
+        SHOW(nc_def_var_chunking(file, vars[v], NC_CHUNKED, (size_t[]){2, 3, 4}));
+        SHOW(nc_def_var_deflate(file, vars[v], 0, v, 1));
+        SHOW(nc_put_vara_short(file, vars[v], (size_t[]){0, 0, 0}, shape, values));
+    }
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (int v = 0; v < 2; v++)
+        for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) read_boxes(vars[v], shape, boxes[b]);
+    SHOW(nc_get_var1_short(file, vars[0], (size_t[]){5, 0, 0}, back));
+    SHOW(nc_get_vara_short(file, vars[0], (size_t[]){4, 6, 8}, (size_t[]){1, 1, 2}, back));
+    SHOW(nc_close(file));
+    /* What another one has written is seen after nc_sync of both. */
+    if (nc_create(path, NC_CLOBBER | NC_SHARE, &writer)) exit(1);
+    SHOW(nc_def_dim(writer, "x", 9, dims));
+    SHOW(nc_def_var(writer, "v", NC_SHORT, 1, dims, vars));
+    SHOW(nc_enddef(writer));
+    SHOW(nc_put_var_short(writer, vars[0], values));
+    SHOW(nc_sync(writer));
+    open(NC_NOWRITE | NC_SHARE);
+    for (int i = 0; i < 4; i++) SHOW(nc_get_vara_short(file, 0, &(size_t){3}, &(size_t){2}, back));
+    printf("%d %d\n", back[0], back[1]);
+    SHOW(nc_put_var1_short(writer, vars[0], &(size_t){4}, &(short){-5}));
+    SHOW(nc_sync(writer));
+    SHOW(nc_sync(file));
+    for (int i = 0; i < 4; i++) SHOW(nc_get_vara_short(file, 0, &(size_t){3}, &(size_t){2}, back));
+    printf("%d %d\n", back[0], back[1]);
+    SHOW(nc_close(writer));
+    SHOW(nc_close(file));
+}
+
 enum { MOST = 1000 };
 
 /* The sum of all elements of variable `v`, weighted by their places. */
@@ -705,7 +761,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
     {"appending", appending}};
 
 int main(int argc, char **argv) {
