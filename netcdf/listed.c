@@ -37,14 +37,20 @@ void oz_listed_free(oz_listed *listed) {
     free(listed);
 }
 
-/* Reads the root's document; false without it. */
+/* Reads the root's document; false without it. Most are shorter than the room that is asked for first, and read by one request. */
 static bool read_text(const ozarr_store *store, oz_listed *listed) {
-    size_t len = 0, got = 0;
-    if (ozarr_store_key_get(store, "zarr.json", NULL, 0, &len)) return false;
-    listed->text = malloc(len + 1);
-    if (!listed->text || ozarr_store_key_get(store, "zarr.json", listed->text, len, &got) || got > len) return false;
-    listed->text[got] = 0;
-    return strlen(listed->text) == got;
+    size_t room = 16 << 20, len = 0;
+    ozarr_status status = OZARR_ERR_BUFFER_SIZE;
+    for (int tries = 0; tries < 2 && status == OZARR_ERR_BUFFER_SIZE; tries++, room = len) {
+        free(listed->text);
+        listed->text = malloc(room + 1);
+        status = listed->text ? ozarr_store_key_get(store, "zarr.json", listed->text, room, &len) : OZARR_ERR_NO_MEMORY;
+    }
+    if (status) return false;
+    char *shorter = realloc(listed->text, len + 1);
+    if (shorter) listed->text = shorter;
+    listed->text[len] = 0;
+    return strlen(listed->text) == len;
 }
 
 static entry *add_entry(oz_listed *listed, char *path, size_t from) {
