@@ -51,7 +51,7 @@ const HEADERS: &[Header] = &[
     Header {
         name: "ozarr_advanced.h",
         about: "what few simulations need: the steps of one array, searching hierarchies, lists of elements, batches, plans and counts, elements of \
-                variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.",
+                variable length, raw chunks, copies, verifying, keys of stores. As stable as ozarr.h.",
         sections: &[
             "appender",
             "tree",
@@ -64,6 +64,7 @@ const HEADERS: &[Header] = &[
             "chunk",
             "copy",
             "migrate",
+            "verify",
             "store_keys",
             "buffer",
         ],

@@ -43,6 +43,7 @@ static ozarr_explanation explanation;
 static ozarr_stats stats;
 static ozarr_summary summary;
 static ozarr_comparison comparison;
+static ozarr_verified verified;
 static ozarr_store_table store_table;
 static ozarr_codec_table codec;
 static ozarr_dtype_table number_type;
@@ -136,6 +137,9 @@ static void forget_outputs(void) {
 
 static ozarr_status hear(void *user, ozarr_log_level level, const char *message) { return (void)user, (void)level, (void)message, OZARR_OK; }
 static ozarr_status each_key(void *user, const char *key) { return (void)user, (void)key, OZARR_OK; }
+static ozarr_status each_fault(void *user, ozarr_fault_kind kind, const char *key, const char *message, int64_t stored, bool repaired) {
+    return (void)user, (void)kind, (void)key, (void)message, (void)stored, (void)repaired, OZARR_OK;
+}
 static ozarr_status progress(void *user, int64_t done, int64_t total) { return (void)user, (void)done, (void)total, OZARR_OK; }
 static ozarr_status check(void *user, const char *value) { return (void)user, (void)value, OZARR_OK; }
 static void destroy(void *user) { (void)user; }
@@ -230,7 +234,7 @@ static void set_structs(void) {
     copying.mode = OZARR_CREATE_OVERWRITE;
     ozarr_batch_entry_init(&entry);
     entry.array = a, entry.memory = &memory;
-    ozarr_error_info_init(&info), ozarr_info_init(&usage), ozarr_explanation_init(&explanation), ozarr_stats_init(&stats);
+    ozarr_error_info_init(&info), ozarr_info_init(&usage), ozarr_explanation_init(&explanation), ozarr_stats_init(&stats), ozarr_verified_init(&verified);
     ozarr_summary_init(&summary), ozarr_comparison_init(&comparison);
     ozarr_store_table_init(&store_table), ozarr_codec_table_init(&codec), ozarr_dtype_table_init(&number_type);
     ozarr_key_encoding_table_init(&key_encoding), ozarr_transformer_table_init(&transformer);

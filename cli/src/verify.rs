@@ -88,6 +88,7 @@ fn as_json(fault: &Fault) -> String {
     object.insert("kind".into(), fault.kind.name().into());
     object.insert("key".into(), fault.key.as_str().into());
     object.insert("message".into(), fault.message.as_str().into());
+    object.insert("bytes".into(), fault.bytes.map_or(Value::Null, Value::from));
     object.insert("repaired".into(), fault.repaired.into());
     json::to_compact(&Value::Object(object))
 }

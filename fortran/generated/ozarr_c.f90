@@ -181,6 +181,14 @@ module ozarr_c
     type(c_ptr) :: user = c_null_ptr
   end type ozarr_copy_options
 
+  type, bind(c) :: ozarr_verified
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: nodes = 0
+    integer(c_int64_t) :: chunks = 0
+    integer(c_int64_t) :: faults = 0
+    integer(c_int64_t) :: repaired = 0
+  end type ozarr_verified
+
   type, bind(c) :: ozarr_byte_range
     integer(c_int32_t) :: kind = 0
     integer(c_int32_t) :: reserved = 0
@@ -2182,6 +2190,18 @@ module ozarr_c
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
     end function ozarr_migrate
+    function ozarr_store_verify(store, path, flags, each, progress, user, verified) bind(c, &
+      name="ozarr_store_verify") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: each
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
+      type(c_ptr), value :: verified
+      integer(c_int32_t) :: r
+    end function ozarr_store_verify
     function ozarr_store_below(store, path, mode, out) bind(c, name="ozarr_store_below") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store

@@ -154,6 +154,15 @@ module ozarr_constants
   integer(c_int32_t), parameter, public :: OZARR_COPY_LINK = 4_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_MIGRATE_LINK = 4_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_VERIFY_QUICK = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_VERIFY_REPAIR = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_DAMAGED = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_UNREADABLE = 2_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_UNSUPPORTED = 3_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_OUTSIDE = 4_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_FOREIGN = 5_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_TEMPORARY = 6_c_int32_t
+  integer(c_int32_t), parameter, public :: OZARR_FAULT_KIND_STALE = 7_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
   integer(c_int32_t), parameter, public :: OZARR_STORE_HAS_VERSIONS = 512_c_int32_t

@@ -151,6 +151,15 @@ OZARR_COPY_VERIFY = 2
 OZARR_COPY_LINK = 4
 OZARR_MIGRATE_IN_PLACE = 1
 OZARR_MIGRATE_LINK = 4
+OZARR_VERIFY_QUICK = 1
+OZARR_VERIFY_REPAIR = 2
+OZARR_FAULT_KIND_DAMAGED = 1
+OZARR_FAULT_KIND_UNREADABLE = 2
+OZARR_FAULT_KIND_UNSUPPORTED = 3
+OZARR_FAULT_KIND_OUTSIDE = 4
+OZARR_FAULT_KIND_FOREIGN = 5
+OZARR_FAULT_KIND_TEMPORARY = 6
+OZARR_FAULT_KIND_STALE = 7
 OZARR_BUFFER_SMALL_PAGES = 1
 OZARR_CALLBACK_ANY_THREAD = 256
 OZARR_STORE_HAS_VERSIONS = 512
@@ -365,6 +374,16 @@ class ozarr_copy_options(C.Structure):
         ('change', C.c_void_p),
         ('progress', C.c_void_p),
         ('user', C.c_void_p),
+    ]
+
+
+class ozarr_verified(C.Structure):
+    _fields_ = [
+        ('struct_size', C.c_size_t),
+        ('nodes', C.c_int64),
+        ('chunks', C.c_int64),
+        ('faults', C.c_int64),
+        ('repaired', C.c_int64),
     ]
 
 
@@ -722,6 +741,7 @@ FUNCTIONS = {
     'ozarr_copy': 'issp',
     'ozarr_copy_at': 'ipspsp',
     'ozarr_migrate': 'issupp',
+    'ozarr_store_verify': 'ipsupppp',
     'ozarr_store_below': 'ipssp',
     'ozarr_store_cached': 'ipzsp',
     'ozarr_store_capabilities': 'ipp',

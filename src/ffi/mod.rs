@@ -50,6 +50,7 @@ pub mod store_keys;
 pub mod tree;
 pub mod types;
 pub mod varlen;
+pub mod verify;
 pub mod zip;
 
 mod dataset_variable;

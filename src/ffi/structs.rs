@@ -238,6 +238,7 @@ mod tests {
             ("ozarr_summary", sizes::<analysis::ozarr_summary>()),
             ("ozarr_comparison", sizes::<analysis::ozarr_comparison>()),
             ("ozarr_copy_options", sizes::<copy::ozarr_copy_options>()),
+            ("ozarr_verified", sizes::<verify::ozarr_verified>()),
             ("ozarr_store_table", sizes::<ext_store::ozarr_store_table>()),
             ("ozarr_transformer_table", sizes::<ext_misc::ozarr_transformer_table>()),
             ("ozarr_key_encoding_table", sizes::<ext_misc::ozarr_key_encoding_table>()),

@@ -27,6 +27,7 @@ mod document;
 mod draft;
 mod either;
 mod export;
+mod fault;
 pub mod group;
 mod hierarchy;
 mod info;
@@ -71,6 +72,7 @@ pub use context::{Context, Level, Log, Settings};
 pub use conventions::{Calendar, Dataset, ImageAxis, ImageLevel, Multiscale, NcArray, NcDimension, NcType, TimeUnits, VariableSpec};
 pub use dimensions::{Dimension, Dimensions};
 pub use either::Node;
+pub use fault::{Fault, FaultKind};
 pub use group::{Child, Group};
 pub use kinds::{Create, Mode, NodeKind};
 pub use migrate::Migrated;
@@ -81,7 +83,7 @@ pub use store::{Repaired, Store, repair_zip};
 pub use store_options::{Consolidate, Nczarr, Options};
 pub use transform::{Member, Transformer, register_member, register_transformer, unregister_member, unregister_transformer};
 pub use usage::Usage;
-pub use verify::{Fault, FaultKind, Verified, VerifyOptions};
+pub use verify::{Verified, VerifyOptions};
 
 // The plain values that the facade's signatures speak of.
 pub use crate::engine::explain::Explanation;

@@ -1,5 +1,6 @@
 //! Looking through a hierarchy for what is damaged or does not belong there: every document is parsed, every stored chunk decoded whole.
 
+use super::fault::{Fault, FaultKind};
 use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
@@ -7,7 +8,7 @@ use super::transfer::OnProgress;
 use super::{Array, Format, Group, NodeKind, Store, draft, path};
 use crate::dtype::variable::Arena;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
 use crate::store::local::{Unlisted, unlisted};
@@ -22,73 +23,6 @@ const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES,
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
-
-/// What a fault is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// A document, or a chunk, is not what its codecs or the specification make: cut, of a wrong length, with a wrong checksum.
-    Damaged,
-    /// The system or the server does not give an object, or a file and a folder are in each other's place.
-    Unreadable,
-    /// An array has a codec, a data type or an extension that this library lacks: its chunks cannot be looked at.
-    Unsupported,
-    /// A chunk beyond the array's shape: it shows when the array grows.
-    Outside,
-    /// A key that is neither a document nor a chunk of a node.
-    Foreign,
-    /// A temporary file that a writer has left, or has yet to rename.
-    Temporary,
-    /// Consolidated metadata that say something else than the documents.
-    Stale,
-}
-
-impl FaultKind {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            FaultKind::Damaged => "damaged",
-            FaultKind::Unreadable => "unreadable",
-            FaultKind::Unsupported => "unsupported",
-            FaultKind::Outside => "outside",
-            FaultKind::Foreign => "foreign",
-            FaultKind::Temporary => "temporary",
-            FaultKind::Stale => "stale",
-        }
-    }
-
-    /// What an error says of the object that it was met at.
-    fn of(e: &Error) -> FaultKind {
-        match e.kind() {
-            _ if e.os_errno() != 0 => FaultKind::Unreadable,
-            ErrorKind::Unsupported | ErrorKind::Extension => FaultKind::Unsupported,
-            ErrorKind::Io | ErrorKind::Permission | ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Throttled => FaultKind::Unreadable,
-            _ => FaultKind::Damaged,
-        }
-    }
-}
-
-/// Something that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// What it is.
-    pub kind: FaultKind,
-    /// The key, or the path of the node.
-    pub key: String,
-    /// What was found there.
-    pub message: String,
-    /// Whether it was mended.
-    pub repaired: bool,
-}
-
-impl Fault {
-    fn new(kind: FaultKind, key: &str, message: &str) -> Fault {
-        Fault { kind, key: key.to_string(), message: message.to_string(), repaired: false }
-    }
-
-    fn of(e: &Error, key: &str) -> Fault {
-        Fault::new(FaultKind::of(e), e.key().unwrap_or(key), e.message())
-    }
-}
 
 /// What is looked at, and what is done about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,7 +59,11 @@ impl Store {
     ) -> Result<Verified> {
         let path = path::normalize(path)?;
         require(self, &path, NodeKind::None)?;
-        let mut run = Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new() };
+        if options.repair {
+            self.check_writable()?;
+        }
+        let mut run =
+            Verification { store: self, options, each, done: Verified::default(), unread: HashSet::new(), unlisted: HashSet::new() };
         let arrays = run.documents(&path)?;
         let places = arrays.iter().map(|array| (array.node.as_str(), &array.places)).collect();
         run.keys(&path, &places)?;
@@ -210,12 +148,26 @@ struct Verification<'a> {
     done: Verified,
     /// Nodes that could not be read: what is below them may be theirs.
     unread: HashSet<String>,
+    /// Folders that could not be listed, and were told of.
+    unlisted: HashSet<String>,
 }
 
 impl Verification<'_> {
-    fn tell(&mut self, fault: &Fault) -> Result<()> {
+    fn tell(&mut self, mut fault: Fault) -> Result<()> {
         *if fault.repaired { &mut self.done.repaired } else { &mut self.done.faults } += 1;
-        (self.each)(fault)
+        fault.bytes = fault.bytes.or_else(|| self.store.key_len(&fault.key).ok().flatten());
+        (self.each)(&fault)
+    }
+
+    /// Tells of an error that was met at `key`; gives one back that is about this process.
+    fn tell_of(&mut self, e: Error, key: &str) -> Result<()> {
+        self.tell(Fault::of(e, key)?)
+    }
+
+    /// Tells, once, of a folder that could not be listed.
+    fn tell_unlisted(&mut self, e: Error, key: &str) -> Result<()> {
+        let fault = Fault::of(e, key)?;
+        if self.unlisted.insert(fault.key.clone()) { self.tell(fault) } else { Ok(()) }
     }
 
     /// Reads the documents of all nodes; gives the arrays.
@@ -229,7 +181,7 @@ impl Verification<'_> {
                     Ok(None) => {}
                     Ok(Some(found)) => self.document(node, found, &mut arrays, &mut groups, &mut todo)?,
                     Err(e) => {
-                        self.tell(&Fault::of(&e, &node))?;
+                        self.tell_of(e, &node)?;
                         self.unread.insert(node);
                     }
                 }
@@ -268,25 +220,28 @@ impl Verification<'_> {
                 group.attributes().all()
             })
         };
-        unsupported.map_or(Ok(()), |e| self.tell(&Fault::of(&e, &node)))?;
+        unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
         if let Err(e) = attributes {
-            self.tell(&Fault::of(&e, &key))?;
+            self.tell_of(e, &key)?;
             self.unread.insert(node);
         }
         Ok(())
     }
 
     fn consolidated(&mut self, group: &Group) -> Result<()> {
-        // A document that cannot be read was told already.
-        let Ok(Some(lines)) = group.consolidated_differences() else { return Ok(()) };
-        if lines.is_empty() {
-            return Ok(());
-        }
+        let lines = match group.consolidated_differences() {
+            Ok(Some(lines)) if !lines.is_empty() => lines,
+            Ok(_) => return Ok(()),
+            // A document that cannot be read was told already.
+            Err(e) => return Fault::of(e, group.path()).map(|_| ()),
+        };
         let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
         let mut fault =
             Fault::new(FaultKind::Stale, &key, &format!("the consolidated metadata differ from the documents: {}", lines.join("; ")));
-        fault.repaired = self.options.repair && group.consolidate().is_ok();
-        self.tell(&fault)
+        if self.options.repair {
+            fault.mend(|| group.consolidate())?;
+        }
+        self.tell(fault)
     }
 
     /// Tells of keys that belong to no node.
@@ -296,7 +251,7 @@ impl Verification<'_> {
             return Ok(());
         }
         let mut faults = Vec::new();
-        self.store.shared().list(&path::prefix(top), &mut |key| {
+        let listed = self.store.shared().list(&path::prefix(top), &mut |key| {
             match self.place_of(key, places) {
                 KeyPlace::Document | KeyPlace::Unknown => {}
                 // What is in the way of chunks is told of with the chunks.
@@ -307,8 +262,9 @@ impl Verification<'_> {
                 _ => faults.push(Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")),
             }
             Ok(())
-        })?;
-        faults.iter().try_for_each(|fault| self.tell(fault))
+        });
+        listed.or_else(|e| self.tell_unlisted(e, top))?;
+        faults.into_iter().try_for_each(|fault| self.tell(fault))
     }
 
     /// Where a key is in the hierarchy.
@@ -335,10 +291,11 @@ impl Verification<'_> {
         let shared = self.store.shared();
         let document = DOCUMENTS.iter().find_map(|name| shared.file(&path::join(top, name)).filter(|file| file.is_file()));
         let Some(folder) = document.as_deref().and_then(Path::parent) else { return Ok(()) };
-        for (file, what) in unlisted(folder)? {
+        let files = unlisted(folder).or_else(|e| self.tell_unlisted(e, top).map(|()| Vec::new()))?;
+        for (file, what) in files {
             let key = path::join(top, &with_escapes(file.strip_prefix(folder).unwrap_or(&file)));
             let fault = match what {
-                Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone),
+                Unlisted::OfProcessGone | Unlisted::OfProcess => self.temporary(&key, &file, what == Unlisted::OfProcessGone)?,
                 Unlisted::NoText => Fault::new(FaultKind::Foreign, &key, "its name is no UTF-8, so that it is no key"),
                 Unlisted::DeadLink => Fault::new(FaultKind::Unreadable, &key, "a link to nothing: it reads as if it were not stored"),
                 Unlisted::NoFile => match self.place_of(&key, places) {
@@ -348,21 +305,26 @@ impl Verification<'_> {
                     _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
                 },
             };
-            self.tell(&fault)?;
+            self.tell(fault)?;
         }
         Ok(())
     }
 
     /// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
-    fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Fault {
+    fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Result<Fault> {
         let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
         let (what, remove): (_, fn(&Path) -> std::io::Result<()>) = match file.is_dir() {
             true => ("the rest of what was erased or replaced by a writer", |folder| std::fs::remove_dir_all(folder)),
             false => ("a temporary file of a writer", |file| std::fs::remove_file(file)),
         };
         let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
-        fault.repaired = self.options.repair && is_gone && self.store.is_writable() && remove(file).is_ok();
-        fault
+        fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
+        if self.options.repair && is_gone {
+            fault.mend(|| {
+                remove(file).map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("remove {}", file.display())))
+            })?;
+        }
+        Ok(fault)
     }
 
     /// The chunks of all arrays that can be decoded, by the number of the array.
@@ -373,14 +335,15 @@ impl Verification<'_> {
             let mut chunks = Vec::new();
             if is_listable {
                 let mut misplaced = Vec::new();
-                each_place(&array.chunk_store, &array.places, &mut |place| {
+                let listed = each_place(&array.chunk_store, &array.places, &mut |place| {
                     match place {
                         ListedKey::Chunk(_, index) => chunks.push(index),
-                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(&e, &array.node)),
+                        ListedKey::Misplaced(e) => misplaced.push(Fault::of(e, &array.node)?),
                     }
                     Ok(())
-                })?;
-                misplaced.iter().try_for_each(|fault| self.tell(fault))?;
+                });
+                listed.or_else(|e| self.tell_unlisted(e, &array.node))?;
+                misplaced.into_iter().try_for_each(|fault| self.tell(fault))?;
             }
             match array.is_supported {
                 true if is_listable => work.push((number, Chosen::Listed(chunks))),
@@ -417,7 +380,7 @@ impl Verification<'_> {
             match array.and_then(|array| array.map(|array| array.state().bound(&node)).transpose()) {
                 Ok(Some(bound)) if bound.shape.len() == arrays[number].places.counts.len() => work.push(Work::new(bound, chunks)),
                 Ok(_) => {}
-                Err(e) => self.tell(&Fault::of(&e, &node))?,
+                Err(e) => self.tell_of(e, &node)?,
             }
         }
         Ok(work)
@@ -435,16 +398,13 @@ impl Verification<'_> {
             let which = ends.partition_point(|&end| end <= number);
             let first = if which == 0 { 0 } else { ends[which - 1] };
             let index = work[which].chunks.get(number - first);
-            match work[which].decode(&index) {
-                // These are about this process, not about the chunk.
-                Err(e) if matches!(e.kind(), ErrorKind::NoMemory | ErrorKind::TooManyFiles | ErrorKind::Cancelled) => Err(e),
-                Err(e) => {
-                    let fault = Fault::of(&e, &work[which].array.key_of(&index));
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
-                    Ok(())
-                }
-                Ok(()) => Ok(()),
+            if let Err(e) = work[which].decode(&index) {
+                let key = work[which].array.key_of(&index);
+                let mut fault = Fault::of(e, &key)?;
+                fault.bytes = work[which].stored_bytes(&key);
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
             }
+            Ok(())
         };
         let way = super::transfer::Way { from: self.store, to: self.store, link: false };
         let (pool, width) = way.threads();
@@ -459,7 +419,7 @@ impl Verification<'_> {
         })?;
         self.done.faults += told;
         let rest = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        rest.iter().try_for_each(|fault| self.tell(fault))
+        rest.into_iter().try_for_each(|fault| self.tell(fault))
     }
 }
 
@@ -475,6 +435,11 @@ impl Work {
         let shape: Dims = counts.iter().enumerate().map(end).collect();
         let array = Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() });
         Work { array, counts, chunks }
+    }
+
+    /// How many bytes are stored under a key.
+    fn stored_bytes(&self, key: &str) -> Option<u64> {
+        self.array.store.open(key).ok().flatten()?.len().ok()
     }
 
     /// Reads a chunk whole and forgets its elements; leaves out one that the array has lost since it was listed.

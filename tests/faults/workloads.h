@@ -406,6 +406,33 @@ static void check_tree(int all_new) {
     ozarr_group_free(g);
 }
 
+static int unreadable;
+
+static ozarr_status found(void *user, ozarr_fault_kind kind, const char *key, const char *message, int64_t bytes, bool repaired) {
+    (void)user, (void)bytes, (void)repaired;
+    if (kind != OZARR_FAULT_KIND_UNREADABLE) wrong("a whole store has a fault of kind %d: %s: %s", (int)kind, key, message);
+    unreadable++;
+    return OZARR_OK;
+}
+
+/* Looks for faults where none is. What cannot be read may be told as such, but nothing is left out. */
+static ozarr_status verify(ozarr_store *store) {
+    ozarr_verified all = OZARR_VERIFIED_INIT;
+    unreadable = 0;
+    ozarr_status status = ozarr_store_verify(store, "", 0, found, NULL, NULL, &all);
+    if (status == OZARR_OK && unreadable == 0 && (all.nodes != 9 || all.chunks != 4 || all.faults != 0))
+        wrong("%d nodes, %d chunks, %d faults", (int)all.nodes, (int)all.chunks, (int)all.faults);
+    return status;
+}
+
+static void run_verify(void) {
+    ozarr_store *store = NULL;
+    STEP(ozarr_store_open(at("tree.zarr"), "r", &store));
+    STEP(verify(store));
+    if (trouble[0] == 0 && first_failure != OZARR_OK && unreadable > 0) wrong("done again, %d are unreadable", unreadable);
+    ozarr_store_free(store);
+}
+
 static void run_copy(void) {
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     options.mode = OZARR_CREATE_OVERWRITE;
@@ -577,6 +604,7 @@ static const workload workloads[] = {
     {"attributes", prepare_attrs, run_attrs, check_attrs, "", 0, 0, "", 38},
     {"list", prepare_tree, run_list, check_read, "", 0, 0, "", 39},
     {"consolidate", prepare_tree, run_consolidate, check_tree, "", 0, 0, "", 40},
+    {"verify", prepare_tree, run_verify, check_read, "", 0, 0, "", 48},
     {"copy", prepare_tree, run_copy, check_copy, "", 0, 0, "", 41},
     {"migrate", prepare_migrate, run_migrate, check_migrated, "gzip", 2, 0, "array.zarr/a", 45},
     {"migrate in place", prepare_migrate, run_migrate_in_place, check_in_place, "zlib", 2, 0, "array.zarr/a", 46},

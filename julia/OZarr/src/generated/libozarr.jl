@@ -151,6 +151,15 @@ const OZARR_COPY_VERIFY = Int32(2)
 const OZARR_COPY_LINK = Int32(4)
 const OZARR_MIGRATE_IN_PLACE = Int32(1)
 const OZARR_MIGRATE_LINK = Int32(4)
+const OZARR_VERIFY_QUICK = Int32(1)
+const OZARR_VERIFY_REPAIR = Int32(2)
+const OZARR_FAULT_KIND_DAMAGED = Int32(1)
+const OZARR_FAULT_KIND_UNREADABLE = Int32(2)
+const OZARR_FAULT_KIND_UNSUPPORTED = Int32(3)
+const OZARR_FAULT_KIND_OUTSIDE = Int32(4)
+const OZARR_FAULT_KIND_FOREIGN = Int32(5)
+const OZARR_FAULT_KIND_TEMPORARY = Int32(6)
+const OZARR_FAULT_KIND_STALE = Int32(7)
 const OZARR_BUFFER_SMALL_PAGES = Int32(1)
 const OZARR_CALLBACK_ANY_THREAD = Int32(256)
 const OZARR_STORE_HAS_VERSIONS = Int32(512)
@@ -366,6 +375,16 @@ struct ozarr_copy_options
 end
 @inline ozarr_copy_options(; struct_size = sizeof(ozarr_copy_options), zarr_format = 0, mode = 0, overflow = 0, flags = 0, memory = 0, spec = C_NULL, change = C_NULL, progress = C_NULL, user = C_NULL) =
     ozarr_copy_options(struct_size, zarr_format, mode, overflow, flags, memory, spec, change, progress, user)
+
+struct ozarr_verified
+    struct_size::Csize_t
+    nodes::Int64
+    chunks::Int64
+    faults::Int64
+    repaired::Int64
+end
+@inline ozarr_verified(; struct_size = sizeof(ozarr_verified), nodes = 0, chunks = 0, faults = 0, repaired = 0) =
+    ozarr_verified(struct_size, nodes, chunks, faults, repaired)
 
 struct ozarr_byte_range
     kind::Int32
@@ -718,6 +737,7 @@ end
 @c_function ozarr_copy(source::Cstring, dest::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_store_verify(store::Ptr{Cvoid}, path::Cstring, flags::UInt32, each::Ptr{Cvoid}, progress::Ptr{Cvoid}, user::Ptr{Cvoid}, verified::Ptr{ozarr_verified})::Int32
 @c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
