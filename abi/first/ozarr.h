@@ -2327,13 +2327,14 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  *     if (ozarr_series_close(steps)) goto fail; */
 
 /**
- * Opens the steps of a dataset along a dimension, behind the last step that all its variables have.
- * What some of them have beyond that, after a kill, is cut off. Variables are defined before, with a
- * length of 0 in a new run; one that is defined later, by `dataset`, has the fill value in the steps
- * before. The dataset may be closed after or before the series.
+ * Opens the steps of a dataset along a dimension, behind the last step that is published: as many as the
+ * coordinate has, else as the shortest variable that has any. What some variables have beyond that,
+ * after a kill, is cut off. Variables are defined before, with a length of 0 in a new run; one that is
+ * defined later, by `dataset` or by another program, has the fill value in the steps before. The dataset
+ * may be closed after or before the series.
  *
  * `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
- * readers at once, and come again. Negative: all that all variables have.
+ * readers at once, and come again. Negative: all that are published.
  *
  * `publish_every`: readers see the steps when their number passes a multiple of it. 0: of the depth of
  * the chunks, the largest of the variables that have further dimensions. Numbers that are not

@@ -63,8 +63,8 @@ impl SeriesArray {
 }
 
 impl Series {
-    /// Opens the steps of a dataset along a dimension behind the first `keep` of them, or behind the last one that all variables have; what
-    /// is beyond is cut off. The steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
+    /// Opens the steps of a dataset along a dimension behind the first `keep` of them, or behind the last one that is whole (`steps_there`);
+    /// what is beyond is cut off, and shorter variables have what is stored there, else the fill value. The steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
     /// dimensions, the largest one. At most `memory` bytes are used for steps that wait (0: as many as are needed).
     ///
     /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Bounds` for fewer than `keep` steps; `Again` while
@@ -84,12 +84,12 @@ impl Series {
         let (differences, mut documents) = dataset.compare()?;
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
         let marks: Vec<Vec<u8>> = ready.collect::<Result<_>>()?;
-        let there = dataset.known_dimension(dimension)?.length;
+        let there = steps_there(&along, dimension);
         let position = keep.unwrap_or(there);
         if position > there {
-            bail!(Bounds, "found {there} steps of {dimension:?} that all variables have, expected {position} to keep or more");
+            bail!(Bounds, "found {there} steps of {dimension:?}, expected {position} to keep or more");
         }
-        if along.iter().any(|(_, array, d)| array.shape()[*d] > position) {
+        if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // Each step is written again before it is published, so where nothing can be erased it may stay.
             dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;
         }
@@ -328,6 +328,17 @@ impl Drop for Series {
     fn drop(&mut self) {
         // Errors are ignored in `drop`; close the series to see them.
         let _ = self.publish();
+    }
+}
+
+/// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
+/// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
+/// nothing, all variables have the whole steps, but for those that have none yet: what is declared of one variable is stored of all.
+fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> u64 {
+    let lengths = || along.iter().map(|(_, array, d)| array.shape()[*d]).filter(|&length| length > 0);
+    match along.last() {
+        Some((name, array, d)) if name == dimension && array.rank() == 1 && array.shape()[*d] > 0 => array.shape()[*d],
+        _ => lengths().min().unwrap_or(0),
     }
 }
 

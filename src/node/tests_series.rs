@@ -416,6 +416,36 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
     }
 }
 
+/// Variables of other programs, which the run has not seen: shorter than the steps that are published, or without any.
+#[test]
+fn a_variable_of_another_program_cuts_nothing_off() {
+    for format in [Format::V2, Format::V3] {
+        for (has_coordinate, at) in [(true, 0), (true, 4), (false, 0)] {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+            run(&mut series, at).unwrap();
+            let others = dataset(&anew(&store));
+            let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+            let foreign = others.define_variable("foreign", &variable, Create::New).unwrap();
+            assert_eq!(foreign.shape()[0], at);
+            run(&mut series, 7).unwrap();
+            drop((series, others));
+            if !has_coordinate {
+                store.erase_node("time").unwrap();
+            }
+            let mut series = Series::open(&dataset(&anew(&store)), "time", None, 1, 0).unwrap();
+            assert_eq!(series.position(), (7, 7), "{format:?} {has_coordinate} {at}");
+            if has_coordinate {
+                run(&mut series, STEPS).unwrap();
+                drop(series);
+                assert_eq!(check(&store), STEPS, "{format:?} {at}");
+                assert_eq!(numbers(&Array::open(&anew(&store), "foreign").unwrap()), vec![0; STEPS as usize]);
+            }
+        }
+    }
+}
+
 /// Output and diagnostics of one run come at times of their own: each dimension has a series, whose steps do not wait for the other's.
 #[test]
 fn several_dimensions_of_a_dataset_grow_side_by_side() {
