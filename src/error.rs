@@ -4,6 +4,7 @@
 //! Messages are one line, name what was found and what was expected, and never repeat "failed to".
 
 use crate::counting::{self, Counting};
+use crate::platform::{libc, text_of};
 use std::fmt;
 
 /// Makes the enum, and the list of its values.
@@ -163,7 +164,7 @@ impl Error {
             libc::ENAMETOOLONG => ErrorKind::Limit,
             _ => ErrorKind::Io,
         };
-        let mut e = Error::new(kind, format!("{what}: {}", std::io::Error::from_raw_os_error(errno)));
+        let mut e = Error::new(kind, format!("{what}: {}", text_of(errno)));
         e.0.os_errno = errno;
         e
     }

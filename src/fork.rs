@@ -53,8 +53,8 @@ pub fn forks() -> u32 {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.load(Ordering::Acquire) {
         // Threads that come here at once each register, because none may wait for another, nor go on before it is done.
-        // SAFETY: the handlers take a lock that is held for short moments, and count.
-        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child)) };
+        // They take a lock that is held for short moments, and count.
+        crate::platform::at_fork(before_fork, after_fork, after_fork_in_child);
         REGISTERED.store(true, Ordering::Release);
     }
     FORKS.load(Ordering::Relaxed)

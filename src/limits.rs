@@ -40,9 +40,7 @@ pub fn max_chunk() -> u64 {
     if known != 0 {
         return known;
     }
-    // SAFETY: sysconf has no preconditions.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let memory = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
+    let memory = crate::platform::machine_memory();
     let limit = if memory < 2 { MAX_CHUNK } else { MAX_CHUNK.min(memory / 2) };
     LIMIT.store(limit, Relaxed);
     limit

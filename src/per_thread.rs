@@ -1,10 +1,10 @@
 //! Variables of a thread that own memory. [`std::thread_local`] asks the system for memory to note that such a variable is to be dropped when
 //! the thread ends, and ends the process where it has none; these are noted in an array of fixed size.
 
+use crate::platform::at_end_of_thread;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::LocalKey;
 
 /// What a thread keeps from call to call, in a `thread_local!`. It is taken when the thread ends.
@@ -36,7 +36,7 @@ impl<T: Default> PerThread<T> {
             let free = notes.iter().find(|note| note.get().is_none());
             free.map(|note| note.set(Some((this, take::<T>)))).is_some()
         };
-        self.is_noted.set(tell_of_end() && NOTES.with(free));
+        self.is_noted.set(NOTES.with(|notes| at_end_of_thread(end, notes) && free(notes)));
     }
 }
 
@@ -53,6 +53,17 @@ pub fn with<T: Default + 'static, R>(variable: &'static LocalKey<PerThread<T>>, 
     })
 }
 
+#[cfg(windows)]
+impl<T> Drop for PerThread<T> {
+    fn drop(&mut self) {
+        // At the end of the process the other threads are gone already, and whatever locks they had are taken for ever.
+        if !crate::platform::process_ends() {
+            // SAFETY: only here, and the value is not used afterwards. Windows tells of a thread's end by this.
+            unsafe { ManuallyDrop::drop(self.value.get_mut()) };
+        }
+    }
+}
+
 /// Drops what a variable has, and leaves it as new: a destructor of the program's may use the library once more.
 ///
 /// # Safety
@@ -64,26 +75,6 @@ unsafe fn take<T: Default>(this: *const ()) {
     if let Ok(mut value) = this.value.try_borrow_mut() {
         drop(std::mem::take(&mut **value));
     }
-}
-
-/// Has the system call [`end`] when this thread ends.
-fn tell_of_end() -> bool {
-    // The key and 1; 0: none yet. No thread waits for another here: a child of `fork` would for ever.
-    static KEY: AtomicU64 = AtomicU64::new(0);
-    if KEY.load(Relaxed) == 0 {
-        let mut key = 0;
-        // SAFETY: the function is there as long as the process: the library is never unloaded.
-        if unsafe { libc::pthread_key_create(&mut key, Some(end)) } != 0 {
-            return false;
-        }
-        if KEY.compare_exchange(0, u64::from(key) + 1, Relaxed, Relaxed).is_err() {
-            // SAFETY: made above, and used by nobody.
-            unsafe { libc::pthread_key_delete(key) };
-        }
-    }
-    let key = (KEY.load(Relaxed) - 1) as libc::pthread_key_t;
-    // SAFETY: the key was made by one of the threads; its value is only looked at for NULL.
-    unsafe { libc::pthread_setspecific(key, NOTES.with(|notes| notes.as_ptr().cast())) == 0 }
 }
 
 unsafe extern "C" fn end(_: *mut c_void) {

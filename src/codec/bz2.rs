@@ -21,12 +21,18 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Bz2 { level: config.int("level", 1, 9, 1)? as u32 }))
 }
 
+/// A function that ends a stream, as the library's are called on this system.
+#[cfg(not(windows))]
+type End = unsafe extern "C" fn(*mut bz_stream) -> c_int;
+#[cfg(windows)]
+type End = unsafe extern "system" fn(*mut bz_stream) -> c_int;
+
 /// A stream of the library, and the function that ends it.
 ///
 /// The stream is boxed, because the library's state points back at it.
 struct Stream {
     raw: Box<bz_stream>,
-    end: unsafe extern "C" fn(*mut bz_stream) -> c_int,
+    end: End,
 }
 
 impl Stream {
@@ -40,7 +46,7 @@ impl Stream {
         Stream::new(|raw| unsafe { bzip2_sys::BZ2_bzDecompressInit(raw, 0, 0) }, bzip2_sys::BZ2_bzDecompressEnd)
     }
 
-    fn new(begin: impl FnOnce(*mut bz_stream) -> c_int, end: unsafe extern "C" fn(*mut bz_stream) -> c_int) -> Result<Stream> {
+    fn new(begin: impl FnOnce(*mut bz_stream) -> c_int, end: End) -> Result<Stream> {
         // SAFETY: zeros are a valid stream before it is begun, with the library's own allocation.
         let mut raw: Box<bz_stream> = Box::new(unsafe { std::mem::zeroed() });
         match begin(&raw mut *raw) {

@@ -163,8 +163,7 @@ impl Drop for HugeAdvice {
 
 fn page_size() -> usize {
     static SIZE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    // SAFETY: sysconf has no preconditions.
-    *SIZE.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096))
+    *SIZE.get_or_init(crate::platform::page_size)
 }
 
 #[cfg(test)]

@@ -316,9 +316,10 @@ pub(super) fn replace_inner(
     if object.is_none() && bytes.is_none() {
         return Ok(false);
     }
-    let old = match &object {
+    // The file is closed before it is replaced: a file system of Windows may want that.
+    let old = match object {
         None => Old::default(),
-        Some(object) => Old::read(object, shard, &|n| n == number, 1, Cost::of(&*array.store), buf, s)?,
+        Some(object) => Old::read(&object, shard, &|n| n == number, 1, Cost::of(&*array.store), buf, s)?,
     };
     let there = !old.index.is_empty() && !matches!(sharding::decode_entry(&old.index, number), Ok(None));
     if !there && bytes.is_none() {

@@ -10,6 +10,7 @@ use super::stats::{self, Counter};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::ForkPreserved;
+use crate::platform::libc;
 use crate::store::{Object, Stamp, Storage, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

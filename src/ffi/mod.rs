@@ -108,7 +108,7 @@ fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let _memory = ReserveWatch::begin(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
-            #[cfg(debug_assertions)]
+            #[cfg(all(debug_assertions, unix))]
             if let Err(error) = &result {
                 record(name, error);
             }
@@ -127,7 +127,7 @@ fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
 
 /// In builds for tests: adds the function and its error's status to the file that `OZARR_ERRORS_FILE` names. `tools/errors` holds them
 /// against what the function's text says. It takes no lock and allocates nothing that a child of `fork` could miss.
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, unix))]
 fn record(name: &str, error: &crate::error::Error) {
     // SAFETY: a NUL-terminated name; the tests do not change their environment while they call.
     let file = unsafe { libc::getenv(c"OZARR_ERRORS_FILE".as_ptr()) };

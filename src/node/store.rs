@@ -311,7 +311,7 @@ impl Store {
     /// Tells the log once that the file system refused a lock with which other processes are kept out. No lock may be held.
     fn warn_of_refused_lock(&self, errno: i32) {
         if errno != 0 && !self.0.told_of_locks.swap(true, Ordering::Relaxed) {
-            let (place, why) = (self.0.shared.describe(), std::io::Error::from_raw_os_error(errno));
+            let (place, why) = (self.0.shared.describe(), crate::platform::text_of(errno));
             let text = "what processes change at the same time in one chunk, or in one node's metadata, may be lost";
             self.0.context.warn(&format!("file.lock: {place}: the file system has no locks ({why}): {text}"));
         }

@@ -4,6 +4,7 @@ use super::state::ArrayState;
 use crate::error::{Error, Result, err};
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
+use crate::platform::libc;
 use crate::store::{SharedStore, StorageExt};
 
 /// What a listing has where chunks are.
@@ -95,6 +96,7 @@ impl Places {
     }
 
     /// Whether this is the key of a chunk beyond the array's shape.
+    #[cfg_attr(windows, allow(dead_code))]
     pub fn is_outside(&self, key: &str) -> bool {
         self.index(key).is_some_and(|index| !self.is_inside(&index))
     }

@@ -1,7 +1,9 @@
 //! Linux, with glibc or musl.
 
+use super::AtomicFd;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
 pub const O_PATH: i32 = libc::O_PATH;
@@ -20,9 +22,9 @@ pub fn name_thread(name: &CStr) {
 }
 
 /// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads; -1 is failure, as of all calls here.
-pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> i32 {
+pub fn replace(fd: BorrowedFd<'_>, kept: &AtomicFd) -> i32 {
     // SAFETY: both are open; `kept` stays open, and its owner's.
-    unsafe { libc::dup3(fd.as_raw_fd(), kept.as_raw_fd(), libc::O_CLOEXEC) }
+    unsafe { libc::dup3(fd.as_raw_fd(), kept.load(Relaxed), libc::O_CLOEXEC) }
 }
 
 /// Renames within `dir` if `to` names nothing.

@@ -1,8 +1,10 @@
 //! macOS 12 or later. Checked by the compiler (`cargo check`), and never linked or run by us.
 
+use super::AtomicFd;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
 pub const O_PATH: i32 = libc::O_SEARCH;
@@ -21,10 +23,10 @@ pub fn name_thread(name: &CStr) {
 }
 
 /// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads; -1 is failure, as of all calls here.
-pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> i32 {
+pub fn replace(fd: BorrowedFd<'_>, kept: &AtomicFd) -> i32 {
     // SAFETY: both are open; `kept` stays open, and its owner's.
     unsafe {
-        match libc::dup2(fd.as_raw_fd(), kept.as_raw_fd()) {
+        match libc::dup2(fd.as_raw_fd(), kept.load(Relaxed)) {
             -1 => -1,
             // A program that another thread executes just now has the folder, too: there is no call that does both.
             kept => libc::fcntl(kept, libc::F_SETFD, libc::FD_CLOEXEC),

@@ -1,4 +1,11 @@
 //! What differs between operating systems: one file for each of them, with the same items. docs/installing.md says which were run.
+//!
+//! `libc` has the calls of POSIX that the library makes, by their names: the crate's.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+pub use unix::*;
 
 #[cfg(target_os = "linux")]
 mod linux;

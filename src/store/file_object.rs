@@ -4,8 +4,8 @@ use super::os::{self, EntryKind, Errno};
 use super::stamp::{Stamp, Version};
 use crate::error::{Result, bail};
 use crate::limits::{check_exact, reserve};
+use crate::platform::{AsFd, OwnedFd, libc};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
 /// The least room that a whole read offers at first.

@@ -6,7 +6,7 @@ use super::staged::Staged;
 use super::stamp::{Stamp, Version};
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_UNTOLD, grow};
-use std::os::fd::OwnedFd;
+use crate::platform::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

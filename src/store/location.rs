@@ -22,8 +22,7 @@ use super::remote::{Remote, RemoteOptions, percent_decode};
 use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use crate::platform::path_of;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -117,7 +116,7 @@ pub fn parse(location: &str) -> Result<Root> {
     let last = above.next_back().unwrap_or_default();
     if place.scheme != Scheme::Memory
         && above.any(|component| ends_in(component, ARCHIVES))
-        && !PathBuf::from(OsString::from_vec(root.clone())).is_dir()
+        && !path_of(root.clone()).is_some_and(|path| path.is_dir())
     {
         bail!(Location, "{location}: the root lies inside of an archive; open the archive, and name the node by its path in it");
     }
@@ -195,7 +194,7 @@ impl BarePath {
             bail!(Location, "the location is empty");
         }
         let (scheme, mut bytes) = match scheme(location) {
-            None => (Scheme::File, location.as_bytes().to_vec()),
+            None => (Scheme::File, path_bytes(location)),
             Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
                 "file" => match rest.split_once("#mode=") {
                     // How netCDF-C is told of a Zarr hierarchy.
@@ -205,7 +204,7 @@ impl BarePath {
                 },
                 "zip" if rest.starts_with("//") => (Scheme::Zip, file_path(location, rest)?),
                 "zip" if rest.is_empty() => bail!(Location, "{location} names no archive"),
-                "zip" => (Scheme::Zip, rest.as_bytes().to_vec()),
+                "zip" => (Scheme::Zip, path_bytes(rest)),
                 "memory" => (Scheme::Memory, rest.trim_start_matches('/').as_bytes().to_vec()),
                 _ => bail!(Unsupported, "the scheme {scheme}: is unknown; for a file of that name put ./ in front"),
             },
@@ -213,21 +212,21 @@ impl BarePath {
         if bytes.contains(&0) {
             bail!(Location, "the location contains a NUL");
         }
-        while bytes.len() > 1 && bytes.ends_with(b"/") {
+        while bytes.len() > 1 && bytes.ends_with(b"/") && !(cfg!(windows) && bytes.ends_with(b":/")) {
             bytes.pop();
         }
         Ok(BarePath { scheme, bytes })
     }
 
     fn root(&self, bytes: Vec<u8>, is_archive: bool) -> Result<Root> {
-        let path = |bytes| PathBuf::from(OsString::from_vec(bytes));
+        let path = |bytes| path_of(bytes).ok_or_else(|| err!(Location, "the path is not UTF-8"));
         match self.scheme {
             Scheme::Memory if is_archive => bail!(Unsupported, "a zip archive in memory has no location"),
             Scheme::Memory => {
                 String::from_utf8(bytes).map(Root::Memory).map_err(|_| err!(Location, "the name of a memory store is not UTF-8"))
             }
-            Scheme::File if !is_archive => Ok(Root::Folder(path(bytes))),
-            Scheme::File | Scheme::Zip => Ok(Root::Zip(path(bytes))),
+            Scheme::File if !is_archive => Ok(Root::Folder(path(bytes)?)),
+            Scheme::File | Scheme::Zip => Ok(Root::Zip(path(bytes)?)),
         }
     }
 }
@@ -235,9 +234,18 @@ impl BarePath {
 /// The scheme of a URL and what follows its colon; `None` for a path.
 fn scheme(location: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = location.split_once(':')?;
+    // The letter of a drive.
+    if cfg!(windows) && scheme.len() == 1 {
+        return None;
+    }
     let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     let is_scheme = letters && scheme.starts_with(|c: char| c.is_ascii_alphabetic());
     is_scheme.then_some((scheme, rest))
+}
+
+/// The bytes of a path, with slashes between its names.
+fn path_bytes(path: &str) -> Vec<u8> {
+    if cfg!(windows) { path.replace('\\', "/").into_bytes() } else { path.as_bytes().to_vec() }
 }
 
 /// The path of a `file:` URL, percent-decoded.
@@ -258,6 +266,8 @@ fn file_path(location: &str, rest: &str) -> Result<Vec<u8>> {
     if let Some(odd) = path.chars().find(|c| matches!(c, '?' | '#')) {
         bail!(Location, "{location}: a {odd} in a path is written %{:02X} in a URL", odd as u32);
     }
+    // file:///C:/x is C:/x.
+    let path = if cfg!(windows) && path.as_bytes().get(2) == Some(&b':') { path.trim_start_matches('/') } else { path };
     percent_decode(path).ok_or_else(|| err!(Location, "{location}: a % is not followed by two hexadecimal digits"))
 }
 

@@ -5,10 +5,10 @@
 //! ([`fault`]); elsewhere nothing of that is compiled in.
 
 use crate::error::Error;
-use crate::platform::{self, FileHandle, Names};
+pub use crate::platform::most_files;
+use crate::platform::{self, AsRawFd, AtomicFd, BorrowedFd, FileHandle, FromRawFd, IntoRawFd, Names, OwnedFd, libc};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 /// The largest number of bytes that Linux moves in one call.
 pub const MAX_RW: usize = 0x7fff_f000;
@@ -33,7 +33,7 @@ impl Errno {
 
     /// The reason for the last failure in this thread.
     fn last() -> Errno {
-        Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+        Errno(platform::last_errno())
     }
 }
 
@@ -132,7 +132,7 @@ pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<Owned
 }
 
 /// Makes the descriptor `kept` one of the file that `fd` is of, at once for all threads.
-pub fn replace(fd: BorrowedFd<'_>, kept: BorrowedFd<'_>) -> Os<()> {
+pub fn replace(fd: BorrowedFd<'_>, kept: &AtomicFd) -> Os<()> {
     retry(Call::Open, || platform::replace(fd, kept)).map(drop)
 }
 
@@ -228,16 +228,6 @@ pub fn write_at_start(fd: BorrowedFd<'_>, bytes: &[u8]) -> Os<()> {
         }
     }
     Ok(())
-}
-
-/// How many files this process may have open.
-pub fn most_files() -> usize {
-    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
-    // SAFETY: `limit` is writable.
-    let failed = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } != 0;
-    // SAFETY: all zero is a valid value, which the call may have replaced.
-    let limit = unsafe { limit.assume_init() }.rlim_cur;
-    if failed { 256 } else { usize::try_from(limit).unwrap_or(usize::MAX) }
 }
 
 /// What is known of an open file.
@@ -429,14 +419,6 @@ pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
 /// Gives all locks of an open file back.
 pub fn unlock_all(fd: BorrowedFd<'_>) -> Os<()> {
     lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK as libc::c_short, (0, 0))
-}
-
-/// Says whether there is a process of that number, whoever's it is.
-pub fn has_process(number: u32) -> bool {
-    let Ok(number) = i32::try_from(number) else { return false };
-    // SAFETY: no signal is sent, and no memory is involved.
-    let sent = unsafe { libc::kill(number, 0) };
-    sent == 0 || Errno::last() != Errno(libc::ESRCH)
 }
 
 /// Faults that a test plans for the calls of its own thread.

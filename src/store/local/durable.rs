@@ -3,10 +3,10 @@
 use super::path::{KeyPath, Made, folder_of};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc};
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
 use std::collections::{BTreeSet, HashMap};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many new keys may be unsynced in mode `batch` before they are synced early.

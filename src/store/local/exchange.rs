@@ -5,12 +5,10 @@ use super::listing::{self, empty_folder, remove_folder, visible};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::O_PATH;
+use crate::platform::{AsFd, BorrowedFd, O_PATH, libc};
 use crate::store::SharedStore;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,6 +63,10 @@ impl LocalStore {
         };
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
         if !folder.is_empty() && os::rename(root, path.as_c(), aside.as_c()).is_ok() {
+            if cfg!(windows) {
+                // What is open may be known by its former name there.
+                return listing::remove_tree(root, aside.as_c()).map_err(told);
+            }
             return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told);
         }
         self.empty_in_place(folder, fd)?;
@@ -106,7 +108,7 @@ impl LocalStore {
 
 /// The place beside a folder where its replacement is made; listings hide it.
 fn beside(folder: &Path) -> Option<PathBuf> {
-    let name = os::hash(folder.file_name()?.as_bytes());
+    let name = os::hash(folder.file_name()?.as_encoded_bytes());
     Some(folder.parent()?.join(format!("{TEMP_PREFIX}replaced-{name:016x}{TEMP_SUFFIX}")))
 }
 

@@ -3,10 +3,10 @@
 use super::path::is_hidden;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
+use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::Listing;
 use crate::store::os::{self, EntryKind, Errno};
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd};
 
 /// How deep folders are followed when listing or erasing.
 const MAX_DEPTH: usize = MAX_KEY / 2;

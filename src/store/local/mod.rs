@@ -30,6 +30,7 @@ use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
+#[cfg_attr(windows, allow(unused_imports))]
 pub(crate) use self::sweep::{Unlisted, unlisted};
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
@@ -42,9 +43,7 @@ use super::{
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
-use crate::platform::O_PATH;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -68,7 +67,7 @@ impl LocalStore {
     /// The store of the folder `root`, which may not exist yet: the first `put` makes it and its parents; until then
     /// every key is missing. Nothing is read or written by this call. A relative path counts from the present folder.
     pub fn open(root: &Path, writable: bool, options: impl Into<FileOptions>) -> Result<LocalStore> {
-        if root.as_os_str().as_bytes().contains(&0) {
+        if root.as_os_str().as_encoded_bytes().contains(&0) {
             bail!(Location, "the path {} contains a NUL", root.display());
         }
         let options = options.into();
@@ -317,7 +316,7 @@ impl Storage for LocalStore {
             Err(_) if self.root_was_replaced() => self.temp_names.create(root, key, &mut made)?,
             made => made?,
         };
-        let folder = root.try_clone_to_owned().map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)).error("keep the folder open"))?;
+        let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
     }

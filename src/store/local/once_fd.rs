@@ -1,16 +1,16 @@
 //! A descriptor that is opened when it is first needed, and kept.
 
+use crate::platform::{AsFd, AsRawFd, AtomicFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use crate::store::os::{self, Os};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::Ordering;
 
 /// A descriptor that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
-pub struct OnceFd(AtomicI32);
+pub struct OnceFd(AtomicFd);
 
 impl OnceFd {
     /// None yet.
     pub const fn new() -> OnceFd {
-        OnceFd(AtomicI32::new(-1))
+        OnceFd(AtomicFd::new(-1))
     }
 
     /// The descriptor, if there is one.
@@ -27,7 +27,7 @@ impl OnceFd {
     pub fn replace(&self, fd: OwnedFd) -> Os<()> {
         match self.get() {
             None => drop(self.set(fd)),
-            Some(kept) => os::replace(fd.as_fd(), kept)?,
+            Some(_) => os::replace(fd.as_fd(), &self.0)?,
         }
         Ok(())
     }

@@ -1,13 +1,12 @@
 //! Paths below the root of a folder, and the folders on the way to them.
 
 use crate::error::{Error, Result, bail, err};
+use crate::platform::{AsFd, BorrowedFd, can_name, libc};
 use crate::store::keys::check_key;
 use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The name of lock files; never listed.
@@ -27,6 +26,9 @@ impl KeyPath {
     /// The file of a key.
     pub(super) fn of_key(key: &str) -> Result<KeyPath> {
         check_key(key)?;
+        if !can_name(key) {
+            bail!(Name, "no file of this system can have this name");
+        }
         Ok(KeyPath::join("", key))
     }
 
@@ -83,7 +85,7 @@ pub(super) fn is_hidden(name: &[u8]) -> bool {
 pub(super) type Made = SmallVec<[usize; 8]>;
 
 pub(crate) fn c_path(path: &Path) -> Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
+    CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
 }
 
 /// Makes a folder outside of any store and its parents; syncs each parent if asked for.

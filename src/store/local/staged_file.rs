@@ -2,8 +2,8 @@
 
 use super::path::{KeyPath, Made};
 use crate::error::{Result, bail, err};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd};
 use crate::store::os;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A value that is written piece by piece into a temporary file, which goes unless it is published.
 pub struct StagedFile {

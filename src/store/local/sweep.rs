@@ -8,10 +8,9 @@ use super::owner::{Owner, here};
 use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
+use crate::platform::{AsFd, BorrowedFd, errno_of, libc};
 use crate::store::os::{self, EntryKind};
 use std::collections::{BTreeSet, HashSet};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -87,6 +86,7 @@ impl Sweeper {
 }
 
 /// What listings of keys leave out.
+#[cfg_attr(windows, allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unlisted {
     /// A temporary file, or what is left of an erased or replaced folder, of a process that is gone for certain.
@@ -102,8 +102,9 @@ pub(crate) enum Unlisted {
 }
 
 /// What listings leave out in a folder and those below it, in order. Links are not followed.
+#[cfg_attr(windows, allow(dead_code))]
 pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
-    let failed = |path: &Path, e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("list {}", path.display()));
+    let failed = |path: &Path, e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("list {}", path.display()));
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = todo.pop() {
         let entries = match std::fs::read_dir(&folder) {
@@ -115,10 +116,10 @@ pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
             let kind = entry.file_type().map_err(|e| failed(&entry.path(), e))?;
             let name = entry.file_name();
             let is_plain = kind.is_file() || kind.is_dir();
-            let what = match owner_of(name.as_bytes()) {
+            let what = match owner_of(name.as_encoded_bytes()) {
                 _ if name == LOCK_NAME => continue,
                 Some(owner) if is_plain && owner.is_gone(here) => Unlisted::OfProcessGone,
-                _ if is_plain && is_hidden(name.as_bytes()) => Unlisted::OfProcess,
+                _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
                 _ if name.to_str().is_none() => Unlisted::NoText,
                 _ if kind.is_symlink() && !entry.path().exists() => Unlisted::DeadLink,
                 _ if !is_plain && !kind.is_symlink() => Unlisted::NoFile,

@@ -3,10 +3,10 @@
 use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Result, bail};
+use crate::platform::{BorrowedFd, OwnedFd, libc};
 use crate::store::os::{self, Errno};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -4,6 +4,7 @@ use super::profile::{self, Profile};
 use super::watch::Connector;
 use super::within::Own;
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::platform::{errno_of, libc};
 use crate::store::remote::{Conditional, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -330,7 +331,7 @@ impl Maker<'_> {
 fn certificates(file: &str) -> Result<(Vec<u8>, Vec<Certificate>)> {
     const MOST: u64 = 16 << 20;
     let what = format!("the file of certificates {file:?}");
-    let cannot = |e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("read {what}"));
+    let cannot = |e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
     let mut pem = Vec::new();
     std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
     match Certificate::from_pem_bundle(&pem) {

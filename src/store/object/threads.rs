@@ -3,6 +3,7 @@
 
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::{ForkReset, Lazy};
+use crate::platform::{errno_of, libc};
 use crate::store::mailbox::{Receiver, mailbox};
 use crate::threads::{block_signals, start};
 use futures_util::FutureExt;
@@ -44,7 +45,7 @@ impl Runner {
             libc::EAGAIN => Error::os(libc::ENOMEM, "start a thread for the network").with_errno(errno),
             errno => Error::os(errno, "start a thread for the network"),
         };
-        let runtime = BackgroundRuntime(Some(built.map_err(|e| of(e.raw_os_error().unwrap_or(libc::EAGAIN)))?));
+        let runtime = BackgroundRuntime(Some(built.map_err(|e| of(errno_of(&e).unwrap_or(libc::EAGAIN)))?));
         let Some(handle) = runtime.0.as_ref().map(|runtime| runtime.handle().clone()) else { return Err(of(libc::EAGAIN)) };
         let stop = Arc::new(Notify::new());
         let stopped = stop.clone();

@@ -29,6 +29,7 @@ use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, SharedStor
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, grow};
+use crate::platform::libc;
 use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
 use std::collections::BTreeMap;

@@ -6,13 +6,13 @@ use super::read::{ArchiveBytes, Slot};
 use super::write::{LOCK_BYTE, central_record, end_records};
 use crate::error::{Result, bail, err};
 use crate::limits::{grow, reserve};
+use crate::platform::{AsFd, OwnedFd, libc};
 use crate::store::Object;
 use crate::store::file_object::FileObject;
 use crate::store::file_options::SyncMode;
 use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD, Errno};
 use std::collections::HashMap;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -10,11 +10,11 @@ use super::read::Slot;
 use crate::error::{Error, Result, bail, err};
 use crate::fork;
 use crate::limits::reserve;
+use crate::platform::{AsFd, OwnedFd, errno_of, libc};
 use crate::store::file_object::FileObject;
 use crate::store::file_options::SyncMode;
 use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -83,7 +83,7 @@ impl Writer {
 
     /// The file, for reading what was put.
     pub fn reader(&self) -> Result<FileObject> {
-        let file = self.file.try_clone().map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EIO), "duplicate the descriptor"))?;
+        let file = self.file.try_clone().map_err(|e| Error::os(errno_of(&e).unwrap_or(libc::EIO), "duplicate the descriptor"))?;
         Ok(FileObject::new(file))
     }
 

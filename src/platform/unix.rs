@@ -1,0 +1,182 @@
+//! What Linux and macOS have in common: the calls of POSIX.
+
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub use libc;
+pub use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+pub use std::sync::atomic::AtomicI32 as AtomicFd;
+
+/// Returns why the last call of this thread failed.
+pub fn last_errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Returns the error number of a failure that the standard library tells; `None` if it is none of the system's.
+pub fn errno_of(e: &std::io::Error) -> Option<i32> {
+    e.raw_os_error()
+}
+
+/// Returns what says an error number in words.
+pub fn text_of(errno: i32) -> impl std::fmt::Display {
+    std::io::Error::from_raw_os_error(errno)
+}
+
+/// Makes a path of bytes; `None` if it can be none.
+pub fn path_of(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
+    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes)).map(|text: std::ffi::OsString| text.into())
+}
+
+/// Returns whether a file's name can be `name`: any can that a key has.
+#[inline]
+pub fn can_name(_: &str) -> bool {
+    true
+}
+
+/// Returns how many files this process may have open.
+pub fn most_files() -> usize {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: `limit` is writable.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } != 0;
+    // SAFETY: all zero is a valid value, which the call may have replaced.
+    let limit = unsafe { limit.assume_init() }.rlim_cur;
+    if failed { 256 } else { usize::try_from(limit).unwrap_or(usize::MAX) }
+}
+
+/// Says whether there is a process of that number, whoever's it is.
+pub fn has_process(number: u32) -> bool {
+    let Ok(number) = i32::try_from(number) else { return false };
+    // SAFETY: no signal is sent, and no memory is involved.
+    let sent = unsafe { libc::kill(number, 0) };
+    sent == 0 || last_errno() != libc::ESRCH
+}
+
+/// Returns the size of a page of memory.
+pub fn page_size() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Returns the bytes of memory that the machine has; less than 2 where it does not tell.
+pub fn machine_memory() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    (pages.max(0) as u64).saturating_mul(size.max(0) as u64)
+}
+
+/// Maps `len` bytes of new memory, whole pages, at a multiple of `align`, itself one of a page; `None`, with an error number, if there is none.
+pub fn map(len: usize, align: usize) -> Result<*mut u8, i32> {
+    let page = page_size();
+    let mapped = if align > page { len.checked_add(align - page).ok_or(libc::ENOMEM)? } else { len };
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping anywhere.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), mapped, access, kind, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(last_errno());
+    }
+    let before = (start as usize).next_multiple_of(align) - start as usize;
+    let first = start.wrapping_byte_add(before);
+    // SAFETY: the ends of the new mapping, whole pages of it that are given to nothing yet.
+    unsafe {
+        if before > 0 {
+            libc::munmap(start, before);
+        }
+        if mapped - len > before {
+            libc::munmap(first.wrapping_byte_add(len), mapped - len - before);
+        }
+    }
+    Ok(first.cast())
+}
+
+/// Gives back what [`map`] gave.
+///
+/// # Safety
+/// The memory was mapped by [`map`] with that length, and nobody uses it any more.
+pub unsafe fn unmap(first: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(first.cast(), len) };
+}
+
+/// Has the system call these functions before each fork, after it, and in the child.
+pub fn at_fork(before: extern "C" fn(), after: extern "C" fn(), in_child: extern "C" fn()) {
+    // SAFETY: the functions are there as long as the process: the library is never unloaded.
+    unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
+}
+
+/// Has the system call `end` with `value` when this thread ends; false if it cannot. All calls name the same `end`.
+pub fn at_end_of_thread(end: unsafe extern "C" fn(*mut c_void), value: &impl Sized) -> bool {
+    // The key and 1; 0: none yet. No thread waits for another here: a child of `fork` would for ever.
+    static KEY: AtomicU64 = AtomicU64::new(0);
+    if KEY.load(Relaxed) == 0 {
+        let mut key = 0;
+        // SAFETY: the function is there as long as the process: the library is never unloaded.
+        if unsafe { libc::pthread_key_create(&mut key, Some(end)) } != 0 {
+            return false;
+        }
+        if KEY.compare_exchange(0, u64::from(key) + 1, Relaxed, Relaxed).is_err() {
+            // SAFETY: made above, and used by nobody.
+            unsafe { libc::pthread_key_delete(key) };
+        }
+    }
+    let key = (KEY.load(Relaxed) - 1) as libc::pthread_key_t;
+    // SAFETY: the key was made by one of the threads; the value is only looked at by `end`.
+    unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(value).cast()) == 0 }
+}
+
+/// A thread that was started.
+pub struct ThreadHandle(libc::pthread_t);
+
+impl ThreadHandle {
+    /// Starts a thread with all signals blocked; an error number if there can be none, and then `beginning` is as it was.
+    ///
+    /// # Safety
+    /// `run` may be called with `beginning`, once, in another thread.
+    pub unsafe fn start(stack: usize, run: extern "C" fn(*mut c_void) -> *mut c_void, beginning: *mut c_void) -> Result<ThreadHandle, i32> {
+        // SAFETY: signal sets and attributes are initialised by the calls that take them first.
+        unsafe {
+            let (mut all, mut old) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::<libc::sigset_t>::zeroed());
+            let (mut attributes, mut thread) = (MaybeUninit::<libc::pthread_attr_t>::zeroed(), MaybeUninit::<libc::pthread_t>::zeroed());
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_attr_init(attributes.as_mut_ptr());
+            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), stack);
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), old.as_mut_ptr());
+            let failed = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), run, beginning);
+            libc::pthread_sigmask(libc::SIG_SETMASK, old.as_ptr(), std::ptr::null_mut());
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            if failed == 0 { Ok(ThreadHandle(thread.assume_init())) } else { Err(failed) }
+        }
+    }
+
+    /// Waits for its end.
+    pub fn join(self) {
+        // SAFETY: the thread was started joinable; this value is the only one that names it, and is not dropped.
+        unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for ThreadHandle {
+    fn drop(&mut self) {
+        // SAFETY: the thread was started joinable; this value is the only one that names it.
+        unsafe { libc::pthread_detach(self.0) };
+    }
+}
+
+/// Keeps all signals away from the calling thread.
+pub fn block_signals() {
+    // SAFETY: the set is filled before it is used; the call changes this thread only.
+    unsafe {
+        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Returns whether the name of the calling thread begins so.
+pub fn thread_name_begins(beginning: &CStr) -> bool {
+    let mut name = [0u8; 16];
+    // SAFETY: room for the longest name that a thread has.
+    let failed = unsafe { libc::pthread_getname_np(libc::pthread_self(), name.as_mut_ptr().cast(), name.len()) };
+    failed == 0 && name.starts_with(beginning.to_bytes())
+}
