@@ -31,5 +31,7 @@ pub mod settings;
 pub mod store;
 pub mod threads;
 
-#[cfg(not(all(any(target_os = "linux", target_os = "macos"), target_pointer_width = "64", target_endian = "little")))]
-compile_error!("ozarr is for 64-bit little-endian Linux (and macOS, where it was never run): see Platforms in docs/installing.md");
+#[cfg(not(all(any(target_os = "linux", target_os = "macos", windows), target_pointer_width = "64", target_endian = "little")))]
+compile_error!(
+    "ozarr is for 64-bit little-endian Linux, Windows (run in Wine only) and macOS (never run): see Platforms in docs/installing.md"
+);

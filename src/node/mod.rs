@@ -27,6 +27,7 @@ mod document;
 mod draft;
 mod either;
 mod export;
+#[cfg_attr(windows, allow(dead_code))]
 mod fault;
 pub mod group;
 mod hierarchy;
@@ -54,6 +55,7 @@ mod transform;
 mod upkeep;
 mod usage;
 pub mod variable;
+#[cfg_attr(windows, path = "verify_absent.rs")]
 mod verify;
 mod walk;
 mod watch;

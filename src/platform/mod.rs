@@ -1,6 +1,6 @@
 //! What differs between operating systems: one file for each of them, with the same items. docs/installing.md says which were run.
 //!
-//! `libc` has the calls of POSIX that the library makes, by their names: the crate's.
+//! `libc` has the calls of POSIX that the library makes, by their names: the crate's, or on Windows functions that do the same there.
 
 #[cfg(unix)]
 mod unix;
@@ -16,3 +16,8 @@ pub use linux::*;
 mod macos;
 #[cfg(target_os = "macos")]
 pub use macos::*;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub use windows::*;
