@@ -512,7 +512,8 @@ mod tests {
     fn every_narrow_number_comes_back_in_both_versions() {
         for &n in Format::ALL {
             let data_type = if n == Format::Float16 { Float16 } else { Narrow(n) };
-            for code in 0..1u32 << n.bits() {
+            let apart = if n.bits() > 8 { crate::settings::apart(7) } else { 1 };
+            for code in (0..1u32 << n.bits()).step_by(apart) {
                 let fill = Fill::from_bytes(&code.to_le_bytes()[..n.size()]);
                 let value = fill.to_json_v3(data_type);
                 assert_eq!(Fill::from_json_v3(data_type, &value).unwrap(), fill, "{n:?} {code:#x} {value}");
