@@ -300,10 +300,14 @@ impl Machine<'_> {
         })
     }
 
-    /// Returns whether the decoded chunk of a part is put into the cache: not where the part is the whole chunk, which nobody reads again soon.
+    /// Returns whether the decoded chunk of a part is put into the cache: not where the part is the whole chunk, which nobody reads again soon,
+    /// nor where it is a long run of an uncompressed one, which takes about as long to read again, and much less than to read the chunk.
     fn keeps(&self, leaf: &Leaf, part: &Part) -> bool {
+        /// Many times what a look at the file takes.
+        const LONG: u64 = 32 << 10;
         let in_part = || part.axes.iter().zip(&leaf.shape).any(|(axis, &n)| axis.count < n);
-        leaf.variable.is_none() && self.decoded.is_some_and(|decoded| decoded.cache.takes(leaf.layout.bytes)) && in_part()
+        let short = || !leaf.is_raw() || self.target.in_place(leaf, &part.axes).is_none_or(|run| run < LONG);
+        leaf.variable.is_none() && self.decoded.is_some_and(|decoded| decoded.cache.takes(leaf.layout.bytes)) && in_part() && short()
     }
 
     /// Returns whether the part's chunk is kept; its elements are placed then, without reading anything.

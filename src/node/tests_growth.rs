@@ -87,6 +87,30 @@ fn an_element_of_a_kept_chunk_is_one_look_at_the_file() {
 }
 
 #[test]
+fn long_runs_of_an_uncompressed_chunk_are_read_from_it_and_not_kept() {
+    for (compressor, rows, kept) in [("none", 2, false), ("none", 1, true), ("zstd", 2, true)] {
+        let folder = Folder::new("runs");
+        let mut spec = spec(&[16, 4096], &[16, 4096]);
+        spec.set_compressor(compressor, None).unwrap();
+        let array = Array::create(&folder.1, "a", &spec, Create::New).unwrap();
+        let mut values: Vec<i32> = (0..16 * 4096).collect();
+        write_all(&array, &mut values);
+        let cache = ChunkCache::new(1 << 20);
+        let context = Context::default().with_settings(Settings { chunk_cache: Some(cache.clone()), ..Settings::default() });
+        let array = Array::open(&Store::open(&context, folder.0.to_str().unwrap(), Mode::Read, &[]).unwrap(), "a").unwrap();
+        std::thread::sleep(Duration::from_millis(40));
+        let mut read = vec![0i32; rows * 4096];
+        let selection = Selection::new(&[16, 4096], &[3, 0], &[rows as i64, 4096], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.read(&selection, &view(&mut read, &[rows as u64, 4096])).unwrap() };
+        assert_eq!(read, values[3 * 4096..][..rows * 4096], "{compressor} {rows}");
+        assert_eq!(cache.bytes() > 0, kept, "{compressor} {rows}");
+        let bytes = array.stats().snapshot().bytes_read as usize;
+        assert!(kept || bytes == rows * 4096 * 4, "{bytes} bytes for {rows} rows");
+    }
+}
+
+#[test]
 fn a_cache_of_a_context_is_shared_and_given_back() {
     let cache = ChunkCache::new(1 << 20);
     let context = Context::default().with_settings(Settings { chunk_cache: Some(cache.clone()), ..Settings::default() });
