@@ -127,10 +127,10 @@ impl Counters {
         let mut add = |n: &[u64; FIELDS]| sum.iter_mut().zip(n).for_each(|(sum, n)| *sum = sum.wrapping_add(*n));
         // The living children are taken first: one that ended before has added its counts to the lines, and none ends while they are held.
         let children = self.living();
-        for line in self.lines.known().into_iter().flatten() {
-            add(&line.0.each_ref().map(|n| n.load(Relaxed)));
-        }
         children.iter().for_each(|child| add(&child.sum()));
+        for line in self.lines.known().into_iter().flatten() {
+            sum.iter_mut().zip(&line.0).for_each(|(sum, n)| *sum = sum.wrapping_add(n.load(Relaxed)));
+        }
         sum
     }
 

@@ -38,12 +38,12 @@ impl TempNames {
     pub(super) fn create<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
         check_name(key)?;
         let folder = folder_of(key);
+        let mut path = self.next(folder);
         for _ in 0..TRIES {
-            let path = self.next(folder);
             match os::open(root, path.as_c(), libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o666) {
                 Ok(fd) => return Ok((Temp { root, path, there: true }, fd)),
                 Err(Errno(libc::ENOENT)) if !folder.is_empty() => make_parents(root, key, made)?,
-                Err(Errno(libc::EEXIST)) => {}
+                Err(Errno(libc::EEXIST)) => path = self.next(folder),
                 Err(e) => return Err(e.error("create a temporary file")),
             }
         }
