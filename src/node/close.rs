@@ -1,6 +1,7 @@
 //! What is done when a program closes a store or a node: NCZarr's keys, consolidated metadata that wait, and a flush.
 
-use super::conventions::nczarr;
+use super::conventions::{nczarr, nczarr_update};
+use super::store::V2Changes;
 use super::{Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
 
@@ -10,7 +11,7 @@ impl Store {
     pub fn close(&self, node: Option<&str>) -> Result<()> {
         let consolidated = match node {
             Some(path) if self.opened_for() != Some(path) => Ok(()),
-            _ => self.consolidate_all(),
+            _ => self.consolidate_all(false),
         };
         consolidated.and(self.flush())
     }
@@ -22,11 +23,12 @@ impl Store {
         if !self.consolidates_at_flush() {
             return Ok(());
         }
-        self.consolidate_all().and(self.flush())
+        self.consolidate_all(true).and(self.flush())
     }
 
-    fn consolidate_all(&self) -> Result<()> {
-        self.write_nczarr()?;
+    /// With `some`, NCZarr's keys are looked at of changed nodes only, if that will do for now.
+    fn consolidate_all(&self, some: bool) -> Result<()> {
+        self.write_nczarr(some)?;
         upkeep::catch_up(self)?;
         self.consolidate_pending()
     }
@@ -50,15 +52,24 @@ impl Store {
         Ok(())
     }
 
-    /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed.
-    fn write_nczarr(&self) -> Result<()> {
+    /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed: of all nodes, or (`some`) of the
+    /// changed ones and those above, if that will do for now.
+    fn write_nczarr(&self, some: bool) -> Result<()> {
         let wanted = self.options().nczarr != Nczarr::Off && self.shared().capabilities().listable && self.check_writable().is_ok();
-        if !self.set_v2_changed(false) || !wanted {
+        let changes = self.take_v2_changes();
+        if !wanted || changes.nodes.is_empty() && (some || !changes.others) {
+            self.set_v2_changes(V2Changes { others: changes.others, ..V2Changes::default() });
             return Ok(());
         }
-        let written = nczarr::write(self, self.options().nczarr == Nczarr::Keep);
+        let tolerant = self.options().nczarr == Nczarr::Keep;
+        let update = || Ok(some && nczarr_update::update(self, tolerant, &changes.nodes)?);
+        let written = update().and_then(|others| if others { Ok(true) } else { nczarr::write(self, tolerant).map(|()| false) });
         // What was just written needs no second look; what could not be is tried again.
-        self.set_v2_changed(written.is_err());
-        written
+        let (left, result) = match written {
+            Ok(others) => (V2Changes { others, ..V2Changes::default() }, Ok(())),
+            Err(e) => (changes, Err(e)),
+        };
+        self.set_v2_changes(left);
+        result
     }
 }

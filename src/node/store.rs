@@ -56,8 +56,8 @@ struct StoreInner {
     behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
-    /// Documents of version 2 were changed since NCZarr's keys were looked at.
-    v2_changed: AtomicBool,
+    /// Which nodes of version 2 were changed since NCZarr's keys were looked at.
+    v2_changed: ForkPreserved<V2Changes>,
     stats: Arc<Counters>,
     /// What the next array that is imported may be like.
     last_imported: ForkPreserved<LastImported>,
@@ -163,7 +163,7 @@ impl Store {
         folder: Option<(PathBuf, FileOptions)>,
     ) -> Store {
         let changes = changes_of(shared.describe());
-        let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (no_draft, v2_changed) = (AtomicBool::new(false), ForkPreserved::default());
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
             checkpoint: None,
@@ -344,8 +344,9 @@ impl Store {
 
     /// A document was changed.
     pub(super) fn note_document(&self, key: &str) {
-        if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&key.rsplit('/').next().unwrap_or(key)) {
-            self.0.v2_changed.store(true, Ordering::Release);
+        let (node, name) = key.rsplit_once('/').unwrap_or(("", key));
+        if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&name) {
+            self.0.v2_changed.write(|changes| changes.nodes.insert(node.to_string()));
         }
     }
 
@@ -453,10 +454,24 @@ impl Store {
         self.0.unconsolidated.write(std::mem::take)
     }
 
-    /// Sets whether documents of version 2 were changed since NCZarr's keys were looked at; returns what it was.
-    pub(super) fn set_v2_changed(&self, changed: bool) -> bool {
-        self.0.v2_changed.swap(changed, Ordering::AcqRel)
+    /// Takes the nodes of version 2 that were changed since NCZarr's keys were looked at.
+    pub(super) fn take_v2_changes(&self) -> V2Changes {
+        self.0.v2_changed.write(std::mem::take)
     }
+
+    /// Puts back what was taken and is still to be looked at, instead of what the look itself has changed.
+    pub(super) fn set_v2_changes(&self, changes: V2Changes) {
+        drop(self.0.v2_changed.replace(changes));
+    }
+}
+
+/// The nodes of version 2 whose documents this handle has changed, for NCZarr's keys.
+#[derive(Default)]
+pub(super) struct V2Changes {
+    /// Their paths, since the keys of these nodes were looked at.
+    pub nodes: BTreeSet<String>,
+    /// Keys of other nodes are still to be compared with what was changed before.
+    pub others: bool,
 }
 
 /// What counts the changes of stores of that name: one for all that are open.

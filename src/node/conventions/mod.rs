@@ -6,6 +6,7 @@
 pub mod cf;
 pub mod dataset;
 pub mod nczarr;
+pub(super) mod nczarr_update;
 pub mod ome;
 pub mod time;
 pub mod variable;

@@ -79,7 +79,7 @@ impl NcType {
 
 /// The part of NCZarr's keys about one thing.
 #[derive(Clone, Copy)]
-enum KeyPart {
+pub(super) enum KeyPart {
     Superblock,
     Group,
     Array,
@@ -88,7 +88,7 @@ enum KeyPart {
 
 impl KeyPart {
     /// Its member in documents, in newer and older writers' spelling.
-    fn members(self) -> [&'static str; 2] {
+    pub(super) fn members(self) -> [&'static str; 2] {
         match self {
             KeyPart::Superblock => ["_nczarr_superblock", "_NCZARR_SUPERBLOCK"],
             KeyPart::Group => ["_nczarr_group", "_NCZARR_GROUP"],
@@ -139,7 +139,7 @@ fn has_objects(store: &Store) -> Result<bool> {
 }
 
 /// The methods that arrays and groups share here.
-trait NcNode {
+pub(super) trait NcNode {
     fn store(&self) -> &Store;
     fn path(&self) -> &str;
     fn format(&self) -> Format;
@@ -180,7 +180,7 @@ fn dimension(name: &str, value: &Value) -> Option<NcDimension> {
 }
 
 /// The dimensions that a group defines: an object of lengths, in the documents of version 3 a list of objects (NZ-19).
-fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
+pub(super) fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
     let Some(value) = group.get("dimensions").or_else(|| group.get("dims")) else { return Ok(Vec::new()) };
     let found: Option<Vec<NcDimension>> = match value {
         Value::Object(all) => all.iter().map(|(name, value)| dimension(name, value)).collect(),
@@ -290,7 +290,7 @@ fn named(whole: &str) -> Option<String> {
     (!unnamed && !name.is_empty()).then(|| name.to_string())
 }
 
-fn dimensions_value(all: &[NcDimension]) -> Value {
+pub(super) fn dimensions_value(all: &[NcDimension]) -> Value {
     let mut members = Map::new();
     for d in all {
         let value = if d.is_unlimited {
@@ -325,9 +325,9 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
 }
 
 /// The dimensions of the groups from the root down.
-struct Scope {
-    groups: Vec<(String, Vec<NcDimension>)>,
-    tolerant: bool,
+pub(super) struct Scope {
+    pub groups: Vec<(String, Vec<NcDimension>)>,
+    pub tolerant: bool,
 }
 
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
@@ -378,7 +378,7 @@ fn last(path: &str) -> Value {
 }
 
 impl Scope {
-    fn write_array(&mut self, array: &Array) -> Result<()> {
+    pub fn write_array(&mut self, array: &Array) -> Result<()> {
         let is_scalar = array.is_nc_scalar()?;
         let mut references = Vec::new();
         if !is_scalar {
@@ -423,7 +423,7 @@ impl Scope {
 }
 
 /// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
-fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Option<&Array>) -> Result<()> {
+pub(super) fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Option<&Array>) -> Result<()> {
     let old = node.attributes().all()?;
     let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
     let mut all = old.clone();

@@ -1,0 +1,174 @@
+//! Brings NCZarr's keys up to date after some nodes were changed, in the time that these take: a program that adds records to many variables
+//! does not wait for the others.
+
+use super::nczarr::{KeyPart, NcDimension, NcNode, Scope, dimensions_of, dimensions_value, put};
+use crate::error::Result;
+use crate::metadata::{Format, Map, Value};
+use crate::node::{Array, Group, Node, Store, path};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A group with keys: these, and its dimensions, which arrays may lengthen.
+struct Known {
+    group: Group,
+    keys: Map,
+    dimensions: Vec<NcDimension>,
+}
+
+/// Does what [`write`](super::nczarr::write) does, but looks only at the nodes of those paths and the groups above them. Returns false where that
+/// will not do: a node is new or gone, or its keys are in an older form.
+pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<String>) -> Result<bool> {
+    let mut groups = BTreeMap::new();
+    if !enter(store, "", &mut groups)? || own_key(&groups[""].group, KeyPart::Superblock)?.is_none() {
+        return Ok(false);
+    }
+    for node in nodes {
+        let found = Node::open(store, node);
+        let array = match &found {
+            Ok(Node::Array(array)) => Some(array),
+            Ok(Node::Group(_)) => None,
+            Err(_) => return Ok(false),
+        };
+        let above = path::ancestors(node);
+        for group in above.iter().copied().chain(array.is_none().then_some(node.as_str())) {
+            if !enter(store, group, &mut groups)? {
+                return Ok(false);
+            }
+        }
+        let list = if array.is_some() { "arrays" } else { "groups" };
+        if above.last().is_some_and(|parent| !lists(&groups[*parent].keys, list, node)) {
+            return Ok(false);
+        }
+        if let Some(array) = array
+            && !update_array(array, tolerant, &above, &mut groups)?
+        {
+            return Ok(false);
+        }
+    }
+    for Known { group, mut keys, dimensions } in groups.into_values() {
+        keys.insert("dimensions".into(), dimensions_value(&dimensions));
+        put(&group, vec![(KeyPart::Group, Value::Object(keys))], None)?;
+    }
+    Ok(true)
+}
+
+/// The key of a node in the form in which it is written.
+fn own_key(node: &impl NcNode, part: KeyPart) -> Result<Option<Map>> {
+    Ok(node.attributes().view()?.get(part.members()[0]).and_then(Value::as_object).cloned())
+}
+
+/// Opens a group, unless it is known; false without keys.
+fn enter(store: &Store, path: &str, groups: &mut BTreeMap<String, Known>) -> Result<bool> {
+    if groups.contains_key(path) {
+        return Ok(true);
+    }
+    let group = match Node::open(store, path) {
+        Ok(Node::Group(group)) if group.format() == Format::V2 => group,
+        _ => return Ok(false),
+    };
+    let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(false) };
+    let dimensions = dimensions_of(&keys)?;
+    groups.insert(path.to_string(), Known { group, keys, dimensions });
+    Ok(true)
+}
+
+/// Whether the keys of a group name a node in it.
+fn lists(keys: &Map, list: &str, node: &str) -> bool {
+    let name = node.rsplit('/').next().unwrap_or(node);
+    keys.get(list).and_then(Value::as_array).is_some_and(|names| names.iter().any(|other| other == name))
+}
+
+/// Writes the keys of an array in the groups `above`, whose dimensions may become longer.
+fn update_array(array: &Array, tolerant: bool, above: &[&str], groups: &mut BTreeMap<String, Known>) -> Result<bool> {
+    if array.format() != Format::V2 || array.nc_type().is_none() || own_key(array, KeyPart::Array)?.is_none() {
+        return Ok(false);
+    }
+    let levels = above.iter().map(|path| (path.to_string(), groups[*path].dimensions.clone())).collect();
+    let mut scope = Scope { groups: levels, tolerant };
+    scope.write_array(array)?;
+    for (path, dimensions) in scope.groups {
+        groups.entry(path).and_modify(|known| known.dimensions = dimensions);
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::error::ErrorKind;
+    use crate::node::{Consolidate, Context, Create, Mode, Nczarr, Options, Spec};
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    fn array(store: &Store, at: &str, shape: &[u64], names: &[&str]) -> Array {
+        let mut spec = Spec::new(DataType::Float32, shape).unwrap();
+        spec.set_format(Format::V2).unwrap();
+        spec.set_dimension_names(names.iter().map(|n| Some(n.to_string())).collect()).unwrap();
+        Array::create(store, at, &spec, Create::New).unwrap()
+    }
+
+    fn hierarchy() -> (Store, Vec<Array>) {
+        let options = Options { nczarr: Nczarr::On, consolidate: Consolidate::Flush, ..Options::default() };
+        let store = Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, options);
+        let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        root.define_nc_dimension("time", 0, true).unwrap();
+        root.define_nc_dimension("n", 3, false).unwrap();
+        let arrays = vec![
+            array(&store, "t", &[3, 4], &["time", "x"]),
+            array(&store, "g/h/u", &[3, 5], &["time", "y"]),
+            array(&store, "s", &[3], &["n"]),
+        ];
+        store.flush_all().unwrap();
+        (store, arrays)
+    }
+
+    fn documents(store: &Store) -> Vec<(String, Vec<u8>)> {
+        store.key_list("").unwrap().into_iter().map(|key| (key.clone(), store.key_get(&key).unwrap().unwrap())).collect()
+    }
+
+    /// The nodes that a change touches are brought up to date, or (`expected` false) that will not do; a look at all finds nothing left.
+    fn check(change: impl FnOnce(&Store, &[Array]), expected: bool) {
+        let (store, arrays) = hierarchy();
+        change(&store, &arrays);
+        let nodes = store.take_v2_changes().nodes;
+        assert!(!nodes.is_empty());
+        assert_eq!(update(&store, false, &nodes).unwrap(), expected, "{nodes:?}");
+        if expected {
+            let before = documents(&store);
+            super::super::nczarr::write(&store, false).unwrap();
+            assert_eq!(documents(&store), before, "{nodes:?}");
+        }
+    }
+
+    #[test]
+    fn changed_nodes_get_the_keys_that_a_look_at_all_would_give_them() {
+        check(|_, arrays| arrays[..2].iter().for_each(|array| array.resize(&[9, array.shape()[1]], true).unwrap()), true);
+        check(|_, arrays| arrays[1].resize(&[7, 5], true).unwrap(), true);
+        check(|_, arrays| arrays[0].attributes().set("units", "K".into()).unwrap(), true);
+        check(|store, _| Group::open(store, "g/h").unwrap().attributes().set("title", 1.into()).unwrap(), true);
+        check(|store, _| Group::open(store, "").unwrap().attributes().set("title", "a".into()).unwrap(), true);
+        let lengthen = |store: &Store, arrays: &[Array]| {
+            arrays[2].resize(&[8], true).unwrap();
+            Group::open(store, "").unwrap().define_nc_dimension("n", 8, false).unwrap();
+        };
+        check(lengthen, true);
+    }
+
+    #[test]
+    fn new_nodes_and_those_that_are_gone_want_a_look_at_all() {
+        check(|store, _| drop(array(store, "new", &[4], &["x"])), false);
+        check(|store, _| drop(Group::create(store, "g/new", Some(Format::V2), Create::New).unwrap()), false);
+        check(|store, _| store.erase_node("g/h/u").unwrap(), false);
+        check(|store, _| Group::open(store, "").unwrap().attributes().erase("_nczarr_superblock").unwrap(), false);
+        check(|_, arrays| arrays[0].attributes().erase("_nczarr_array").unwrap(), false);
+    }
+
+    #[test]
+    fn a_length_that_other_arrays_do_not_have_is_told_by_closing() {
+        let (store, _) = hierarchy();
+        Group::open(&store, "").unwrap().define_nc_dimension("n", 8, false).unwrap();
+        store.flush_all().unwrap();
+        let e = store.close(None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"s\""), "{e}");
+    }
+}
