@@ -2,6 +2,10 @@
 #include "table.h"
 #include <sys/stat.h>
 
+#ifndef NO_LINKS_ARE_TOLD
+#define NO_LINKS_ARE_TOLD 0
+#endif
+
 static const int64_t SHAPE[] = {6}, CHUNKS[] = {2};
 
 struct told {
@@ -84,7 +88,7 @@ int main(void) {
     CHECK(stat("new.zarr/g/a/0", &st) == 0 && st.st_nlink == 1);
     ERR_SAYS(OZARR_ERR_EXISTS, "new.zarr", "holds something", ozarr_migrate("old.zarr", "new.zarr", 0, NULL, NULL));
     OK(ozarr_migrate("old.zarr", "linked.zarr", OZARR_MIGRATE_LINK, NULL, NULL));
-    CHECK(stat("linked.zarr/g/a/0", &st) == 0 && st.st_nlink == 2);
+    CHECK(stat("linked.zarr/g/a/0", &st) == 0 && (st.st_nlink == 2 || NO_LINKS_ARE_TOLD));
     OK(ozarr_migrate("old.zarr", NULL, OZARR_MIGRATE_IN_PLACE, NULL, NULL));
     check("old.zarr/g/a", 3, "");
     CHECK(stat("old.zarr/g/a/.zarray", &st) != 0);

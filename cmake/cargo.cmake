@@ -2,7 +2,7 @@
 # with OZARR_PROGRAM the program, from the same compiled crates. Defines ozarr::static.
 #
 # The archive has one object, whose only global symbols are the functions of abi/ozarr.map: a program may have its own zstd, blosc, zlib
-# or Rust beside it.
+# or Rust beside it. For Windows it is what cargo made, and the functions are in a module-definition file.
 
 set(_env --unset=RUSTFLAGS --unset=CARGO_BUILD_TARGET "${_cargo_path}")
 set(_target_args)
@@ -47,24 +47,28 @@ list(JOIN _symbols "\n" _exports)
 list(JOIN _symbols "\n-u " _wanted)
 file(CONFIGURE OUTPUT "${OZARR_EXPORTS}" CONTENT "${_exports}\n" @ONLY)
 file(CONFIGURE OUTPUT "${OZARR_WANTED}" CONTENT "-u ${_wanted}\n" @ONLY)
+set(OZARR_DEFINITION "${PROJECT_BINARY_DIR}/ozarr.def")
+file(CONFIGURE OUTPUT "${OZARR_DEFINITION}" CONTENT "EXPORTS\n${_exports}\n" @ONLY)
 
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs")
 list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml")
 set(_outputs "${OZARR_ARCHIVE}")
-if(CMAKE_CROSSCOMPILING)
+if(CMAKE_CROSSCOMPILING AND NOT WIN32)
   set(OZARR_LINKER "${CMAKE_LINKER}" CACHE FILEPATH "GNU's linker for the target")
 endif()
-find_program(OZARR_LINKER NAMES ld.bfd ld REQUIRED)
+if(NOT WIN32)
+  find_program(OZARR_LINKER NAMES ld.bfd ld REQUIRED)
+endif()
 # Debian's compiler for musl has the unwinder of glibc only; rustup's standard library for musl brings one.
 set(_unwinder)
 if(OZARR_RUST_TARGET MATCHES "-musl")
   execute_process(COMMAND ${CMAKE_COMMAND} -E env "${_cargo_path}" rustc --print sysroot OUTPUT_VARIABLE _sysroot OUTPUT_STRIP_TRAILING_WHITESPACE)
   file(GLOB _unwinder "${_sysroot}/lib/rustlib/${OZARR_RUST_TARGET}/lib/self-contained/libunwind.a")
 endif()
-if(OZARR_SANITIZE)
-  # The sanitizer looks for its own sections by symbols.
+if(OZARR_SANITIZE OR WIN32)
+  # The sanitizer looks for its own sections by symbols; objects of Windows have no such groups and wraps.
   set(_copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/libozarr_abi.a" "${OZARR_ARCHIVE}")
 else()
   # Groups of sections are dissolved: a linker that drops a group since the program has it, too, would drop what local symbols name.
@@ -111,6 +115,9 @@ add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 
 # What the archive needs of the system (cargo rustc ... -- --print native-static-libs).
 set(OZARR_SYSTEM_LIBS util rt pthread m dl)
+if(WIN32)
+  set(OZARR_SYSTEM_LIBS ntdll kernel32 userenv ws2_32 dbghelp)
+endif()
 
 add_library(ozarr_static STATIC IMPORTED GLOBAL)
 set_target_properties(ozarr_static PROPERTIES

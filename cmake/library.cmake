@@ -1,6 +1,6 @@
 # ozarr::ozarr, the shipped shared library, linked from the archive: exports exactly the functions of abi/ozarr.map, each with the release
-# that brought it; imports no unwinder (with a foreign one loaded first, a caught panic would end the process); stays loaded. With
-# OZARR_SHARED=OFF it is the archive. Defines ozarr::cxx, too.
+# that brought it (ozarr.dll: just those); imports no unwinder (with a foreign one loaded first, a caught panic would end the process); stays
+# loaded. With OZARR_SHARED=OFF it is the archive. Defines ozarr::cxx, too.
 
 # The number of the binary interface, which is in the library's name.
 file(STRINGS "${PROJECT_SOURCE_DIR}/include/ozarr.h" _abi REGEX "^#define OZARR_ABI_VERSION ")
@@ -15,15 +15,21 @@ if(OZARR_SHARED)
     SOVERSION ${OZARR_ABI_VERSION}
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
     LINK_DEPENDS "${OZARR_ARCHIVE};${OZARR_MAP}")
-  target_link_options(ozarr PRIVATE
-    "LINKER:--version-script=${OZARR_MAP}" "LINKER:@${OZARR_WANTED}" LINKER:--gc-sections LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now -static-libgcc)
-  # glibc ends the process when it has no memory to note the destructor of a thread's variable. Without its function Rust notes them itself:
-  # this name for it is defined nowhere.
-  target_link_options(ozarr PRIVATE LINKER:--wrap=__cxa_thread_atexit_impl)
+  if(WIN32)
+    # ozarr.dll, and libozarr.dll.a to link with.
+    set_target_properties(ozarr PROPERTIES PREFIX "" IMPORT_PREFIX lib RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+    target_link_options(ozarr PRIVATE "${OZARR_DEFINITION}" LINKER:--gc-sections -static-libgcc $<$<CONFIG:Release>:LINKER:--strip-debug>)
+  else()
+    target_link_options(ozarr PRIVATE
+      "LINKER:--version-script=${OZARR_MAP}" "LINKER:@${OZARR_WANTED}" LINKER:--gc-sections LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now -static-libgcc)
+    # glibc ends the process when it has no memory to note the destructor of a thread's variable. Without its function Rust notes them itself:
+    # this name for it is defined nowhere.
+    target_link_options(ozarr PRIVATE LINKER:--wrap=__cxa_thread_atexit_impl)
+  endif()
   target_link_libraries(ozarr PRIVATE "$<BUILD_INTERFACE:${OZARR_ARCHIVE}>" ${OZARR_SYSTEM_LIBS})
   if(OZARR_SANITIZE)
     target_link_options(ozarr PUBLIC -fsanitize=${OZARR_SANITIZE})
-  else()
+  elseif(NOT WIN32)
     target_link_options(ozarr PRIVATE LINKER:-z,defs $<$<CONFIG:Release>:LINKER:--strip-debug>)
   endif()
 else()

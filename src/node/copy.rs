@@ -110,7 +110,8 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
     let place = |(store, path): (&Store, &str)| format!("{}/{}", store.shared().describe().trim_end_matches('/'), path::prefix(path));
     let (a, b) = (place(from), place(to));
     // Two stores in memory are two places; of two folders, one may be inside the other.
-    if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !a.starts_with('/') {
+    let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
+    if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {
         return Ok(());
     }
     let what = match (b.starts_with(&a), a.starts_with(&b)) {

@@ -357,7 +357,9 @@ impl Storage for LocalStore {
     }
 
     fn describe(&self) -> String {
-        self.root.display().to_string()
+        let shown = self.root.display().to_string();
+        // Places are compared by it, and followed by keys.
+        if cfg!(windows) { shown.replace('\\', "/") } else { shown }
     }
 }
 
