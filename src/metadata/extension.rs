@@ -99,4 +99,15 @@ mod tests {
         assert_eq!(text("crc32c"), json!({"name": "crc32c"}));
         assert_eq!(text("numcodecs.crc32c"), json!({"name": "numcodecs.crc32c", "configuration": {}}));
     }
+
+    #[test]
+    fn what_need_not_be_understood_is_written_again_as_such() {
+        for (document, written) in [
+            (json!({"name": "x", "must_understand": false}), json!({"name": "x", "must_understand": false})),
+            (json!({"name": "x", "must_understand": true, "configuration": {"a": 1}}), json!({"name": "x", "configuration": {"a": 1}})),
+            (json!("x"), json!({"name": "x"})),
+        ] {
+            assert_eq!(Extension::from_v3(&document).unwrap().to_v3(), written, "{document}");
+        }
+    }
 }

@@ -105,6 +105,31 @@ fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
 }
 
 #[test]
+fn of_a_chunk_without_codecs_only_what_lies_between_the_elements_is_read() {
+    const CELLS: u64 = 1 << 16;
+    let store = memory();
+    let mut spec = spec(&[CELLS], &[CELLS]);
+    spec.set_compressor("none", None).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let mut values: Vec<i32> = (1..=CELLS as i32).collect();
+    write_all(&array, &mut values);
+    let (region, mut mask) = (Selection::all(&[CELLS]), vec![0; CELLS as usize]);
+    (mask[40_000], mask[40_003]) = (1, 1);
+    let lists: [Option<&[i64]>; 1] = [Some(&[40_000, 40_003])];
+    for (what, picks) in [
+        ("lists", CoordinateSelection::Orthogonal(&lists)),
+        ("points", CoordinateSelection::Points { count: 2, coordinates: &[40_000, 40_003] }),
+        ("a mask", CoordinateSelection::Mask { region: &region, mask: &mask }),
+    ] {
+        array.stats().reset();
+        let mut data = [0; 2];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.read_picks(&picks, &line(&mut data, &[4])).unwrap() };
+        assert_eq!((data, array.stats().snapshot().bytes_read), ([40_001, 40_004], 16), "{what}");
+    }
+}
+
+#[test]
 fn lists_are_checked_against_the_array_before_anything_is_touched() {
     let store = memory();
     let array = Array::create(&store, "a", &spec(&[6, 4], &[3, 4]), Create::New).unwrap();
