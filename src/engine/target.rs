@@ -204,3 +204,22 @@ impl Target {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::shard_open::tests::array;
+
+    #[test]
+    fn nothing_is_decoded_straight_into_memory_that_may_be_revoked() {
+        let root = std::env::temp_dir().join(format!("ozarr-target-{}", std::process::id()));
+        let array = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        let (mut memory, axes) = ([0i32; 16], [Axis { start: 0, count: 16, step: 1, memory: 4 }]);
+        let (base, kind) = (memory.as_mut_ptr().cast(), (DataType::Int32, Overflow::Error));
+        let target = Target::new(&array.chain, DataType::Int32, &[0; 4], kind, base, None).unwrap();
+        let leaf = leaf_of(&array.chain);
+        assert_eq!(target.in_place(leaf, &axes), Some(64));
+        assert_eq!(target.behind(Some(Arc::default())).in_place(leaf, &axes), None);
+        let _ = std::fs::remove_dir_all(root);
+    }
+}

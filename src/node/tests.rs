@@ -802,6 +802,31 @@ impl Drop for Folder {
 }
 
 #[test]
+fn a_read_of_a_chunk_that_comes_back_short_is_gone_on_with() {
+    use crate::store::os::{Call, fault};
+    let folder = Folder::new("short");
+    let store = Store::open(&Context::with_threads(1), &folder.0.display().to_string(), Mode::ReadWrite, &[]).unwrap();
+    for compressor in ["none", "zstd"] {
+        let mut spec = spec(&[64], &[64]);
+        spec.set_compressor(compressor, None).unwrap();
+        let array = Array::create(&store, compressor, &spec, Create::New).unwrap();
+        write_all(&array, &mut (1..=64).collect::<Vec<i32>>());
+        for (data_type, size, most) in [(DataType::Int32, 4, 9), (DataType::Int64, 8, 1), (DataType::Int64, 8, 9), (DataType::Int64, 8, 40)]
+        {
+            let mut data = vec![0u8; 64 * size];
+            let (start, strides) = (data.as_mut_ptr().cast(), c_strides(&[64], size));
+            let memory = Memory { data: start, size: 64 * size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+            let short = fault::Fault { call: Call::Read, after: 0, times: 1, effect: fault::Effect::Short(most) };
+            // SAFETY: the memory lives as long as the call.
+            let (done, unused) = fault::with(&[short], || unsafe { array.read(&Selection::all(&[64]), &memory) });
+            done.unwrap_or_else(|e| panic!("{compressor} {data_type:?} {most}: {e}"));
+            let lowest: Vec<u8> = data.chunks(size).map(|element| element[0]).collect();
+            assert_eq!((lowest, unused), ((1..=64).collect(), 0), "{compressor} {data_type:?} {most}");
+        }
+    }
+}
+
+#[test]
 fn nodes_in_a_folder_behave_as_in_memory() {
     let folder = Folder::new("locate");
     let location = format!("{}/run.zarr/g//t", folder.0.display());
