@@ -36,4 +36,5 @@ class Ozarr(CMakePackage):
 
     def cmake_args(self):
         choices = [self.define_from_variant(f"OZARR_{name.upper()}", name) for name in ("cloud", "fortran", "mpi", "shared", "static", "program")]
-        return choices + [self.define("OZARR_TESTS", self.run_tests), self.define("OZARR_NETCDF", False)]
+        profile = "dev" if self.spec.satisfies("build_type=Debug") else "release"
+        return choices + [self.define("OZARR_PROFILE", profile), self.define("OZARR_TESTS", self.run_tests), self.define("OZARR_NETCDF", False)]
