@@ -3,19 +3,11 @@
 
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A name, and what it is a name in ("v2", "v3"; empty where there is one kind of names only).
 type Name = (&'static str, String);
-
-/// A program has registered something, or tried to.
-static USED: AtomicBool = AtomicBool::new(false);
-
-/// Whether a program has ever registered anything, which may be there or not by now.
-pub fn is_used() -> bool {
-    USED.load(Ordering::Acquire)
-}
 
 /// Things under names.
 pub struct Registry<T: ?Sized> {
@@ -41,7 +33,6 @@ impl<T: ?Sized> Registry<T> {
         replace: bool,
     ) -> Result<Vec<Arc<T>>> {
         check_names(names)?;
-        USED.store(true, Ordering::Release);
         if !replace {
             self.check_free(names, is_built_in)?;
         }

@@ -93,32 +93,12 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let (handling, stats) = (handling_of(store), Counters::below(store.stats()));
-        let state = ArrayState::new(store, &path, meta, &handling)?.counting(&stats);
-        Ok(Array::of_state(store, path, state, known, (handling, stats), listed))
-    }
-
-    /// Makes the array of another path whose document is the one of `state`, which is as good as read.
-    pub(super) fn alike(store: &Store, path: String, state: &ArrayState) -> Array {
-        let known = Some(v3::attributes(&state.meta.document).cloned().unwrap_or_default());
-        let (handling, stats) = (handling_of(store), Counters::below(store.stats()));
-        let state = state.at(store, &path, &handling, &stats);
-        Array::of_state(store, path, state, known, (handling, stats), false)
-    }
-
-    fn of_state(
-        store: &Store,
-        path: String,
-        state: ArrayState,
-        known: Option<Map>,
-        (handling, stats): (Handling, Arc<Counters>),
-        listed: bool,
-    ) -> Array {
-        let meta = &state.meta;
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect).of_elements(meta.data_type);
-        let state = ForkPreserved::new(Arc::new(state));
+        let stats = Counters::below(store.stats());
+        let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
+        let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
         let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
-        Array(Arc::new(ArrayInner { store: store.clone(), path, state, attributes, handling, listed, stats }))
+        Ok(Array(Arc::new(ArrayInner { store: store.clone(), path, state, attributes, handling, listed, stats })))
     }
 
     /// The store.
@@ -455,11 +435,6 @@ impl Array {
         self.0.listed.store(false, Ordering::Release);
         (state, before)
     }
-}
-
-/// How a new handle treats its chunks.
-fn handling_of(store: &Store) -> Handling {
-    Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() }
 }
 
 /// A selection was checked against the shape of its time; another thread may have shrunk the array since.

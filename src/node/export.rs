@@ -6,7 +6,7 @@
 
 use super::catalog::Catalog;
 use super::stored::StoredDocument;
-use super::{Array, Group, Node, NodeKind, Store, alike, consolidate, path};
+use super::{Array, Group, Node, NodeKind, Store, consolidate, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, member};
@@ -80,16 +80,9 @@ struct Exported {
 impl Node {
     /// The node that was exported, in `store`, from which nothing is read for it.
     pub fn import(store: &Store, bytes: &[u8]) -> Result<Node> {
-        if let Some(array) = alike::import(store, bytes)? {
-            return Ok(Node::Array(array));
-        }
         let Exported { path, found, catalog } = read(store, bytes)?;
         match found.kind {
-            NodeKind::Array => {
-                let array = Array::imported(store, path, found)?;
-                alike::remember(store, bytes, &array);
-                Ok(Node::Array(array))
-            }
+            NodeKind::Array => Array::imported(store, path, found).map(Node::Array),
             _ => Group::imported(store, path, found, catalog).map(Node::Group),
         }
     }

@@ -142,18 +142,6 @@ impl ArrayState {
         }
     }
 
-    /// Makes a state of an array at another path, whose document is the same and of which nothing else depends on the path.
-    pub fn at(&self, store: &Store, path: &str, handling: &Handling, stats: &Arc<Counters>) -> ArrayState {
-        let prefix = path::prefix(path);
-        let (stats, cache, open_shards) = (stats.clone(), handling.cache.clone(), Arc::default());
-        let huge_pages = store.context().huge_pages();
-        let bound = self
-            .bound
-            .clone()
-            .map(|bound| Arc::new(BoundArray { prefix: prefix.clone(), stats, cache, open_shards, huge_pages, ..(*bound).clone() }));
-        ArrayState { chunks: (prefix, self.meta.keys), ..self.like(self.meta.clone(), bound) }
-    }
-
     /// What the engine needs, or why it cannot be had.
     pub fn bound(&self, path: &str) -> Result<Arc<BoundArray>> {
         self.bound.clone().map_err(|e| match self.meta.dialect {

@@ -14,7 +14,6 @@ use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, StorageExt, get, zip};
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -59,8 +58,6 @@ struct StoreInner {
     /// Which nodes of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: ForkPreserved<V2Changes>,
     stats: Arc<Counters>,
-    /// What the next array that is imported may be like.
-    last_imported: ForkPreserved<LastImported>,
     /// The log was told that the file system has no locks.
     told_of_locks: AtomicBool,
     /// The log was told that the server keeps no conditions.
@@ -68,9 +65,6 @@ struct StoreInner {
     /// How many files of killed writers the log was told of.
     told_of_swept: AtomicU64,
 }
-
-/// The text of the array that was imported last, and what `alike` knows of arrays of that text.
-pub(super) type LastImported = Option<(Vec<u8>, Option<Arc<dyn Any + Send + Sync>>)>;
 
 /// The hierarchy of the groups that a store's folder is below.
 pub(super) struct Above {
@@ -180,7 +174,6 @@ impl Store {
             behind: ForkPreserved::default(),
             v2_changed,
             stats,
-            last_imported: ForkPreserved::default(),
             told_of_locks: AtomicBool::new(false),
             told_of_conditions: AtomicBool::new(false),
             told_of_swept: AtomicU64::new(0),
@@ -191,11 +184,6 @@ impl Store {
     /// The counters of what is done with the chunks of its arrays.
     pub fn stats(&self) -> &Arc<Counters> {
         &self.0.stats
-    }
-
-    /// Uses or changes what is known of the array that was imported last.
-    pub(super) fn last_imported<R>(&self, use_it: impl FnOnce(&mut LastImported) -> R) -> R {
-        self.0.last_imported.write(use_it)
     }
 
     /// How often requests were made again after a failure, since the store was opened.
