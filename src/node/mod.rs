@@ -27,7 +27,6 @@ mod document;
 mod draft;
 mod either;
 mod export;
-#[cfg_attr(windows, allow(dead_code))]
 mod fault;
 pub mod group;
 mod hierarchy;
@@ -55,7 +54,6 @@ mod transform;
 mod upkeep;
 mod usage;
 pub mod variable;
-#[cfg_attr(windows, path = "verify_absent.rs")]
 mod verify;
 mod walk;
 mod watch;

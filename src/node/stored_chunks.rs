@@ -96,7 +96,6 @@ impl Places {
     }
 
     /// Whether this is the key of a chunk beyond the array's shape.
-    #[cfg_attr(windows, allow(dead_code))]
     pub fn is_outside(&self, key: &str) -> bool {
         self.index(key).is_some_and(|index| !self.is_inside(&index))
     }

@@ -11,10 +11,10 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
+use crate::platform::{errno_of, libc};
 use crate::store::local::{Unlisted, unlisted};
 use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -131,12 +131,15 @@ enum KeyPlace<'a> {
     Elsewhere,
 }
 
-/// The text of a path, with escapes for bytes that are no UTF-8.
+/// The text of a path below a folder, as a key has it, with escapes for bytes that are no UTF-8.
 fn with_escapes(path: &Path) -> String {
     let mut text = String::new();
-    for part in path.as_os_str().as_bytes().utf8_chunks() {
-        text.push_str(part.valid());
-        text.extend(part.invalid().iter().map(|b| format!("\\x{b:02x}")));
+    for name in path {
+        text.push_str(if text.is_empty() { "" } else { "/" });
+        for part in name.as_encoded_bytes().utf8_chunks() {
+            text.push_str(part.valid());
+            text.extend(part.invalid().iter().map(|b| format!("\\x{b:02x}")));
+        }
     }
     text
 }
@@ -320,9 +323,7 @@ impl Verification<'_> {
         let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
         fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
         if self.options.repair && is_gone {
-            fault.mend(|| {
-                remove(file).map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("remove {}", file.display())))
-            })?;
+            fault.mend(|| remove(file).map_err(|e| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("remove {}", file.display()))))?;
         }
         Ok(fault)
     }

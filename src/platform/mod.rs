@@ -21,3 +21,8 @@ pub use macos::*;
 mod windows;
 #[cfg(windows)]
 pub use windows::*;
+
+#[cfg(not(target_os = "linux"))]
+mod untold_pages;
+#[cfg(not(target_os = "linux"))]
+pub use untold_pages::*;

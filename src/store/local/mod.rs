@@ -30,7 +30,6 @@ use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
-#[cfg_attr(windows, allow(unused_imports))]
 pub(crate) use self::sweep::{Unlisted, unlisted};
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};

@@ -86,7 +86,6 @@ impl Sweeper {
 }
 
 /// What listings of keys leave out.
-#[cfg_attr(windows, allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unlisted {
     /// A temporary file, or what is left of an erased or replaced folder, of a process that is gone for certain.
@@ -102,7 +101,6 @@ pub(crate) enum Unlisted {
 }
 
 /// What listings leave out in a folder and those below it, in order. Links are not followed.
-#[cfg_attr(windows, allow(dead_code))]
 pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
     let failed = |path: &Path, e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("list {}", path.display()));
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
