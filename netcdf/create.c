@@ -310,34 +310,6 @@ static int respell(const oz_var *var, char **document) {
     return NC_NOERR;
 }
 
-/* The filters of two variables are the same. */
-static bool same_filters(const oz_var *a, const oz_var *b) {
-    bool same = a->filter_count == b->filter_count;
-    for (int i = 0; i < a->filter_count && same; i++) {
-        const oz_filter *one = &a->filters[i], *other = &b->filters[i];
-        same = one->id == other->id && one->count == other->count;
-        if (same && one->count) same = !memcmp(one->parameters, other->parameters, one->count * sizeof *one->parameters);
-    }
-    return same;
-}
-
-bool oz_alike(const oz_var *a, const oz_var *b) {
-    if (a->type != b->type || a->rank != b->rank || a->big_endian != b->big_endian || !a->chunks != !b->chunks) return false;
-    if (a->form == OZ_STRINGS || a->form == OZ_LISTS || memcmp(a->fill, b->fill, a->info->size)) return false;
-    if (a->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
-    if (a->chunks && memcmp(a->chunks, b->chunks, (size_t)a->rank * sizeof *a->chunks)) return false;
-    return same_filters(a, b);
-}
-
-void oz_template_free(oz_template *template) {
-    free(template->document);
-    ozarr_array_free(template->encoder);
-    ozarr_store_free(template->memory);
-    free(template->key);
-    free(template->chunk);
-    *template = (oz_template){0};
-}
-
 /* Makes the document of a new array, with these attributes. */
 static int make_document(oz_var *var, const char *attributes, char **document) {
     ozarr_spec *spec = NULL;

@@ -235,6 +235,7 @@ int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     int own = begin(ncid, varid, &type, false, &var);
     if (!own) own = make_box(var, start, count, stride, &b);
     if (!own) own = check_box(var, &b, false);
+    if (!own && b.count && (array = oz_var_decoder(var)) && !get(var, array, &b, values, type)) return NC_NOERR;
     int status = prepare(var, &b, ends, own, false, &array);
     if (!status && array) status = get(var, array, &b, values, type);
     return own ? own : status;

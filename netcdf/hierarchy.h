@@ -23,7 +23,7 @@ typedef struct oz_place {
     const char *path;
 } oz_place;
 
-/* What variables share whose arrays differ in names and attributes only. Each thread has its own; begin with {0}. */
+/* What variables share whose arrays differ in names and attributes only. Each thread that writes has its own; begin with {0}. */
 typedef struct oz_template {
     /* The variable for which it was made. */
     const oz_var *var;
@@ -74,6 +74,13 @@ bool oz_var_may_grow(const oz_var *var);
 /* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */
 bool oz_file_alone(const oz_file *file);
 void oz_template_free(oz_template *template);
+/* Opens the array in memory that encodes the elements, of so many bytes, of variables like this one; `template->key` stays NULL where they are
+ * several chunks. The key of a variable's chunk; free it. */
+int oz_template_encoder(oz_template *template, const oz_var *var, size_t bytes);
+char *oz_template_key(const oz_template *template, const oz_var *var);
+/* The array in memory that has the chunk of a small variable until the next call, of a file that is open for reading; NULL where the
+ * variable's own is to be read: by the second read, in any case. */
+ozarr_array *oz_var_decoder(oz_var *var);
 /* Whether the arrays of two variables of one file differ in their names and attributes only. */
 bool oz_alike(const oz_var *a, const oz_var *b);
 

@@ -110,7 +110,7 @@ static void copy(const oz_var *var, const int64_t *start, const int64_t *shape, 
 }
 
 bool oz_kept_read(oz_var *var, const ozarr_array *array, const int64_t *start, const int64_t *shape, void *values) {
-    if (var->group->file->writable || var->scalar_of_one || !var->rank) return false;
+    if (var->group->file->writable || var->scalar_of_one || !var->rank || !var->array) return false;
     if ((!var->kept && !begin(var)) || !count_read(var, start, shape)) return false;
     if (!var->kept->values && var->kept->reads > 1 + var->kept->bytes / READ_ONCE_MORE) keep(var, array);
     if (!var->kept->values) return false;

@@ -113,8 +113,8 @@ typedef struct oz_var {
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
-     * in the store when the file was opened; our record has what was asked for. */
-    bool written, dirty, buffered, codecs_read, recreate, found, recorded;
+     * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`. */
+    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded;
     /* All ranks read and write it together. */
     bool collective;
     size_t cache_bytes, cache_slots;
@@ -151,8 +151,9 @@ typedef struct oz_file {
     bool dirty, stale, consolidates, compared;
     /* The bytes of elements that wait for `oz_file_store_waiting`. */
     size_t waiting_bytes;
-    /* The bytes of elements that are kept for small reads. */
+    /* The bytes of elements that are kept for small reads; what small variables are decoded by. */
     size_t kept_bytes;
+    struct oz_template *decoder;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

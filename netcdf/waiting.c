@@ -1,6 +1,5 @@
 /* Small variables that were written whole wait in memory until the file is synchronised or closed, and are stored in several threads then. */
 #include "hierarchy.h"
-#include "json.h"
 #include "parallel.h"
 #include "types.h"
 
@@ -32,38 +31,14 @@ static int write_all(const oz_var *var, ozarr_array *array) {
     return oz_error(ozarr_array_write_region(array, start, shape, oz_type_stored(var->info->base), var->waiting, var->waiting_bytes));
 }
 
-/* Opens the array in memory that encodes the elements of variables like this one, each of which is one chunk; `template->key` stays NULL of
- * others. */
-static int make_encoder(oz_template *template, const oz_var *var) {
-    int64_t shape[NC_MAX_VAR_DIMS], chunk[NC_MAX_VAR_DIMS], first[NC_MAX_VAR_DIMS] = {0};
-    char key[256];
-    size_t len = 0;
-    template->tried = true;
-    oz_var_lengths(var, false, shape);
-    int status = oz_store_open("memory:", "r+", &template->memory);
-    oz_place place = {template->memory, ""};
-    if (!status) status = oz_array_import(&place, var->document, 3, var->rank, NULL, &template->encoder);
-    if (!status) status = oz_error(ozarr_array_chunk_shape(template->encoder, chunk));
-    for (int d = 0; d < var->rank && !status; d++)
-        if (chunk[d] < shape[d]) return NC_NOERR;
-    if (!status) status = oz_error(ozarr_array_chunk_key(template->encoder, first, key, sizeof key, &len));
-    template->room = 2 * var->waiting_bytes;
-    template->chunk = malloc(template->room);
-    if (!status && template->chunk) template->key = strdup(key);
-    return !status && !template->key ? NC_ENOMEM : status;
-}
-
 /* Encodes the elements in memory, and stores the chunk: a handle on the variable's own array would take longer to open than that. */
 static int store_encoded(const oz_var *var, oz_template *template) {
     int64_t first[NC_MAX_VAR_DIMS] = {0};
     ozarr_store *store = var->group->file->store;
-    text key = {0};
     size_t len = 0;
     bool erased;
-    char *path = oz_var_path(var);
-    if (path) text_put(&key, path), text_put(&key, "/"), text_put(&key, template->key);
-    free(path);
-    int error = path && !key.failed ? write_all(var, template->encoder) : NC_ENOMEM;
+    char *key = oz_template_key(template, var);
+    int error = key ? write_all(var, template->encoder) : NC_ENOMEM;
     ozarr_status status = error ? OZARR_OK : ozarr_array_chunk_read(template->encoder, first, false, template->chunk, template->room, &len);
     if (status == OZARR_ERR_BUFFER_SIZE) {
         void *larger = realloc(template->chunk, len);
@@ -71,9 +46,9 @@ static int store_encoded(const oz_var *var, oz_template *template) {
         status = larger ? ozarr_array_chunk_read(template->encoder, first, false, template->chunk, template->room, &len) : OZARR_ERR_NO_MEMORY;
     }
     /* Elements that all have the fill value are not stored. */
-    if (status == OZARR_ERR_MISSING) status = ozarr_store_key_erase(store, key.bytes, &erased);
-    else if (!status && !error) status = ozarr_store_key_put(store, key.bytes, template->chunk, len);
-    free(key.bytes);
+    if (status == OZARR_ERR_MISSING) status = ozarr_store_key_erase(store, key, &erased);
+    else if (!status && !error) status = ozarr_store_key_put(store, key, template->chunk, len);
+    free(key);
     return error ? error : oz_error(status);
 }
 
@@ -81,7 +56,7 @@ int oz_var_store_waiting(oz_var *var, oz_template *template) {
     int status = NC_NOERR;
     bool open = var->array != NULL, like = !open && template && template->var && oz_alike(template->var, var);
     if (!var->waiting) return NC_NOERR;
-    if (like && !template->tried) status = make_encoder(template, var);
+    if (like && !template->tried) status = oz_template_encoder(template, var, var->waiting_bytes);
     if (!status && like && template->key) {
         status = store_encoded(var, template);
     } else if (!status) {

@@ -382,6 +382,21 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
+def alike(build):
+    """Small variables that differ in their names only are decoded by one array in memory: what is wrong with the chunk of one is told of that one, and a chunk that is not stored has the fill value."""
+    definitions, values = ("\n".join(form.format(i) for i in range(5)) for form in ("float v{0}(x); v{0}:n = {0};", "v{0} = 1.5, {0}, 3;"))
+    (build / "alike.cdl").write_text(f"netcdf alike {{ dimensions: x = 3; variables: {definitions}\ndata: {values}\n}}")
+    code, _, err = run(["ncgen", "-4", "-o", "alike.zarr", "alike.cdl"], build, **PRELOAD)
+    check("variables that are alike are written", code == 0, err)
+    chunk = build / "alike.zarr/v3/c.0"
+    for name, variables, shown, told in ("missing", "v0,v1,v2,v3,v4", "v3 = _, _, _ ;", None), ("too short", "v0,v1,v2,v3", "v2 = 1.5, 2, 3 ;", "v3/c.0"), ("damaged", "v2,v3", "v2 = 1.5, 2, 3 ;", "v3/c.0"):
+        before = chunk.read_bytes()
+        chunk.unlink() if name == "missing" else chunk.write_bytes(before[:-2] if name == "too short" else b"damaged!")
+        code, out, err = run(["ncdump", "-v", variables, "alike.zarr"], build, **PRELOAD, OZARR_LOG="warning")
+        chunk.write_bytes(before)
+        check(f"a chunk of a variable like others is {name}", shown in out and (code != 0) == (told is not None) and (not told or told in err), (code, out[-300:], err[-300:]))
+
+
 def configured(build, prefix):
     """netCDF-C from 4.10 on opens Zarr by its own configuration file, without a preload: here the one in the wheel netCDF4."""
     library = next(prefix.rglob("libozarr_netcdf.so"))
@@ -506,6 +521,7 @@ def main():
     types(build)
     formats(build)
     damaged(build)
+    alike(build)
     configured(build, given.prefix.resolve())
     alone(build, given.prefix.resolve())
     errors(build)
