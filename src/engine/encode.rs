@@ -4,7 +4,7 @@ use super::buffer_guard::{self, RevocableBuffer};
 use super::chunk_picks::ChunkPicks;
 use super::cut::{self, Cut};
 use super::item::{Axes, Axis};
-use super::leaf::{by_stride, contiguous_run, first_byte, leaf_of};
+use super::leaf::{by_stride, contiguous_run, leaf_of};
 use super::place::{self, PlaceAxis};
 use super::scratch::{ChainScratch, StageBuffers};
 use super::shard_index::{encode_index, index_bytes, inner_count};
@@ -90,22 +90,6 @@ impl ElementSource {
         let axes = shape.iter().zip(strides).map(|(&count, &stride)| PlaceAxis { count, src: stride, dst: stride });
         // SAFETY: these are the elements of the checked memory.
         unsafe { place::is_all(self.base, axes, &self.fill) }
-    }
-
-    /// Returns the elements of a box of an uncompressed chunk as they are stored, and where in the chunk, if they are one run in both.
-    pub fn run(&self, leaf: &Leaf, axes: &[Axis], memory: i64) -> Option<(u64, &[u8])> {
-        if self.revocable.is_some() || self.picks.is_some() || !leaf.is_raw() {
-            return None;
-        }
-        let len = contiguous_run(leaf, axes, &self.transfer, &self.order)?;
-        // SAFETY: the run is a part of the checked memory.
-        let run = unsafe { std::slice::from_raw_parts(self.base.wrapping_offset(memory as isize), len as usize) };
-        Some((first_byte(leaf, axes), run))
-    }
-
-    /// Returns whether bytes of elements are nothing but a fill value that is not stored.
-    pub fn leaves_out(&self, elements: &[u8]) -> bool {
-        !self.store_fill && is_fill(elements, &self.fill, false)
     }
 
     /// Brings the elements of a box of a chunk into a buffer of the chunk with those strides, by `transfer`.

@@ -62,7 +62,6 @@ mod shard_open;
 mod shard_stored;
 mod shard_stream;
 mod spans;
-mod staged_part;
 mod stages;
 pub mod stats;
 mod target;

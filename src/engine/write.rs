@@ -18,7 +18,6 @@ use super::read_local::{ReadBuffers, read_object};
 use super::request::{self, About, Outcome, Request, Work};
 use super::scratch::{ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
-use super::staged_part::{Run, StagedPart};
 use super::target::Target;
 use super::under_lock::{self, ChunkTask};
 use super::write_back::{Admission, Arrival, WriteBack};
@@ -204,10 +203,6 @@ impl WriteJob {
         match self.keep(kept, item, s) {
             Ok(Admission::Waits) => Outcome::Done(Ok(())),
             Ok(Admission::Through | Admission::StoreFirst) => self.store_item(item, request, guard, s),
-            Ok(Admission::WholeFile) => {
-                let published = kept.publish(&item.chunk, |staged| ChunkSink::now(&self.array).publish(&s.key, staged));
-                Outcome::Done(published.map_err(|e| self.annotate(item, e, &s.key)))
-            }
             Ok(Admission::Whole) => match WriteJob::of_waiting(&self.array, kept, &item.chunk) {
                 Ok(None) => Outcome::Done(Ok(())),
                 Ok(Some(whole)) => {
@@ -224,8 +219,6 @@ impl WriteJob {
     fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
         let array = &self.array;
         let (shape, inside) = (array.grid.shape_of(&item.chunk), array.inside(&item.chunk));
-        let bytes = item.axes.iter().fold(array.data_type.size() as u64, |bytes, axis| bytes.saturating_mul(axis.count));
-        let file = StagedPart::is_worth(bytes).then(|| Ok((array.chain_of(&item.chunk)?, s.key.clone()))).transpose()?;
         let arrival = Arrival {
             chunk: &item.chunk,
             shape: &shape,
@@ -234,7 +227,6 @@ impl WriteJob {
             axes: &item.axes,
             is_partial: self.change.is_partial(),
             may_fail: self.change.plain_copy().is_none(),
-            run: file.as_ref().and_then(|(chain, key)| self.run(chain, item, (&shape, &inside), key)),
             place: &|buffer, strides| self.place(item, buffer, strides),
         };
         match kept.take(&arrival)? {
@@ -246,20 +238,6 @@ impl WriteJob {
             }
             other => Ok(other),
         }
-    }
-
-    /// Returns the elements of an item as the file of their chunk has them, if it has them as they are in memory.
-    fn run<'a>(&'a self, chain: &BoundChain, item: &Item, (shape, inside): (&Dims, &[u64]), key: &'a str) -> Option<Run<'a>> {
-        let (array, BoundChain::Leaf(leaf)) = (&*self.array, chain) else { return None };
-        let in_order = leaf.layout.strides == c_strides(shape, array.data_type.size());
-        let is_native = in_order && leaf.layout.element == ElementType::native(array.data_type);
-        if !is_native || shape.as_slice() != inside || self.plan.list().is_some() {
-            return None;
-        }
-        let (offset, bytes) = self.source.run(leaf, &item.axes, item.memory)?;
-        // A chunk of nothing but the fill value is not stored.
-        let may_begin = offset > 0 || !self.source.leaves_out(bytes);
-        may_begin.then_some(Run { offset, bytes, store: &array.store, key })
     }
 
     /// Stores an item, whose key is in `s` and locked, or starts its put.

@@ -2,17 +2,15 @@
 //!
 //! What waits of a chunk is a box of elements in a dense buffer of the chunk's shape. A write that makes the box a larger box, or
 //! changes elements inside of it, is only a copy; with another one the box is stored first, as any part of a chunk is. A box that
-//! covers its chunk is stored at once. A box of an uncompressed chunk may be in the chunk's new file instead ([`StagedPart`]), and is brought
-//! into a buffer by all but what goes on behind it. What is not whole is stored by `flush`: before it is read, when memory is short, and when
+//! covers its chunk is stored at once. What is not whole is stored by `flush`: before it is read, when memory is short, and when
 //! the program wants it. What cannot be stored goes on waiting. The box of a chunk is touched by the holder of the chunk's lock only.
 //!
-//! Nothing here gives a key a value. A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
+//! Nothing here stores anything. A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
 use super::huge_pages::Pages;
 use super::item::Axis;
 use super::lock::lock;
 use super::plan::Plan;
-use super::staged_part::{Run, StagedPart};
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
@@ -20,7 +18,6 @@ use crate::error::{Result, bail};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
-use crate::store::{Staged, StagedReader};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +30,7 @@ pub struct WriteBack {
 #[derive(Default)]
 struct WaitingParts {
     parts: HashMap<Dims, Waiting>,
-    /// Of the buffers of all parts, and of those that parts in files may need.
+    /// Of the buffers of all parts.
     bytes: usize,
     clock: u64,
     /// Buffers that are used again: fresh memory costs more than to copy into it.
@@ -64,9 +61,8 @@ unsafe impl Send for Buffer {}
 
 /// The part of one chunk that waits.
 pub(super) struct WaitingPart {
-    /// The whole chunk in C order; only the box means something. `None` once the chunk is stored, and of one in a file.
+    /// The whole chunk in C order; only the box means something. `None` once the chunk is stored.
     buffer: Option<Buffer>,
-    staged: Option<StagedPart>,
     span: Span,
     /// The shape of the chunk and the type of the elements.
     shape: Dims,
@@ -165,8 +161,6 @@ pub(super) struct Arrival<'a> {
     pub is_partial: bool,
     /// An element may not fit.
     pub may_fail: bool,
-    /// The elements as the chunk's file would have them in the order of `shape`.
-    pub run: Option<Run<'a>>,
     /// Brings the elements into a buffer of the chunk with those strides.
     pub place: &'a dyn Fn(*mut u8, &[i64]) -> Result<()>,
 }
@@ -177,8 +171,6 @@ pub(super) enum Admission {
     Waits,
     /// They made their chunk whole, which is to be stored.
     Whole,
-    /// They made their chunk whole, whose file is to be published.
-    WholeFile,
     /// What waits of the chunk is to be stored first, and then this asked again.
     StoreFirst,
     /// They are to be written now. Nothing of their chunk waits.
@@ -186,14 +178,6 @@ pub(super) enum Admission {
 }
 
 impl WaitingParts {
-    /// A buffer that is used again, or a new one.
-    fn buffer(&mut self, bytes: usize, limit: usize) -> Result<Buffer> {
-        match self.spare.iter().rposition(|spare| spare.size >= bytes) {
-            Some(i) => Ok(self.spare.swap_remove(i)),
-            None => self.cut(bytes, limit),
-        }
-    }
-
     /// Cuts a new buffer of `bytes`.
     fn cut(&mut self, bytes: usize, limit: usize) -> Result<Buffer> {
         let size = bytes.max(1).next_multiple_of(LINE);
@@ -241,7 +225,11 @@ impl WriteBack {
         if state.bytes.saturating_add(bytes) > self.limit {
             return Ok(None);
         }
-        let buffer = state.buffer(bytes, self.limit)?;
+        let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
+        let buffer = match spare {
+            Some(i) => state.spare.swap_remove(i),
+            None => state.cut(bytes, self.limit)?,
+        };
         state.bytes += buffer.size;
         Ok(Some(buffer))
     }
@@ -255,71 +243,11 @@ impl WriteBack {
         }
     }
 
-    /// Begins the file of a chunk of `bytes`, if it is better there and has room.
-    fn stage(&self, run: Option<&Run<'_>>, bytes: usize) -> Option<StagedPart> {
-        let run = run?;
-        let mut state = lock(self.state.get());
-        if state.bytes.saturating_add(bytes) > self.limit {
-            return None;
-        }
-        state.bytes += bytes;
-        drop(state);
-        let staged = StagedPart::begin(run, bytes);
-        lock(self.state.get()).bytes -= if staged.is_none() { bytes } else { 0 };
-        staged
-    }
-
-    /// Brings a part that waits in a file into memory.
-    fn unstage(&self, part: &mut WaitingPart) -> Result<()> {
-        let Some(staged) = &part.staged else { return Ok(()) };
-        let (reader, len) = staged.reader()?;
-        part.buffer = Some(self.read_back(&reader, len, staged.room)?);
-        part.staged = None;
-        Ok(())
-    }
-
-    /// Reads the first `len` bytes of a chunk of `room` bytes into a buffer, which takes the place of those that were kept for it.
-    fn read_back(&self, reader: &StagedReader, len: usize, room: usize) -> Result<Buffer> {
-        let buffer = lock(self.state.get()).buffer(room, self.limit)?;
-        // SAFETY: the buffer is nobody else's, and has room for the chunk.
-        let read = reader.read(unsafe { std::slice::from_raw_parts_mut(buffer.first, len) });
-        let mut state = lock(self.state.get());
-        if let Err(e) = read {
-            state.spare.push(buffer);
-            return Err(e);
-        }
-        state.bytes = state.bytes - room + buffer.size;
-        Ok(buffer)
-    }
-
-    /// Publishes the file of a whole chunk, which is locked, by `publish`. After an error its elements wait on in memory.
-    pub(super) fn publish(&self, chunk: &[u64], publish: impl FnOnce(Staged) -> Result<()>) -> Result<()> {
-        let Some(part) = self.find(chunk) else { return Ok(()) };
-        let mut part = lock(&part);
-        let Some(((reader, len), room)) = part.staged.as_ref().map(|staged| Ok((staged.reader()?, staged.room))).transpose()? else {
-            return Ok(());
-        };
-        let published = part.staged.take().map_or(Ok(()), |staged| publish(staged.into_staged()));
-        if published.is_err()
-            && let Ok(buffer) = self.read_back(&reader, len, room)
-        {
-            part.buffer = Some(buffer);
-            return published;
-        }
-        lock(self.state.get()).bytes -= room;
-        drop(part);
-        self.forget(chunk);
-        published
-    }
-
     /// The chunk is stored: nothing of it waits any more.
     pub(super) fn forget(&self, chunk: &[u64]) {
-        let Some(gone) = lock(self.state.get()).parts.remove(chunk) else { return };
-        let mut part = lock(&gone.part);
-        if let Some(staged) = part.staged.take() {
-            lock(self.state.get()).bytes -= staged.room;
-        }
-        part.buffer.take().into_iter().for_each(|buffer| self.give_back(buffer));
+        let gone = lock(self.state.get()).parts.remove(chunk);
+        let buffer = gone.and_then(|waiting| lock(&waiting.part).buffer.take());
+        buffer.into_iter().for_each(|buffer| self.give_back(buffer));
     }
 
     /// Returns an error where not even one chunk of `shape` has room.
@@ -342,33 +270,19 @@ impl WriteBack {
             let both = if is_box || part.span.holds(&span) { part.span.joined(&span) } else { None };
             // Elements that wait must stay whole if one of the new ones does not fit.
             let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
-            if let Some(staged) = &mut part.staged {
-                if new.run.as_ref().is_some_and(|run| staged.add(run)) {
-                    part.span = both;
-                    return Ok(if part.span.covers(new.inside) { Admission::WholeFile } else { Admission::Waits });
-                }
-                self.unstage(&mut part)?;
-            }
             (new.place)(part.first()?, &strides)?;
             part.span = both;
             return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
         }
         let bytes = chunk_bytes(new.shape, new.data_type.size())?;
-        let staged = self.stage(new.run.as_ref().filter(|_| is_box), bytes);
-        let buffer = if is_box && staged.is_none() { self.buffer(bytes)? } else { None };
-        match &buffer {
-            None if staged.is_none() => return Ok(Admission::Through),
-            None => {}
-            Some(room) => {
-                if let Err(e) = (new.place)(room.first, &strides) {
-                    buffer.into_iter().for_each(|buffer| self.give_back(buffer));
-                    return Err(e);
-                }
-            }
+        let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Admission::Through) };
+        if let Err(e) = (new.place)(buffer.first, &strides) {
+            self.give_back(buffer);
+            return Err(e);
         }
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
-        let part = WaitingPart { buffer, staged, span, shape: new.shape.clone(), data_type: new.data_type };
+        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
         let mut state = lock(self.state.get());
         state.clock += 1;
         let used = state.clock;
@@ -380,10 +294,9 @@ impl WriteBack {
     /// `None` if nothing of the chunk waits.
     pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
-        let mut part = lock(&part);
+        let part = lock(&part);
         let shape = grid.shape_of(chunk);
         part.check(&shape, data_type)?;
-        self.unstage(&mut part)?;
         let (strides, mut offset) = (c_strides(&shape, data_type.size()), 0);
         let (mut start, mut count) = (Vec::with_capacity(shape.len()), Vec::with_capacity(shape.len()));
         for d in 0..shape.len() {

@@ -29,12 +29,6 @@ impl Drop for Folder {
     }
 }
 
-/// The paths of all files below a folder.
-fn walk(folder: &std::path::Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path.display().to_string()] }).collect()
-}
-
 fn element(array: &Array, at: &[i64]) -> i32 {
     let mut value = [0];
     let one = Selection::new(&array.shape(), at, &vec![1; at.len()], None).unwrap();
@@ -178,54 +172,6 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     write_box(&array, &[7, 7], &[1, 1], 16).unwrap();
     drop(array);
     assert_eq!(element(&other, &[7, 7]), 16);
-}
-
-#[test]
-fn parts_of_an_uncompressed_chunk_wait_in_its_file() {
-    const WIDE: i64 = 40_000;
-    let folder = Folder::new("file");
-    let mut spec = spec(&[28, WIDE as u64], &[4, WIDE as u64]);
-    spec.set_compressor("none", None).unwrap();
-    let array = Array::create(&folder.1, "a", &spec, Create::New).unwrap();
-    let other = Array::open(&folder.1, "a").unwrap();
-    array.set_write_back(1 << 20).unwrap();
-    let put = |row: i64, value: i32| write_box(&array, &[row, 0], &[1, WIDE], value);
-    let calls = |call: Call, f: &mut dyn FnMut()| fault::count(call, f);
-    let rows = |from: i64| [0, 1, 2, 3].map(|row| element(&other, &[from + row, WIDE - 1]));
-    // Each part is written once, as it comes, and the file gets its name when it is whole.
-    let writes = calls(Call::Write, &mut || (0..3).for_each(|row| put(row, row as i32 + 1).unwrap()));
-    assert_eq!((writes, rows(0)), (3, [0; 4]));
-    assert_eq!((calls(Call::Rename, &mut || put(3, 4).unwrap()), rows(0)), (1, [1, 2, 3, 4]));
-    // What is read before is stored before, and the rest of the chunk waits in memory.
-    (4..6).for_each(|row| put(row, row as i32).unwrap());
-    assert_eq!((element(&array, &[5, 7]), rows(4)), (5, [4, 5, 0, 0]));
-    assert_eq!(calls(Call::Write, &mut || put(6, 6).unwrap()), 0);
-    put(7, 7).unwrap();
-    array.flush().unwrap();
-    assert_eq!(rows(4), [4, 5, 6, 7]);
-    // A part that is written again is changed in memory.
-    (8..11).for_each(|row| put(row, row as i32).unwrap());
-    write_box(&array, &[9, 3], &[1, 5], -9).unwrap();
-    assert_eq!((calls(Call::Rename, &mut || put(11, 11).unwrap()), rows(8)), (1, [8, 9, 10, 11]));
-    assert_eq!([2, 3, 7, 8].map(|at| element(&other, &[9, at])), [9, -9, -9, 9]);
-    // What finds no room on the disk waits in memory; so does a whole chunk that gets no name.
-    put(12, 12).unwrap();
-    assert_eq!(fault::with(&[fault::fail(Call::Write, crate::platform::libc::ENOSPC)], || put(13, 13).unwrap()).1, 0);
-    (14..16).for_each(|row| put(row, row as i32).unwrap());
-    assert_eq!(rows(12), [12, 13, 14, 15]);
-    (16..19).for_each(|row| put(row, row as i32).unwrap());
-    let (failed, left) = fault::with(&[fault::fail(Call::Rename, crate::platform::libc::EIO)], || tests::kind(put(19, 19)));
-    assert_eq!((failed, left, rows(16)), (ErrorKind::Io, 0, [0; 4]));
-    array.flush().unwrap();
-    assert_eq!(rows(16), [16, 17, 18, 19]);
-    // A chunk that begins with the fill value may be nothing else.
-    assert_eq!(calls(Call::Open, &mut || put(20, 0).unwrap()), 0);
-    // The last handle stores what waits, and leaves no file behind.
-    put(24, 24).unwrap();
-    drop(array);
-    assert_eq!((rows(20), rows(24)), ([0; 4], [24, 0, 0, 0]));
-    let files = walk(&folder.0);
-    assert!(files.iter().all(|name| !name.ends_with(".tmp")), "{files:?}");
 }
 
 #[test]

@@ -39,7 +39,6 @@ pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse, ProcessLock,
     ReadDone, SharedStore, Started, Storage, Tuning, read_now,
 };
-pub use local::staged_file::StagedReader;
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};
 pub use stamp::{Stamp, Version};

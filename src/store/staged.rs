@@ -1,6 +1,6 @@
 //! A value that is put piece by piece: nobody sees it until it is published.
 
-use super::local::staged_file::{StagedFile, StagedReader};
+use super::local::staged_file::StagedFile;
 use crate::error::{Result, bail};
 use crate::limits::reserve;
 
@@ -35,14 +35,6 @@ impl Staged {
                 all.extend_from_slice(bytes);
                 Ok(())
             }
-        }
-    }
-
-    /// Opens what was added to be read, also once it was published or is gone: where it is in a file.
-    pub fn reader(&self) -> Result<StagedReader> {
-        match self {
-            Staged::File(file) => file.reader(),
-            Staged::Memory(_) | Staged::Other(_) => bail!(Internal, "what is staged is in no file"),
         }
     }
 

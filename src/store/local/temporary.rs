@@ -34,14 +34,13 @@ impl TempNames {
         path
     }
 
-    /// Makes a new file beside `key`, which can be read, too. Folders that are missing are made; `made` gets the lengths of their paths in
-    /// `key`.
+    /// Makes a new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`.
     pub(super) fn create<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
         check_name(key)?;
         let folder = folder_of(key);
         let mut path = self.next(folder);
         for _ in 0..TRIES {
-            match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666) {
+            match os::open(root, path.as_c(), libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o666) {
                 Ok(fd) => return Ok((Temp { root, path, there: true }, fd)),
                 Err(Errno(libc::ENOENT)) if !folder.is_empty() => make_parents(root, key, made)?,
                 Err(Errno(libc::EEXIST)) => path = self.next(folder),
