@@ -23,12 +23,12 @@ pub struct Dimension {
 /// Collects the dimensions that arrays share.
 #[derive(Clone, Debug, Default)]
 pub struct Dimensions {
-    known: Vec<Known>,
+    known: Vec<SharedDimension>,
 }
 
 /// A dimension with the names of its shortest and its longest array, for messages.
 #[derive(Clone, Debug)]
-struct Known {
+struct SharedDimension {
     dimension: Dimension,
     shortest: String,
     longest: String,
@@ -39,7 +39,7 @@ impl Dimensions {
     pub fn add(&mut self, name: &str, length: u64, of: &str) {
         let Some(known) = self.known.iter_mut().find(|k| k.dimension.name == name) else {
             let dimension = Dimension { name: name.to_string(), length, longest: length };
-            return self.known.push(Known { dimension, shortest: of.to_string(), longest: of.to_string() });
+            return self.known.push(SharedDimension { dimension, shortest: of.to_string(), longest: of.to_string() });
         };
         if length < known.dimension.length {
             (known.dimension.length, known.shortest) = (length, of.to_string());

@@ -13,7 +13,7 @@ pub fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Returns the error number of a failure that the standard library tells; `None` if it is none of the system's.
+/// Returns the error number of a failure that the standard library tells; `None` if it has another cause than the system.
 pub fn errno_of(e: &std::io::Error) -> Option<i32> {
     e.raw_os_error()
 }
@@ -65,7 +65,7 @@ pub fn machine_memory() -> u64 {
     (pages.max(0) as u64).saturating_mul(size.max(0) as u64)
 }
 
-/// Maps `len` bytes of new memory, whole pages, at a multiple of `align`, itself one of a page; `None`, with an error number, if there is none.
+/// Maps `len` bytes of new memory, whole pages, at a multiple of `align`, itself one of a page; an error number if the system has no room.
 pub fn map(len: usize, align: usize) -> Result<*mut u8, i32> {
     let page = page_size();
     let mapped = if align > page { len.checked_add(align - page).ok_or(libc::ENOMEM)? } else { len };

@@ -39,7 +39,7 @@ struct Inner {
 struct DatasetState {
     /// The names of dimensions in the order in which they came, with the lengths of those that no variable has yet.
     defined: Vec<(String, u64)>,
-    variables: Vec<Known>,
+    variables: Vec<OpenVariable>,
     /// Names of variables that were made coordinates.
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
@@ -47,17 +47,17 @@ struct DatasetState {
 }
 
 #[derive(Clone)]
-struct Known {
+struct OpenVariable {
     name: String,
     dimensions: Vec<String>,
     array: Array,
 }
 
-impl Known {
+impl OpenVariable {
     /// The variable that an array is; none where one of its dimensions has no name.
-    fn new(name: &str, array: Array) -> Option<Known> {
+    fn new(name: &str, array: Array) -> Option<OpenVariable> {
         let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
-        Some(Known { name: name.to_string(), dimensions, array })
+        Some(OpenVariable { name: name.to_string(), dimensions, array })
     }
 
     /// Whether it gives the values of its only dimension.
@@ -109,7 +109,7 @@ impl Dataset {
             coordinates.extend(words(array.attributes().view()?.get(COORDINATES)));
             let dimensions: Vec<String> = names.into_iter().flatten().collect();
             dimensions.iter().zip(array.shape()).for_each(|(name, length)| state.define(name, length));
-            state.variables.push(Known { name, dimensions, array });
+            state.variables.push(OpenVariable { name, dimensions, array });
         }
         coordinates.retain(|name| state.variables.iter().any(|v| v.name == *name));
         coordinates.sort_unstable();
@@ -143,7 +143,7 @@ impl Dataset {
             None => variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true)),
             Some(differences) if differences.is_empty() => {}
             Some(_) => {
-                for Known { array, .. } in &variables {
+                for OpenVariable { array, .. } in &variables {
                     documents.remove(array.path()).map_or_else(|| array.refresh(), |found| array.renew_from(found))?;
                 }
                 if self.known_dimensions().differences().next().is_none() {
@@ -256,7 +256,7 @@ impl Dataset {
         Ok(array)
     }
 
-    fn known(&self, name: &str) -> Result<Known> {
+    fn known(&self, name: &str) -> Result<OpenVariable> {
         self.0.state.read(|state| {
             let found = state.variables.iter().find(|v| v.name == name).cloned();
             found.ok_or_else(|| match state.variables.is_empty() {
@@ -288,7 +288,7 @@ impl Dataset {
         let array = match Array::create(self.0.group.store(), &path, &spec, how) {
             Err(e) if e.kind() == ErrorKind::Exists && self.known(name).is_err() => {
                 let found = Array::open(self.0.group.store(), &path);
-                found.ok().and_then(|array| Known::new(name, array)).into_iter().for_each(|known| self.insert(known));
+                found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
                 return Err(e);
             }
             done => done?,
@@ -296,12 +296,12 @@ impl Dataset {
         if let Some(there) = there {
             return there.array.refresh().map(|()| there.array);
         }
-        self.insert(Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() });
+        self.insert(OpenVariable { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() });
         Ok(array)
     }
 
     /// Knows a variable, instead of one of that name.
-    fn insert(&self, known: Known) {
+    fn insert(&self, known: OpenVariable) {
         // The other one is dropped after the lock, which dropping an array takes, too.
         let _gone = self.0.state.write(|state| {
             let place = state.variables.partition_point(|v| v.name < known.name);
@@ -374,7 +374,7 @@ impl Dataset {
     /// The variables that have a dimension: their names and arrays, and which of their dimensions it is.
     pub(in crate::node) fn along(&self, name: &str) -> Vec<(String, Array, usize)> {
         self.0.state.read(|state| {
-            let place = |v: &Known| v.dimensions.iter().position(|d| d == name);
+            let place = |v: &OpenVariable| v.dimensions.iter().position(|d| d == name);
             state.variables.iter().filter_map(|v| Some((v.name.clone(), v.array.clone(), place(v)?))).collect()
         })
     }

@@ -8,7 +8,7 @@ use crate::node::{Array, Group, Node, Store, path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group with keys: these, and its dimensions, which arrays may lengthen.
-struct Known {
+struct KeyedGroup {
     group: Group,
     keys: Map,
     dimensions: Vec<NcDimension>,
@@ -44,7 +44,7 @@ pub(in crate::node) fn update(store: &Store, tolerant: bool, nodes: &BTreeSet<St
             return Ok(false);
         }
     }
-    for Known { group, mut keys, dimensions } in groups.into_values() {
+    for KeyedGroup { group, mut keys, dimensions } in groups.into_values() {
         keys.insert("dimensions".into(), dimensions_value(&dimensions));
         put(&group, vec![(KeyPart::Group, Value::Object(keys))], None)?;
     }
@@ -57,7 +57,7 @@ fn own_key(node: &impl NcNode, part: KeyPart) -> Result<Option<Map>> {
 }
 
 /// Opens a group, unless it is known; false without keys.
-fn enter(store: &Store, path: &str, groups: &mut BTreeMap<String, Known>) -> Result<bool> {
+fn enter(store: &Store, path: &str, groups: &mut BTreeMap<String, KeyedGroup>) -> Result<bool> {
     if groups.contains_key(path) {
         return Ok(true);
     }
@@ -67,7 +67,7 @@ fn enter(store: &Store, path: &str, groups: &mut BTreeMap<String, Known>) -> Res
     };
     let Some(keys) = own_key(&group, KeyPart::Group)? else { return Ok(false) };
     let dimensions = dimensions_of(&keys)?;
-    groups.insert(path.to_string(), Known { group, keys, dimensions });
+    groups.insert(path.to_string(), KeyedGroup { group, keys, dimensions });
     Ok(true)
 }
 
@@ -78,7 +78,7 @@ fn lists(keys: &Map, list: &str, node: &str) -> bool {
 }
 
 /// Writes the keys of an array in the groups `above`, whose dimensions may become longer.
-fn update_array(array: &Array, tolerant: bool, above: &[&str], groups: &mut BTreeMap<String, Known>) -> Result<bool> {
+fn update_array(array: &Array, tolerant: bool, above: &[&str], groups: &mut BTreeMap<String, KeyedGroup>) -> Result<bool> {
     if array.format() != Format::V2 || array.nc_type().is_none() || own_key(array, KeyPart::Array)?.is_none() {
         return Ok(false);
     }

@@ -4,7 +4,7 @@ use super::{locks, nt};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
-/// A handle as a number; -1 is none.
+/// A handle as a number; -1 where there is no handle.
 pub type RawFd = nt::Handle;
 
 /// An open handle, closed when it is dropped.
@@ -60,7 +60,7 @@ impl BorrowedFd<'_> {
     /// Makes another handle of the same open file.
     pub fn try_clone_to_owned(&self) -> std::io::Result<OwnedFd> {
         let mut made = -1;
-        // SAFETY: the number of this process stands for it; `made` is writable.
+        // SAFETY: -1 is the handle of this process; `made` is writable.
         let done = unsafe { nt::DuplicateHandle(-1, self.0, -1, &mut made, 0, 0, nt::DUPLICATE_SAME_ACCESS) };
         if done == 0 { Err(std::io::Error::last_os_error()) } else { Ok(OwnedFd(made)) }
     }

@@ -24,7 +24,7 @@ pub fn give_back(fd: Handle) {
     LOCKED.store(locks.len(), Relaxed);
 }
 
-/// Locks a span of bytes, alone or with others who share it, and waits for it or not.
+/// Locks a span of bytes, alone or shared with others, and waits for it or not.
 pub fn take(fd: Handle, (first, len): (u64, u64), alone: bool, waits: bool) -> Result<(), i32> {
     let flags = if alone { nt::LOCK_ALONE } else { 0 } | if waits { 0 } else { nt::LOCK_AT_ONCE };
     // SAFETY: the place lives through the call, which waits until it is done.

@@ -26,7 +26,7 @@ pub fn last_errno() -> i32 {
     unsafe { *errno() }
 }
 
-/// Returns the error number of a failure that the standard library tells; `None` if it is none of the system's.
+/// Returns the error number of a failure that the standard library tells; `None` if it has another cause than the system.
 pub fn errno_of(e: &std::io::Error) -> Option<i32> {
     e.raw_os_error().map(nt::errno_of_code)
 }
@@ -65,7 +65,7 @@ pub fn can_name(key: &str) -> bool {
     })
 }
 
-/// Returns 0: no file is kept open, as it could not be replaced where the file system is none of Windows's newer ones.
+/// Returns 0: no file is kept open, as older file systems of Windows could not replace it.
 pub fn most_files() -> usize {
     0
 }
