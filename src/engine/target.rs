@@ -120,10 +120,13 @@ impl Target {
         Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
     }
 
-    /// Asks for huge pages where large memory is fresh, until the result is dropped.
+    /// Asks for huge pages where large memory is fresh, until the result is dropped. They are written past the caches: the zeros of a whole page
+    /// have left these before the last of its lines is written, if not all pages were made for the first chunk.
     pub fn ask_for_huge_pages(&mut self) -> Option<HugeAdvice> {
         let (fresh, advice) = self.fresh.as_ref()?.huge()?;
         self.fresh = Some(Arc::new(fresh));
+        self.transfer = self.transfer.clone().streaming();
+        self.fused = self.fused.take().map(Transfer::streaming);
         Some(advice)
     }
 
@@ -208,7 +211,9 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::huge_pages::Pages;
     use crate::engine::shard_open::tests::array;
+    use crate::platform::huge_pages_on_advice;
 
     #[test]
     fn nothing_is_decoded_straight_into_memory_that_may_be_revoked() {
@@ -220,6 +225,23 @@ mod tests {
         let leaf = leaf_of(&array.chain);
         assert_eq!(target.in_place(leaf, &axes), Some(64));
         assert_eq!(target.behind(Some(Arc::default())).in_place(leaf, &axes), None);
+        let _ = std::fs::remove_dir_all(root);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn huge_pages_are_written_past_the_caches_and_small_ones_through_them() {
+        let root = std::env::temp_dir().join(format!("ozarr-target-huge-{}", std::process::id()));
+        let array = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        for (bytes, large) in [(16 << 20, false), (64 << 20, true)] {
+            let pages = Pages::new(bytes, true).unwrap();
+            let kind = (DataType::Int32, Overflow::Error);
+            let target = Target::new(&array.chain, DataType::Int32, &[0; 4], kind, pages.first(), None).unwrap();
+            let mut target = target.for_region(bytes as u64, std::iter::once((bytes as u64 / 4, 4)));
+            let could = huge_pages_on_advice() && target.fresh.is_some(); // Not on a kernel before 5.14.
+            let advice = target.ask_for_huge_pages();
+            assert_eq!((advice.is_some(), target.transfer.streams()), (could && large, could && large), "{bytes}");
+        }
         let _ = std::fs::remove_dir_all(root);
     }
 }
