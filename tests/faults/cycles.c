@@ -31,16 +31,23 @@ static ozarr_array *opened(void) {
     return a;
 }
 
-static void create(void) {
+static ozarr_array *created(const char *path) {
     ozarr_array *a = NULL;
     ozarr_spec *spec = NULL;
     SURE(ozarr_spec_new(OZARR_FLOAT64, 2, SHAPE, &spec));
     SURE(ozarr_spec_set_chunks(spec, CHUNKS));
     SURE(ozarr_spec_set_compressor(spec, "zstd", -1));
-    SURE(ozarr_array_create_at(store, "a", spec, OZARR_CREATE_OVERWRITE, &a));
+    SURE(ozarr_array_create_at(store, path, spec, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(spec);
     SURE(ozarr_array_write(a, OZARR_FLOAT64, data, sizeof data));
-    SURE(ozarr_array_close(a));
+    return a;
+}
+
+static void create(void) { SURE(ozarr_array_close(created("a"))); }
+
+static void create_and_remove(void) {
+    ozarr_array_free(created("b/c"));
+    SURE(ozarr_store_node_erase(store, "b"));
 }
 
 static void write_and_read(void) {
@@ -57,6 +64,40 @@ static void request(void) {
     SURE(ozarr_array_iread_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back, &r));
     SURE(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
+    ozarr_array_free(a);
+}
+
+/* Requests that are cancelled, or forgotten, at whatever point they have come to. */
+static void cancel(void) {
+    ozarr_array *a = opened();
+    ozarr_request *r[3] = {NULL};
+    SURE(ozarr_array_iread_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back, &r[0]));
+    SURE(ozarr_request_cancel(r[0]));
+    SURE(ozarr_array_iwrite_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data, OZARR_REQUEST_COPY, &r[1]));
+    SURE(ozarr_request_cancel(r[1]));
+    SURE(ozarr_array_iread_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, back, sizeof back, &r[2]));
+    for (int i = 0; i < 3; i++) ozarr_request_free(r[i]);
+    SURE(ozarr_array_close(a));
+}
+
+/* Handles of each kind that are made and closed. */
+static void handles(void) {
+    ozarr_array *a = opened();
+    ozarr_context *context = NULL;
+    ozarr_store *other = NULL;
+    ozarr_group *g = NULL;
+    ozarr_node_iter *nodes = NULL;
+    bool more = false;
+    SURE(ozarr_context_new(&context));
+    SURE(ozarr_context_set(context, "threads", "2"));
+    SURE(ozarr_store_open_ex(context, "memory:handles.zarr", "r+", NULL, &other));
+    ozarr_context_free(context);
+    SURE(ozarr_group_create_at(other, "", 0, OZARR_CREATE_OVERWRITE, &g));
+    SURE(ozarr_group_list_nodes(g, NULL, -1, &nodes));
+    SURE(ozarr_node_iter_next(nodes, &more));
+    ozarr_node_iter_free(nodes);
+    ozarr_group_free(g);
+    SURE(ozarr_store_close(other));
     ozarr_array_free(a);
 }
 
@@ -79,7 +120,7 @@ static void errors(void) {
     ozarr_array_free(a);
 }
 
-static void (*const KINDS[])(void) = {write_and_read, request, attributes, errors, create};
+static void (*const KINDS[])(void) = {write_and_read, request, cancel, attributes, errors, handles, create_and_remove, create};
 
 static int entries(const char *folder) {
     DIR *d = opendir(folder);
