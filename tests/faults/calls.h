@@ -55,14 +55,14 @@ static struct {
     long point;
     int error;
     size_t most;
-    /* What was hit. */
-    int hit, injected;
-    call_kind kind;
+    /* What was hit; threads of the library look at it, too. */
+    atomic_int hit, injected, kind;
 } calls;
 
 static void calls_arm(call_mode mode, long point, int error, size_t most) {
     calls.mode = mode, calls.point = point, calls.error = error, calls.most = most;
-    calls.hit = calls.injected = 0;
+    calls.hit = 0;
+    calls.injected = 0;
     atomic_store(&calls.seen, 0);
     atomic_store(&calls.armed, 1);
 }
@@ -76,33 +76,46 @@ static void calls_disarm(void) { atomic_store(&calls.armed, 0); }
         memcpy(&real, &found, sizeof real); \
     }
 
-/* Whether a call fails; errno says how then. */
-static int call_fails(call_kind kind) {
+/* Whether a call fails; errno says how then. `*at`: it is the one that is wanted. */
+static int call_fails_at(call_kind kind, int *at) {
+    *at = 0;
     if (!atomic_load_explicit(&calls.armed, memory_order_relaxed)) return 0;
     long n = atomic_fetch_add(&calls.seen, 1) + 1;
-    int at = n == calls.point;
-    if (at && calls.mode == KILL_BEFORE) _exit(9);
+    *at = n == calls.point;
+    if (*at && calls.mode == KILL_BEFORE) _exit(9);
     if (calls.mode != FAIL_ONCE && calls.mode != FAIL_FROM) return 0;
-    if (at) calls.kind = kind;
-    int again = calls.mode == FAIL_FROM && calls.hit && kind == calls.kind;
-    if ((!at && !again) || (at && ERRNOS[kind][calls.error] == 0)) return 0;
+    if (*at) calls.kind = (int)kind;
+    int again = calls.mode == FAIL_FROM && calls.hit && (int)kind == calls.kind;
+    if ((!*at && !again) || (*at && ERRNOS[kind][calls.error] == 0)) return 0;
     int number = again ? calls.injected : ERRNOS[kind][calls.error];
     /* A signal does not come for ever. */
     if (calls.mode == FAIL_FROM && number == EINTR) return 0;
+    calls.injected = number;
     calls.hit = 1;
-    errno = calls.injected = number;
+    errno = number;
     return 1;
+}
+
+static int call_fails(call_kind kind) {
+    int at;
+    return call_fails_at(kind, &at);
+}
+
+/* A transfer that moves only `n` bytes. */
+static ssize_t call_cut(size_t n) {
+    calls.hit = 1;
+    return (ssize_t)n;
 }
 
 /* How many of `want` bytes a transfer moves; -1: it fails. `*last`: the process ends after it. */
 static ssize_t call_moves(call_kind kind, size_t want, int *last) {
+    int at;
     *last = 0;
     if (!atomic_load_explicit(&calls.armed, memory_order_relaxed)) return (ssize_t)want;
-    if (call_fails(kind)) return -1;
-    int at = atomic_load(&calls.seen) == calls.point;
-    if (calls.mode == SHORT_ALL && want > calls.most) return calls.hit = 1, (ssize_t)calls.most;
+    if (call_fails_at(kind, &at)) return -1;
+    if (calls.mode == SHORT_ALL && want > calls.most) return call_cut(calls.most);
     if (want < 2 || !at) return (ssize_t)want;
-    if (calls.mode == SHORT_ONCE) return calls.hit = 1, (ssize_t)(calls.most ? calls.most : want / 2);
+    if (calls.mode == SHORT_ONCE) return call_cut(calls.most ? calls.most : want / 2);
     if (calls.mode == KILL_WITHIN && kind == WRITE) return *last = 1, (ssize_t)(want / 2);
     return (ssize_t)want;
 }

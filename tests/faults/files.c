@@ -1,8 +1,8 @@
 /* Fails the file calls of the library, one after the other, cuts transfers short and ends the process between and within them, and looks at
- * what is left.
+ * what is left; each with one thread and with four, where the n-th call is another one each time.
  *
  *   files FOLDER sample|all [judge] [WORKLOAD]      some points of each workload, or all
- *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says
+ *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says, with OZARR_NUM_THREADS threads, else one
  *   files FOLDER prepare WORKLOAD                   what is stored before a workload
  *   files FOLDER run WORKLOAD SYNC                  the workload by itself, between two calls of getppid, in a mode of "file.sync"
  *   files FOLDER look                               answers lines "FOLDER<tab>WORKLOAD<tab>NEW" by "ok" or what is wrong
@@ -147,7 +147,8 @@ static int killing_point(const workload *w, call_mode mode, long point) {
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) < 2) return WEXITSTATUS(status);
-    calls.mode = mode, calls.point = point, calls.hit = 0;
+    calls.mode = mode, calls.point = point;
+    calls.hit = 0;
     now.points++, now.killed++;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 9) problem("ended by itself");
     repair();
@@ -160,9 +161,9 @@ static int killing_point(const workload *w, call_mode mode, long point) {
     return 1;
 }
 
-/* The points of one mode, `step` apart; each kind of call has several errors. */
-static void sweep(const workload *w, call_mode mode, long count, long step) {
-    int errors = mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
+/* The points of one mode, `step` apart; each kind of call has several errors, of which a sample with threads takes one. */
+static void sweep(const workload *w, call_mode mode, long count, long step, int is_sample) {
+    int errors = is_sample ? 1 : mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
     for (int error = 0; error < errors; error++) {
         long point = 1 + (w->seed + error * 7 + mode) % step, going = 1;
         for (; going && point <= 4 * count; point += step) {
@@ -182,15 +183,17 @@ static long count_of(const workload *w) {
     return atomic_load(&calls.seen);
 }
 
-static void workload_points(const workload *w, long most) {
+static void workload_points(const workload *w, const char *threads, long most) {
+    if (ozarr_context_set(NULL, "threads", threads)) now.wrong++;
+    int is_sample = most && threads[0] != '1';
     long count = (count_of(w), count_of(w));
     open_before = descriptors();
     static const size_t FEW[] = {1, 7, 1000, 4096};
     for (int mode = FAIL_ONCE; mode < CALL_MODES; mode++) {
         if (mode == SHORT_ALL)
             /* A byte at a time takes long. */
-            for (int i = most ? 2 : 0; i < 4; i++) alarm(200), failing_point(w, SHORT_ALL, 1, 0, FEW[i]);
-        else sweep(w, mode, count, most && count > most ? count / most : 1);
+            for (int i = most ? 2 + is_sample : 0; i < 4; i++) alarm(200), failing_point(w, SHORT_ALL, 1, 0, FEW[i]);
+        else sweep(w, mode, count, most && count > most ? count / most : 1, is_sample);
     }
 }
 
@@ -237,7 +240,7 @@ static int answer_lines(void) {
 
 int main(int argc, char **argv) {
     if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: files FOLDER sample|all|one …\n"), 2;
-    setenv("OZARR_NUM_THREADS", "1", 1);
+    setenv("OZARR_NUM_THREADS", "1", 0);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (argc == 7 && strcmp(argv[2], "one") == 0) return one(argv + 3);
     if (argc == 5 && strcmp(argv[2], "run") == 0) return undisturbed(find_workload(argv[3]), argv[4]);
@@ -249,7 +252,8 @@ int main(int argc, char **argv) {
     for (const workload *w = workloads; w->name; w++) {
         if (argc > 3 + judges && strcmp(argv[3 + judges], w->name) != 0) continue;
         memset(&now, 0, sizeof now), memset(shared, 0, sizeof *shared);
-        workload_points(w, most);
+        workload_points(w, "1", most);
+        workload_points(w, "4", most);
         now.judged = shared->judged;
         print(w->name, &now);
         all.points += now.points, all.ok += now.ok, all.told += now.told, all.killed += now.killed, all.judged += now.judged, all.wrong += now.wrong;

@@ -81,11 +81,22 @@ def checkpoints(path, all_new):
             return f"{name}: step {group.attrs['step']}"
 
 
-def series(path, all_new):
-    if all_new:
-        found = zarr.open_group(path, mode="r")["t"][...]
-        if found.shape != (4, COLUMNS) or not all(np.array_equal(found[i], value(1).ravel()[i:i + COLUMNS]) for i in range(4)):
-            return f"t of the shape {found.shape} is another"
+def row(step):
+    return value(1).ravel()[step:step + COLUMNS]
+
+
+def steps(array, least, most):
+    found = array[...]
+    if not least <= len(found) <= most or not all(np.array_equal(found[i], row(i)) for i in range(len(found))):
+        return f"{array.name} of the shape {found.shape} is another"
+
+
+def run(path, points, all_new):
+    newest = max((group for _, group in zarr.open_group(points, mode="r").groups()), key=lambda g: g.attrs["step"])
+    step = newest.attrs["step"]
+    if not np.array_equal(newest["u"][...], row(step)) or not (9 if all_new else 3) <= step <= 9:
+        return f"the checkpoint of step {step} is another"
+    return steps(zarr.open_group(path, mode="r")["t"], step, 9)
 
 
 def migrated(path, format):
@@ -116,8 +127,12 @@ def look(folder, name, all_new):
         return migrated(folder / "array.zarr", 2) or (all_new and migrated(folder / "migrated.zarr", 3)) or None
     if name == "migrate in place":
         return migrated(folder / "array.zarr", 3 if all_new else None)
-    if name == "series":
-        return series(folder / "series.zarr", all_new)
+    if name == "series" and all_new:
+        return steps(zarr.open_group(folder / "series.zarr", mode="r")["t"], 4, 4)
+    if name == "append":
+        return steps(zarr.open_array(folder / "append.zarr", mode="r"), 9 if all_new else 3, 9)
+    if name == "run":
+        return run(folder / "run.zarr", folder / "points.zarr", all_new)
     return None
 
 

@@ -490,6 +490,34 @@ static void check_in_place(int all_new) { check_old("array.zarr/a", all_new ? 3 
 /* A variable that a failed call created is there: a definition is more than one document. */
 static ozarr_status made(ozarr_status status) { return first_failure != OZARR_OK && status == OZARR_ERR_EXISTS ? OZARR_OK : status; }
 
+static const int64_t ROW[] = {1, COLUMNS};
+
+/* Each step that is there is whole: step i is the row of `data` from i on. Where a place is taken first, its chunks may be empty. Gives their number. */
+static int64_t check_steps(ozarr_array *t, int may_be_empty) {
+    static const double empty[CHUNK_COLUMNS];
+    double row[COLUMNS];
+    int64_t steps[] = {0, 0};
+    fill(1);
+    SURE(ozarr_array_shape(t, steps));
+    for (int64_t i = 0; i < steps[0]; i++) {
+        const int64_t start[] = {i, 0};
+        SURE(ozarr_array_read_region(t, start, ROW, OZARR_FLOAT64, row, sizeof row));
+        for (int k = 0; k < COLUMNS; k += CHUNK_COLUMNS)
+            if (memcmp(row + k, data + i + k, sizeof empty) && !(may_be_empty && memcmp(row + k, empty, sizeof empty) == 0)) wrong("step %d is another", (int)i);
+    }
+    return steps[0];
+}
+
+/* Ends step i of a series. A step that failed while it was published is there all the same. */
+static void end_step(ozarr_series *steps, int64_t i) {
+    int64_t position = 0;
+    ozarr_status status = trouble[0] ? OZARR_OK : ozarr_series_step(steps, 10.0 * (double)i, 0, NULL, NULL);
+    if (status == OZARR_OK) return;
+    note(status, 1);
+    SURE(ozarr_series_position(steps, &position, NULL));
+    if (position == i && (status = ozarr_series_step(steps, 10.0 * (double)i, 0, NULL, NULL)) != OZARR_OK && !sticky) wrong("the step again: %s", ozarr_last_error());
+}
+
 /* A run: a dataset with a series of 4 steps. */
 static void run_series(void) {
     ozarr_dataset *run = NULL;
@@ -503,12 +531,7 @@ static void run_series(void) {
     STEP(ozarr_series_open(run, "time", -1, 2, 0, &steps));
     for (int i = 0; i < 4; i++) {
         STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + i, COLUMNS * 8));
-        int64_t position = 0;
-        ozarr_status status = ozarr_series_step(steps, 10.0 * i, 0, NULL, NULL);
-        if (status == OZARR_OK) continue;
-        note(status, 1);
-        SURE(ozarr_series_position(steps, &position, NULL));
-        if (position == i && (status = ozarr_series_step(steps, 10.0 * i, 0, NULL, NULL)) != OZARR_OK && !sticky) wrong("the step again: %s", ozarr_last_error());
+        end_step(steps, i);
     }
     STEP(ozarr_series_flush(steps));
     LAST(ozarr_series_close(steps));
@@ -517,18 +540,11 @@ static void run_series(void) {
 
 static void check_series(int all_new) {
     ozarr_array *t = NULL;
-    double row[COLUMNS];
-    int64_t steps[] = {4, 0};
-    fill(1);
     /* What is published is whole, however many steps it has. */
     if (!all_new && ozarr_array_open(at("series.zarr/t"), "r", &t) != OZARR_OK) return;
     if (all_new) SURE(ozarr_array_open(at("series.zarr/t"), "r", &t));
-    else SURE(ozarr_array_shape(t, steps));
-    for (int64_t i = 0; i < steps[0]; i++) {
-        const int64_t start[] = {i, 0}, shape[] = {1, COLUMNS};
-        SURE(ozarr_array_read_region(t, start, shape, OZARR_FLOAT64, row, sizeof row));
-        if (memcmp(row, data + i, sizeof row)) wrong("step %d is another", (int)i);
-    }
+    int64_t steps = check_steps(t, 0);
+    if (all_new && steps != 4) wrong("%d steps", (int)steps);
     ozarr_array_free(t);
 }
 
@@ -563,6 +579,145 @@ static void check_checkpoint(int all_new) {
     check_values(back, step == 1, "checkpoint");
     if (step != 0 && step != 1) wrong("step %d", (int)step);
     if (all_new && step != 1) wrong("the new checkpoint is not there");
+}
+
+enum { FIRST_STEPS = 3, LAST_STEPS = 9, SAVE_EVERY = 3 };
+
+/* A checkpoint of a run: its state and its step, in the place of an older one of the same name; others are removed. */
+static ozarr_status save(int64_t step) {
+    ozarr_group *g = NULL;
+    static const int64_t width[] = {COLUMNS};
+    ozarr_status status = ozarr_checkpoint_begin(at("points.zarr"), step / SAVE_EVERY % 2 ? "odd" : "even", &g);
+    if (status != OZARR_OK) return status;
+    status = ozarr_attr_set_int64(ozarr_group_node(g), "step", step);
+    if (status == OZARR_OK) status = ozarr_group_put(g, "u", OZARR_FLOAT64, 1, width, data + step, COLUMNS * 8);
+    if (status != OZARR_OK) {
+        note(status, 1);
+        LAST(ozarr_checkpoint_abandon(g));
+        return status;
+    }
+    status = ozarr_checkpoint_commit(g);
+    return status == OZARR_OK ? ozarr_checkpoint_prune(at("points.zarr"), 1) : status;
+}
+
+/* Gets the state and the step of the newest checkpoint. */
+static int64_t restore(double *u) {
+    ozarr_group *g = NULL;
+    int64_t step = -1;
+    STEP(ozarr_checkpoint_latest(at("points.zarr"), &g));
+    STEP(ozarr_attr_get_int64(ozarr_group_node(g), "step", &step));
+    STEP(ozarr_group_get(g, "u", OZARR_FLOAT64, u, COLUMNS * 8));
+    ozarr_group_free(g);
+    return step;
+}
+
+/* Goes on with a run from its newest checkpoint: steps of a series, and a checkpoint after each third. */
+static void run_on(ozarr_dataset *run, int64_t step, int64_t until) {
+    ozarr_series *steps = NULL;
+    STEP(ozarr_series_open(run, "time", step, 2, 0, &steps));
+    while (step < until && trouble[0] == 0 && !sticky) {
+        STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + step, COLUMNS * 8));
+        end_step(steps, step);
+        if (++step % SAVE_EVERY || sticky) continue;
+        STEP(ozarr_series_flush(steps));
+        STEP(save(step));
+    }
+    LAST(ozarr_series_close(steps));
+    LAST(ozarr_dataset_close(run));
+}
+
+static void prepare_run(void) {
+    ozarr_dataset *run = NULL;
+    static const char *const dimensions[] = {"time", "x"};
+    fill(1);
+    SURE(ozarr_dataset_create(at("run.zarr"), 0, OZARR_CREATE_OVERWRITE, &run));
+    SURE(ozarr_dataset_define_dimension(run, "x", COLUMNS));
+    SURE(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL));
+    SURE(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL));
+    run_on(run, 0, FIRST_STEPS);
+    if (first_failure) wrong("prepare: %s", first_text);
+}
+
+static void run_run(void) {
+    ozarr_dataset *run = NULL;
+    double u[COLUMNS];
+    fill(1);
+    int64_t step = restore(u);
+    STEP(ozarr_dataset_open(at("run.zarr"), "r+", &run));
+    run_on(run, step, LAST_STEPS);
+}
+
+/* Steps and the newest checkpoint are whole, and there are not fewer steps than the checkpoint has. */
+static void check_run(int all_new) {
+    ozarr_array *t = NULL;
+    double u[COLUMNS];
+    SURE(ozarr_array_open(at("run.zarr/t"), "r", &t));
+    int64_t steps = check_steps(t, 0), step = restore(u);
+    ozarr_array_free(t);
+    if (step < FIRST_STEPS || step > LAST_STEPS || memcmp(u, data + step, sizeof u)) wrong("the checkpoint of step %d is another", (int)step);
+    if (steps < step || (all_new && (steps != LAST_STEPS || step != LAST_STEPS))) wrong("%d steps, the checkpoint of step %d", (int)steps, (int)step);
+}
+
+static void prepare_append(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    static const int64_t shape[] = {FIRST_STEPS, COLUMNS}, chunks[] = {2, CHUNK_COLUMNS};
+    fill(1);
+    SURE(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
+    SURE(ozarr_spec_set_chunks(spec, chunks));
+    SURE(ozarr_array_create_ex(at("append.zarr"), spec, OZARR_CREATE_OVERWRITE, &a));
+    for (int64_t i = 0; i < FIRST_STEPS; i++) {
+        const int64_t start[] = {i, 0};
+        SURE(ozarr_array_write_region(a, start, ROW, OZARR_FLOAT64, data + i, COLUMNS * 8));
+    }
+    SURE(ozarr_array_close(a));
+    ozarr_spec_free(spec);
+}
+
+/* Appends step i by a call of its own, or by an appender. Where a failed call left the array longer, its step is written there. */
+static void append(ozarr_array *a, ozarr_appender *out, int64_t i) {
+    for (int again = 0; again < 2 && trouble[0] == 0; again++) {
+        int64_t length[] = {i, 0};
+        ozarr_status status = out ? ozarr_appender_append(out, 1, OZARR_FLOAT64, data + i, COLUMNS * 8)
+                                  : ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data + i, COLUMNS * 8);
+        if (status == OZARR_OK) return;
+        if (again && !sticky) wrong("step %d again: %s", (int)i, ozarr_last_error());
+        note(status, 1);
+        look(0);
+        if (out) SURE(ozarr_appender_position(out, length, NULL));
+        else {
+            SURE(ozarr_node_refresh(ozarr_array_node(a), NULL, 0));
+            SURE(ozarr_array_shape(a, length));
+        }
+        if (length[0] == i) continue;
+        if (out == NULL) STEP(ozarr_array_write_region(a, (const int64_t[]){i, 0}, ROW, OZARR_FLOAT64, data + i, COLUMNS * 8));
+        return;
+    }
+}
+
+/* Goes on behind the last step: two steps by calls of their own, then an appender. */
+static void run_append(void) {
+    ozarr_array *a = NULL;
+    ozarr_appender *out = NULL;
+    int64_t step[] = {0, 0};
+    fill(1);
+    STEP(ozarr_array_open(at("append.zarr"), "r+", &a));
+    STEP(ozarr_array_shape(a, step));
+    for (; step[0] < FIRST_STEPS + 2; step[0]++) append(a, NULL, step[0]);
+    STEP(ozarr_appender_open(a, 0, 0, 0, &out));
+    for (; step[0] < LAST_STEPS; step[0]++) append(a, out, step[0]);
+    STEP(ozarr_appender_flush(out));
+    LAST(ozarr_appender_close(out));
+    LAST(ozarr_array_close(a));
+}
+
+static void check_append(int all_new) {
+    ozarr_array *a = NULL;
+    SURE(ozarr_array_open(at("append.zarr"), "r", &a));
+    /* On object stores an append takes its place before it stores its step. */
+    int64_t steps = check_steps(a, root[0] && !all_new);
+    ozarr_array_free(a);
+    if (steps < FIRST_STEPS || (all_new && steps != LAST_STEPS)) wrong("%d steps", (int)steps);
 }
 
 static void run_strings(void) {
@@ -610,6 +765,8 @@ static const workload workloads[] = {
     {"migrate in place", prepare_migrate, run_migrate_in_place, check_in_place, "zlib", 2, 0, "array.zarr/a", 46},
     {"series", prepare_none, run_series, check_series, "", 0, 0, "", 42},
     {"checkpoint", prepare_checkpoint, run_checkpoint, check_checkpoint, "", 0, 0, "", 43},
+    {"append", prepare_append, run_append, check_append, "", 0, 0, "", 49},
+    {"run", prepare_run, run_run, check_run, "", 0, 0, "", 50},
     {"analysis", prepare_analysis, run_analysis, check_read, "zstd", 0, 1, "array.zarr/a", 47},
     {"strings", prepare_none, run_strings, check_read, "", 0, 0, "", 44},
     {0},
