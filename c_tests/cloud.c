@@ -47,7 +47,7 @@ int main(void) {
         ERR(OZARR_ERR_READ_ONLY, ozarr_store_key_put(st, "k", "x", 1));
         CHECK(threads("ozarr-net") > 0);
         ozarr_store_free(st);
-        for (int i = 0; i < 500 && threads("ozarr-net"); i++) nanosleep(&(struct timespec){0, 10000000}, NULL);
+        for (int i = 0; i < 6000 && threads("ozarr-net"); i++) nanosleep(&(struct timespec){0, 10000000}, NULL);
         EQUAL(threads("ozarr-net"), 0);
         /* Calls that take no options. */
         setenv("OZARR_CLOUD_OPTIONS", "{\"retries\": 1, \"connect_timeout\": \"2\"}", 1);

@@ -61,7 +61,7 @@ static void live_in(ozarr_store *st, bool listable) {
 
 /* A thread of ozarr's, or the one that answered last, may have a store a moment longer. */
 static void until_destroyed(own_store *s) {
-    for (int i = 0; i < 10000 && !s->destroyed; i++) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    for (int i = 0; i < 60000 && !s->destroyed; i++) nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 static void tables_of_all_kinds(void) {

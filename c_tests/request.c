@@ -19,12 +19,6 @@ static void microseconds(long n) {
     nanosleep(&t, NULL);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The last store of `own_with`. */
 static own_store *slow;
 
@@ -104,10 +98,10 @@ static void there_and_back(const char *threads, int delay, const char *compresso
     ozarr_request *r = NULL;
     ozarr_request_state state = -1;
     bool done = false;
-    double end = now() + 60;
+    const int before = failures;
     fill(out, 7, 3);
     r = write_all(a, out, 0);
-    while (!done && now() < end) OK(ozarr_request_test(r, &done));
+    while (!done && failures == before) OK(ozarr_request_test(r, &done));
     CHECK(done);
     OK(ozarr_request_get_state(r, &state));
     EQUAL(state, OZARR_REQUEST_STATE_DONE);
@@ -242,30 +236,28 @@ static void endings(const char *threads, int delay, const char *compressor) {
     OK(ozarr_store_close(s));
 }
 
-/* Neither cancel nor free waits for the store, whether it reads or writes. */
+/* Neither cancel nor free waits for the store, whether it reads or writes: it answers nothing before they have returned. */
 static void no_wait_for_the_store(void) {
     ozarr_store *s = store_with("3", 1);
     ozarr_array *a = array_in(s, "a", "zstd");
     ozarr_request *r = NULL;
     fill(out, 1, 1);
     OK(ozarr_array_write(a, OZARR_INT32, out, SIZE));
-    atomic_store(&slow->delay, 1000000);
+    pthread_mutex_lock(&slow->mutex);
     for (int i = 0; i < 4; i++) {
         int32_t *mine = (int32_t *)malloc(SIZE);
         fill(mine, 1, 1);
-        double began = now();
         r = i % 2 ? read_all(a, mine) : write_all(a, mine, 0);
-        microseconds(20000);
+        while (atomic_load(&slow->inside) == 0) microseconds(1000);
         if (i < 2) {
             OK(ozarr_request_cancel(r));
             ERR_SAYS(OZARR_ERR_CANCELLED, "cancelled", "", ozarr_request_wait(r, -1));
         }
         ozarr_request_free(r);
         free(mine);
-        CHECK(now() - began < 0.5);
     }
     /* What is in the store's hands ends before the next on these chunks. */
-    atomic_store(&slow->delay, 1);
+    pthread_mutex_unlock(&slow->mutex);
     OK(ozarr_node_flush(ozarr_array_node(a)));
     expect(a, 1, 1);
     ozarr_array_free(a);
@@ -285,21 +277,19 @@ static void deadlines(void) {
         ozarr_status statuses[2] = {1, 1};
         int64_t index = 7;
         int32_t *mine = (int32_t *)calloc(CELLS, sizeof *mine);
-        double began = now();
         for (int i = 0; i < CELLS; i++) mine[i] = i;
         memory.data = mine, memory.size = SIZE, memory.type = OZARR_INT32;
         OK(ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &r));
         ERR_SAYS(OZARR_ERR_TIMEOUT, "goes on", "", ozarr_request_wait(r, 0.02));
         ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait(r, 0));
-        OK(ozarr_request_get_state(r, &state));
-        EQUAL(state, OZARR_REQUEST_STATE_RUNNING);
         two[0] = r;
         ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_any(two, 2, 0.001, &index));
         EQUAL(index, -1);
         ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_all(two, 2, 0.001, statuses));
         EQUAL(statuses[0], OZARR_ERR_STATE);
         EQUAL(statuses[1], OZARR_OK);
-        CHECK(now() - began < 1.2);
+        OK(ozarr_request_get_state(r, &state));
+        EQUAL(state, OZARR_REQUEST_STATE_RUNNING);
         OK(ozarr_request_wait(r, -1));
         ozarr_request_free(r);
         /* Its own: the request is done then, and the memory ours. */
