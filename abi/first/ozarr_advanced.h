@@ -1,7 +1,7 @@
 /*
  * ozarr_advanced.h: what few simulations need: the steps of one array, searching hierarchies, lists of
- * elements, batches, plans and counts, elements of variable length, raw chunks, copies, keys of stores. As
- * stable as ozarr.h.
+ * elements, batches, plans and counts, elements of variable length, raw chunks, copies, verifying, keys of
+ * stores. As stable as ozarr.h.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -1376,6 +1376,101 @@ enum {
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress_fn progress, void *user);
+
+/* ========================================================================================================
+ * Verifying
+ * ========================================================================================================
+ *
+ * Looks for what is damaged in a hierarchy, and for what does not belong there: what the program
+ * `ozarr verify` does.
+ *
+ *     static ozarr_status report(void *user, ozarr_fault_kind kind, const char *key, const char *message,
+ *                                int64_t bytes, bool repaired) {
+ *         fprintf(stderr, "%s: %s\n", key, message);
+ *         return OZARR_OK;
+ *     }
+ *
+ *     ozarr_verified found = OZARR_VERIFIED_INIT;
+ *     if (ozarr_store_verify(store, "", 0, report, NULL, NULL, &found)) goto fail;
+ *     if (found.faults > 0) puts("not whole"); */
+
+enum {
+    OZARR_VERIFY_QUICK = 1,              /**< `ozarr_store_verify`: lists the chunks, and reads none. */
+    /**
+     * `ozarr_store_verify`: mends what is certainly safe to mend, and nothing else: temporary files of
+     * processes that are gone are removed, stale consolidated metadata are written anew.
+     */
+    OZARR_VERIFY_REPAIR = 2
+};
+
+/** What a fault is; later versions may add kinds. */
+typedef int32_t ozarr_fault_kind;
+
+enum {
+    /** A document or a chunk that is cut, has a wrong length or checksum, or cannot be decoded. */
+    OZARR_FAULT_KIND_DAMAGED = 1,
+    /** The system or the server does not give an object, or a file and a folder are in each other's place. */
+    OZARR_FAULT_KIND_UNREADABLE = 2,
+    /** A codec, data type or extension that this library lacks: nothing is known of these chunks. */
+    OZARR_FAULT_KIND_UNSUPPORTED = 3,
+    /** A chunk beyond the array's shape, which shows when the array grows. */
+    OZARR_FAULT_KIND_OUTSIDE = 4,
+    OZARR_FAULT_KIND_FOREIGN = 5,        /**< A key that is neither a document nor a chunk of a node. */
+    /** A temporary file that a writer has left, or has yet to rename. */
+    OZARR_FAULT_KIND_TEMPORARY = 6,
+    /** Consolidated metadata that say something else than the documents. */
+    OZARR_FAULT_KIND_STALE = 7
+};
+
+/**
+ * Called for each fault: what it is; the key, or the path of the node; what was found there; how many
+ * bytes are stored there, -1 where that is not known; whether it was mended. The texts are valid during
+ * the call only. `OZARR_OK` continues; any other status ends the function, which then fails with it.
+ */
+typedef ozarr_status (*ozarr_fault_fn)(void *user, ozarr_fault_kind kind, const char *key,
+    const char *message, int64_t bytes, bool repaired);
+
+/** What was looked at. Set it to `OZARR_VERIFIED_INIT` first. */
+typedef struct ozarr_verified {
+    /** `sizeof(ozarr_verified)`; set by `OZARR_VERIFIED_INIT`. */
+    size_t struct_size;
+    /** Nodes whose documents were read. */
+    int64_t nodes;
+    /** Chunks that were decoded; with `OZARR_VERIFY_QUICK`: listed. */
+    int64_t chunks;
+    /** Faults that were found and not mended. */
+    int64_t faults;
+    /** Faults that were mended. */
+    int64_t repaired;
+} ozarr_verified;
+
+/** The first value of an `ozarr_verified`: {0} with its size. */
+#define OZARR_VERIFIED_INIT \
+    {sizeof(ozarr_verified), 0, 0, 0, 0}
+
+/** Gives `*verified` the value OZARR_VERIFIED_INIT. */
+static inline void ozarr_verified_init(ozarr_verified *verified) {
+    const ozarr_verified init = OZARR_VERIFIED_INIT;
+    *verified = init;
+}
+
+/**
+ * Looks through the node at `path` and all below it, and calls `each` with every fault: each document is
+ * parsed, each stored chunk decoded whole, several at a time by the threads of the store's context. What
+ * is stored counts: flush first what this process has written. A fault is no error: the status is
+ * `OZARR_OK`, and `verified` counts. `flags` is a sum of `OZARR_VERIFY_...`, or 0. Where keys cannot be
+ * listed, the nodes are those of consolidated metadata, and all chunks are looked for. `each`, and
+ * `progress` with the chunks that are done of how many, are called in the calling thread, and may call
+ * the library; both may be NULL. What is mended is durable with the next flush, as any change.
+ *
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no node at `path`; `OZARR_ERR_READ_ONLY`
+ * for `OZARR_VERIFY_REPAIR` in a store that cannot be written; `OZARR_ERR_ARGUMENT` for unknown flags;
+ * `OZARR_ERR_CALLBACK` and whatever `each` or `progress` returns; those of documents and stores.
+ *
+ * @param[in] each,progress may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_store_verify(ozarr_store *store, const char *path, uint32_t flags,
+    ozarr_fault_fn each, ozarr_progress_fn progress, void *user, ozarr_verified *verified);
 
 /* ========================================================================================================
  * Stores and keys for tools

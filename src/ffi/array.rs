@@ -395,6 +395,10 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
 /// the last index fastest, with the array's shape except that dimension `dim` has `count` elements. For
 /// many steps an appender (`ozarr_appender_open`) is cheaper.
 ///
+/// On object stores the array is made longer first, so that no other process takes the place. Where that
+/// cannot be taken back after an error, it stays longer, with the fill value where nothing was written:
+/// look at the shape (`ozarr_node_refresh`) before the slab is given again.
+///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
 /// `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the slab has; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for
