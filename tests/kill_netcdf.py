@@ -14,12 +14,16 @@ import xarray as xr
 
 from kill import calls, run, sample, strace, why
 
-STEPS, BEFORE, ROWS, COLUMNS = 11, 5, 4, 6
-WANTED = {"time": 60.0 * np.arange(STEPS), "mean": np.arange(STEPS, dtype="f4"),
-          "t": 100 * np.arange(STEPS)[:, None, None] + np.arange(ROWS * COLUMNS).reshape(1, ROWS, COLUMNS) + 1}
+STEPS, BEFORE = 11, 5
+WANTED = {"time": 60.0 * np.arange(STEPS), "mean": np.arange(STEPS, dtype="f4")}
 CHANGES = {"openat", "write", "pwrite64", "writev", "pwritev", "rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat",
            "ftruncate", "fallocate"}
-FORMS = {"version 3": "", "version 2": "format=2", "shards": "shard_bytes=4K,chunk_bytes=100"}
+# The settings, and the macros for the target.
+FORMS = {"version 3": ("", []), "version 2": ("format=2", []), "shards": ("shard_bytes=4K,chunk_bytes=100", []), "large records": ("compressor=none", ["-DLARGE"])}
+
+
+def set_wanted(rows, columns):
+    WANTED["t"] = 100 * np.arange(STEPS)[:, None, None] + np.arange(rows * columns).reshape(1, rows, columns) + 1
 
 
 def expect(right, what):
@@ -42,8 +46,13 @@ def steps_in(store):
 
 
 class Sweep:
-    def __init__(self, target, preload, build, most):
-        self.target, self.preload, self.build, self.most, self.passed, self.failed = target, preload, build, most, 0, 0
+    def __init__(self, preload, build, most):
+        self.target, self.preload, self.build, self.most, self.passed, self.failed = build / "netcdf_target", preload, build, most, 0, 0
+
+    def compile(self, macros):
+        source = Path(__file__).resolve().parent / "kill/netcdf_target.c"
+        subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", *macros, source, "-o", self.target, "-lnetcdf"], check=True)
+        set_wanted(*((256, 128) if macros else (4, 6)))
 
     def command(self, spec, store, steps=STEPS):
         return ["env", f"LD_PRELOAD={self.preload}", f"OZARR_NETCDF_SPEC={spec}", self.target, store, steps]
@@ -87,8 +96,9 @@ class Sweep:
 
     def form(self, name, goes_on):
         """The sweeps of one form, of a run that begins or of one that goes on with an older file."""
-        spec, log, ready = FORMS[name], self.build / "trace", self.build / f"ready {name}.zarr" if goes_on else None
+        (spec, macros), log, ready = FORMS[name], self.build / "trace", self.build / f"ready {name}.zarr" if goes_on else None
         store, name = self.build / f"undisturbed {name} {goes_on}.zarr", f"{name}, {'goes on' if goes_on else 'new'}"
+        self.compile(macros)
         if ready:
             run(*self.command(spec, ready, BEFORE))
             shutil.copytree(ready, store)
@@ -112,9 +122,7 @@ def main():
     build = Path(a.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
-    source, target = Path(__file__).resolve().parent / "kill/netcdf_target.c", build / "netcdf_target"
-    subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", target, "-lnetcdf"], check=True)
-    s = Sweep(target, next(a.prefix.resolve().rglob("libozarr_netcdf.so")), build, a.most)
+    s = Sweep(next(a.prefix.resolve().rglob("libozarr_netcdf.so")), build, a.most)
     for form in FORMS:
         s.form(form, False)
         s.form(form, True)

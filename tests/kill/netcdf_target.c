@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EVERY = 3, ROWS = 4, COLUMNS = 6, CELLS = ROWS * COLUMNS };
+#ifdef LARGE
+/* Records that are written to the file of their chunk as they come. */
+enum { EVERY = 5, ROWS = 256, COLUMNS = 128, LEVEL = 0 };
+#else
+enum { EVERY = 3, ROWS = 4, COLUMNS = 6, LEVEL = 1 };
+#endif
+enum { CELLS = ROWS * COLUMNS };
 
 static void check(int status, const char *what) {
     if (!status) return;
@@ -30,7 +36,7 @@ static int create(const char *path) {
     CHECK(nc_def_var(file, "lat", NC_DOUBLE, 1, dims + 1, &var));
     CHECK(nc_def_var(file, "t", NC_FLOAT, 3, dims, &var));
     CHECK(nc_def_var_chunking(file, var, NC_CHUNKED, chunks));
-    CHECK(nc_def_var_deflate(file, var, 1, 1, 1));
+    CHECK(nc_def_var_deflate(file, var, LEVEL, 1, LEVEL));
     CHECK(nc_def_var(file, "mean", NC_FLOAT, 1, dims, &var));
     CHECK(nc_enddef(file));
     for (int i = 0; i < ROWS; i++) lat[i] = 10 * i;
