@@ -720,6 +720,51 @@ static void check_append(int all_new) {
     if (steps < FIRST_STEPS || (all_new && steps != LAST_STEPS)) wrong("%d steps", (int)steps);
 }
 
+/* Two uncompressed chunks of two records each, which are long enough to wait in the files of their chunks. */
+enum { RECORD = CELLS / 2, RECORDS = 4 };
+
+static const int64_t ONE_RECORD[] = {1, RECORD}, TWO_RECORDS[] = {2, RECORD};
+
+static void prepare_records(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    static const int64_t shape[] = {RECORDS, RECORD};
+    fill(0);
+    SURE(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
+    SURE(ozarr_spec_set_chunks(spec, TWO_RECORDS));
+    SURE(ozarr_spec_set_compressor(spec, "none", -1));
+    SURE(ozarr_array_create_ex(at("records.zarr"), spec, OZARR_CREATE_OVERWRITE, &a));
+    for (int64_t i = 0; i < RECORDS; i += 2) SURE(ozarr_array_write_region(a, (const int64_t[]){i, 0}, TWO_RECORDS, OZARR_FLOAT64, data, sizeof data));
+    SURE(ozarr_array_close(a));
+    ozarr_spec_free(spec);
+}
+
+/* Writes record after record through memory for parts of chunks. */
+static void run_records(void) {
+    ozarr_array *a = NULL;
+    fill(1);
+    STEP(ozarr_array_open(at("records.zarr"), "r+", &a));
+    STEP(ozarr_node_set(ozarr_array_node(a), "write_back", "1048576"));
+    for (int64_t i = 0; i < RECORDS; i++) {
+        const int64_t start[] = {i, 0};
+        STEP(ozarr_array_write_region(a, start, ONE_RECORD, OZARR_FLOAT64, data + i % 2 * RECORD, RECORD * sizeof *data));
+    }
+    STEP(ozarr_node_flush(ozarr_array_node(a)));
+    LAST(ozarr_array_close(a));
+}
+
+static void check_records(int all_new) {
+    ozarr_array *a = NULL;
+    SURE(ozarr_array_open(at("records.zarr"), "r", &a));
+    for (int64_t i = 0; i < RECORDS; i += 2) {
+        memset(back, 0xff, sizeof back);
+        SURE(ozarr_array_read_region(a, (const int64_t[]){i, 0}, TWO_RECORDS, OZARR_FLOAT64, back, sizeof back));
+        check_values(back, all_new, "records");
+        if ((back[0] == value(0, 0)) != (back[CELLS - 1] == value(CELLS - 1, 0))) wrong("records %d and %d: one is old, one new", (int)i, (int)i + 1);
+    }
+    ozarr_array_free(a);
+}
+
 static void run_strings(void) {
     ozarr_array *a = NULL;
     ozarr_spec *spec = NULL;
@@ -767,6 +812,7 @@ static const workload workloads[] = {
     {"checkpoint", prepare_checkpoint, run_checkpoint, check_checkpoint, "", 0, 0, "", 43},
     {"append", prepare_append, run_append, check_append, "", 0, 0, "", 49},
     {"run", prepare_run, run_run, check_run, "", 0, 0, "", 50},
+    {"records", prepare_records, run_records, check_records, "", 0, 0, "", 51},
     {"analysis", prepare_analysis, run_analysis, check_read, "zstd", 0, 1, "array.zarr/a", 47},
     {"strings", prepare_none, run_strings, check_read, "", 0, 0, "", 44},
     {0},
