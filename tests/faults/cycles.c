@@ -134,15 +134,23 @@ static void cycle(long from, long to) {
     for (long i = from; i < to; i++) KINDS[i % (long)(sizeof KINDS / sizeof *KINDS)]();
 }
 
+/* The bytes in use, when no thread of the library holds any for a request that was given up. */
+static size_t in_use(void) {
+    SURE(ozarr_store_flush(store));
+    SURE(ozarr_shutdown());
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
 /* Whether nothing grows in `all` cycles on the store. */
 static int stays(const char *name, long all) {
     const long first = all / 10;
     create();
     cycle(0, first);
-    const size_t memory = mallinfo2().uordblks + mallinfo2().hblkhd;
+    const size_t memory = in_use();
     const int files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     cycle(first, all);
-    const long more = (long)(mallinfo2().uordblks + mallinfo2().hblkhd - memory);
+    const long more = (long)(in_use() - memory);
     const int more_files = entries("/proc/self/fd") - files, more_threads = entries("/proc/self/task") - threads;
     const int is_flat = more < 256 << 10 && more_files == 0 && more_threads <= 0;
     printf("%-7s %ld cycles: %ld bytes, %d files, %d threads more%s\n", name, all, more, more_files, more_threads, is_flat ? "" : ": IT GROWS");
