@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #ifdef LARGE
-/* Records that are written to the file of their chunk as they come. */
+/* Long records, not compressed. */
 enum { EVERY = 5, ROWS = 256, COLUMNS = 128, LEVEL = 0 };
 #else
 enum { EVERY = 3, ROWS = 4, COLUMNS = 6, LEVEL = 1 };
