@@ -159,13 +159,12 @@ def write_csv(results, path):
 
 
 def threads_table(results):
-    """How much quicker several threads are than one, by the wall."""
-    one = {r["title"]: r for r in results if r["threads"] == 1}
+    """How much quicker several threads are than one, by the wall: the median of rounds in each of which one came right after several."""
     rows = []
     for r in results:
-        base = one.get(r["title"].rsplit(", ", 1)[0]) if r["threads"] > 1 else None
-        if base:
-            rows.append([r["title"], *[f(median(base, n, "wall") / median(r, n, "wall")) if measured(base, n) and measured(r, n) else "" for n in ("limit", "ozarr", "zarrs", "tensorstore")]])
+        if r["threads"] > 1:
+            gains = {n: [one / many for one, many in zip(r["got"][n]["alone"], r["got"][n]["wall"])] for n in ("limit", "ozarr", "zarrs", "tensorstore") if measured(r, n) and "alone" in r["got"][n]}
+            rows.append([r["title"], *[f(statistics.median(gains[n])) if n in gains else "" for n in ("limit", "ozarr", "zarrs", "tensorstore")]])
     return table(["workload", "bare loop", "ozarr", "zarrs", "tensorstore"], rows) if rows else []
 
 

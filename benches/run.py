@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import count, report  # noqa: E402
 from workloads import OWN, PEERS, make_group, workloads  # noqa: E402
 
+SCALED = ("limit", "ozarr", "zarrs", "tensorstore")  # of which rows of several threads say how many times quicker they are than one
 LONGEST = 40  # seconds that one operation may take
 
 
@@ -24,7 +25,7 @@ class Adapter:
     """One process that does what it is asked for. Python's stay from workload to workload and fork for each."""
 
     def __init__(self, name, command, forks):
-        self.name, self.command, self.forks, self.process = name, command, forks, None
+        self.name, self.command, self.forks, self.process, self.is_ready = name, command, forks, None, False
 
     def start(self):
         if self.process is None:
@@ -34,8 +35,10 @@ class Adapter:
                 self.receive()
         if self.forks:
             self.send("begin")
+        self.is_ready = True
 
     def stop(self):
+        self.is_ready = False
         if self.process is None:
             return
         try:
@@ -50,6 +53,7 @@ class Adapter:
             self.kill()
 
     def kill(self):
+        self.is_ready = False
         if self.process:
             try:
                 os.killpg(self.process.pid, 9)
@@ -235,7 +239,8 @@ class Bench:
         got["limit again"] = {"wall": [], "cpu": []}
         running = [n for n in names if "error" not in got[n]]
         rounds, spent = 0, {n: got[n]["first"][0] for n in running}
-        while rounds < 3 or (time.monotonic() - began < seconds and rounds < 25):
+        least = 9 if w.threads > 1 else 3  # a busy moment is soon as long as what two threads save
+        while rounds < least or (time.monotonic() - began < seconds and rounds < 25):
             late = time.monotonic() - began > seconds  # then a peer's first figure has to do
             order = [n for n in running if n in ("limit", "ozarr") or not late and (spent[n] < seconds / 5 or not got[n]["wall"] and spent[n] < seconds)]
             random.Random(rounds).shuffle(order)
@@ -248,6 +253,8 @@ class Bench:
                     answer = a.ask(self.line(w, w.op, path))
                     for k in ("wall", "cpu"):
                         got[who][k].append(answer[k])
+                    if w.threads > 1 and n in SCALED:
+                        got[who].setdefault("alone", []).append(self.alone(w, n, rounds + 1))
                     spent[n] = spent.get(n, 0) + answer["wall"]
                 except (Failed, OSError) as e:
                     got[n.split()[0]] = {"error": str(e)[:160]}
@@ -257,11 +264,21 @@ class Bench:
                 break
         for n in running:
             self.adapter(n, w.threads).stop()
+            if "alone" in got[n]:
+                self.adapter(n, 1, "alone").stop()
             if not got[n]["wall"]:
                 got[n]["wall"], got[n]["cpu"] = [got[n]["first"][0]], [got[n]["first"][1]]
         for folder in [*self.work.glob("out-*"), *self.disk.glob("out-*")]:
             shutil.rmtree(folder, ignore_errors=True)
         return got
+
+    def alone(self, w, name, round):
+        """The wall time of the same operation by one thread, right after that by several; the first time is after one that does not count."""
+        a = self.adapter(name, 1, "alone")
+        if not a.is_ready:
+            a.start()
+            a.ask(self.line(w, w.op, self.target(w, name, round)))
+        return a.ask(self.line(w, w.op, self.target(w, name, round)))["wall"]
 
     def cool(self, path):
         """Takes a store's files out of the page cache."""
