@@ -4,10 +4,12 @@
 //! these back. So what a lock protects is either made anew in the child ([`ForkReset`]), or changed only while no fork
 //! can happen ([`ForkPreserved`]); and what is made once is made without a lock ([`Lazy`]).
 
+use crate::sync::atomic::AtomicPtr;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often this process is a fork of the one that loaded the library.
 static FORKS: AtomicU32 = AtomicU32::new(0);

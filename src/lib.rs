@@ -29,6 +29,7 @@ pub mod registry;
 pub mod reserve;
 pub mod settings;
 pub mod store;
+pub mod sync;
 pub mod threads;
 
 #[cfg(not(all(any(target_os = "linux", target_os = "macos", windows), target_pointer_width = "64", target_endian = "little")))]

@@ -50,7 +50,12 @@ impl<'a> CheckedCall<'a> {
     /// Waits for the requests that the call must come after, and stores what waits in write-back as far as the call needs it.
     pub fn admit(&self) -> Result<Admitted> {
         if self.blocks {
-            wait_for_conflicts(self.array, self.region, self.way == Use::Source);
+            let writes = self.way == Use::Source;
+            // Without a region the call touches any chunk.
+            wait_for_conflicts(|| match self.region {
+                Some(selection) => self.array.footprint(selection, writes),
+                None => self.array.footprint(&Selection::all(&self.array.shape), writes),
+            });
         }
         let array = self.array.clone();
         let Some(kept) = &self.array.write_back else { return Ok(Admitted { array }) };

@@ -1,7 +1,9 @@
 //! An array as the engine knows it: no JSON, no version, no names.
 
+use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
+use super::footprint::{Footprint, Place};
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -65,6 +67,25 @@ pub struct BoundArray {
 }
 
 impl BoundArray {
+    /// Names the array among all that the process has open.
+    pub fn place(&self) -> Place {
+        (self.store.describe(), self.prefix.clone())
+    }
+
+    /// Returns the chunks that a selection touches, or `None` if it is empty.
+    pub(super) fn footprint(&self, selection: &Selection, writes: bool) -> Option<Footprint> {
+        if selection.shape().contains(&0) {
+            return None;
+        }
+        let ends = |d: usize| {
+            let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+            let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
+            (self.grid.chunk_of(d, start.min(last)), self.grid.chunk_of(d, start.max(last)))
+        };
+        let (low, high) = (0..selection.shape().len()).map(ends).unzip();
+        Some(Footprint { place: self.place(), low, high, writes })
+    }
+
     /// Puts the key of a chunk into `key`.
     pub(super) fn chunk_key(&self, chunk: &[u64], key: &mut String) {
         key.clear();

@@ -128,7 +128,7 @@ fn bytes(entries: &[BatchEntry]) -> Result<u64> {
 }
 
 fn footprints(entries: &[BatchEntry], writes: bool) -> Vec<Footprint> {
-    entries.iter().filter_map(|e| Footprint::new(&e.array, &e.selection, writes)).collect()
+    entries.iter().filter_map(|e| e.array.footprint(&e.selection, writes)).collect()
 }
 
 /// Items that belong together, numbered one after the other.

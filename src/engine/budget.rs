@@ -5,8 +5,9 @@ use super::request_queue::{Next, QueueState, go_on, wake_waiters};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
 use crate::limits::max_chunk;
+use crate::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// See the module.

@@ -3,7 +3,8 @@
 
 use super::lock::lock;
 use crate::error::{Result, bail};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex};
+use std::sync::{Arc, PoisonError};
 
 /// See the module.
 #[derive(Default)]

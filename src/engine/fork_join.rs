@@ -1,9 +1,11 @@
 //! Work in numbered pieces that one item of a request shares with the threads that come to help.
 
 use super::lock::lock;
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::{Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// One item's work in pieces.
 pub(super) struct ForkJoin {

@@ -4,10 +4,12 @@
 //! it is handed over. A document's lock blocks, because its holder does little and waits for no other lock.
 
 use crate::fork::ForkReset;
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 /// A mutex that is taken even after a panic of its holder: every critical section here leaves consistent state.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

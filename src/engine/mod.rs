@@ -92,7 +92,6 @@ use crate::dtype::coding::Coding;
 use crate::error::Result;
 use admit::CheckedCall;
 use admitted::JobMemory;
-use footprint::Footprint;
 use memory::Use;
 use pending::Parts;
 use std::sync::Arc;
@@ -168,7 +167,7 @@ pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory:
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let revocable = Some(Arc::default());
         let job = read::job(&call.admit()?, selection, JobMemory::behind(memory, &revocable))?;
-        let footprints = Footprint::new(array, selection, false).into_iter().collect();
+        let footprints = array.footprint(selection, false).into_iter().collect();
         Ok(Parts { work: read::work(job), footprints, revocable, copied: Vec::new() })
     })
 }
@@ -186,7 +185,7 @@ pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory
         let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
         let revocable = if copy { None } else { Some(Arc::default()) };
         let job = write::job(&call.admit()?, selection, JobMemory::behind(own.as_ref().unwrap_or(memory), &revocable))?;
-        let footprints = Footprint::new(array, selection, true).into_iter().collect();
+        let footprints = array.footprint(selection, true).into_iter().collect();
         Ok(Parts { work: write::work(job), footprints, revocable, copied: vec![copied] })
     })
 }

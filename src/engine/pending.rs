@@ -12,9 +12,11 @@ use super::request::{After, Request, Work};
 use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::forks;
+use crate::sync::Mutex;
+use crate::sync::atomic::AtomicU8;
 use std::any::Any;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Gets the result of a request.

@@ -3,11 +3,13 @@
 use super::lock::lock;
 use crate::fork::{ForkReset, Lazy};
 use crate::limits::check_memory;
+use crate::sync::atomic::AtomicBool;
+use crate::sync::{Condvar, Mutex};
 use crate::threads::{self, Thread};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, Weak};
 
 /// Work that a worker can help with.
 pub(super) trait Helpable: Send + Sync {

@@ -12,10 +12,12 @@ use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::limits;
 use crate::store::Tuning;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Work below this many bytes and items is done by the calling thread: waking another costs more (about 20 µs) than it gains.
 pub(super) const INLINE_BYTES: u64 = 256 << 10;

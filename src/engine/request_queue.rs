@@ -5,17 +5,17 @@
 //! it. Waiting goes only ever to earlier requests, so it ends. A request leaves the queue when all of its items have ended, wherever they
 //! were.
 
-use super::Selection;
-use super::array::BoundArray;
-use super::footprint::{Footprint, place_of};
+use super::footprint::{Footprint, Place};
 use super::inside_request::is_inside;
 use super::lock::lock;
 use super::pool;
 use super::request::Request;
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, Lazy};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::sync::atomic::{AtomicU64, AtomicUsize};
+use crate::sync::{Condvar, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the queue knows of a request.
@@ -197,24 +197,20 @@ fn settle_those(wanted: impl Fn(&QueuePlace) -> bool) {
     });
 }
 
-/// Waits for the requests submitted before that a blocking call must come after. Without a selection the call touches any chunk.
-pub(super) fn wait_for_conflicts(array: &BoundArray, selection: Option<&Selection>, writes: bool) {
+/// Waits for the requests submitted before that a blocking call with this footprint must come after.
+pub(super) fn wait_for_conflicts(footprint: impl FnOnce() -> Option<Footprint>) {
     if RequestQueue::of_process().count.load(Ordering::Acquire) == 0 {
         return;
     }
-    let footprint = match selection {
-        Some(selection) => Footprint::new(array, selection, writes),
-        None => Footprint::new(array, &Selection::all(&array.shape), writes),
-    };
-    if let Some(footprint) = footprint {
+    if let Some(footprint) = footprint() {
         settle_those(|place| place.overlaps_footprint(&footprint));
     }
 }
 
-/// Waits for all requests on an array that were submitted before.
-pub fn settle_array(array: &BoundArray) {
+/// Waits for all requests on the array of that place that were submitted before.
+pub fn settle_array(name: impl FnOnce() -> Place) {
     if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
-        let name = place_of(array);
+        let name = name();
         settle_those(|place| place.footprints.iter().any(|f| f.place == name));
     }
 }

@@ -11,6 +11,7 @@
 //! top-byte-ignore): a handle that is dereferenced by mistake traps at once.
 
 use crate::error::{Error, Result, bail, err};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -18,7 +19,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::Ordering::*;
 
 const SLOT_BITS: u32 = 22;
 const GENERATION_BITS: u32 = 26;

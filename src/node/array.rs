@@ -406,7 +406,7 @@ impl Array {
     /// Waits for the requests on the array that are under way.
     pub(super) fn settle(&self) {
         if let Ok(bound) = &self.state().bound {
-            engine::request_queue::settle_array(bound);
+            engine::request_queue::settle_array(|| bound.place());
         }
     }
 

@@ -1,12 +1,13 @@
 //! What every store does by the methods of [`Storage`] and of [`LocalFiles`](super::LocalFiles): short names for its calls, and reads of whole values.
 
 use super::interface::{
-    ByteRange, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, ReadDone, SharedStore, Started, Storage, Tuning,
+    ByteRange, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, ReadDone, SharedStore, Started, Storage,
 };
 use super::mailbox::mailbox;
 use super::opened::Object;
 use super::staged::Staged;
 use super::stamp::{Stamp, Version};
+use super::tuning::Tuning;
 use crate::error::{Error, Result, bail, err};
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@ use super::local::staged_file::StagedFile;
 use super::opened::Object;
 use super::staged::Staged;
 use super::stamp::{Stamp, Version};
+use super::tuning::Tuning;
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_UNTOLD, grow};
 use crate::platform::OwnedFd;
@@ -206,28 +207,6 @@ pub type ReadDone = Box<dyn FnOnce(Result<Option<Fetched>>) + Send>;
 
 /// Takes what became of a change that was started.
 pub type ChangeDone = Box<dyn FnOnce(Result<()>) + Send>;
-
-/// How a store with latency is best used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tuning {
-    /// Requests that one read or write has under way at the same time.
-    pub requests: usize,
-    /// Bytes that it waits for, or has not yet decoded or stored.
-    pub bytes: u64,
-    /// The most bytes between two ranges of an object that are read as one.
-    pub gap: u64,
-}
-
-impl Tuning {
-    /// What is used where nothing else is set.
-    pub const USUAL: Tuning = Tuning { requests: 64, bytes: 64 << 20, gap: 1 << 20 };
-}
-
-impl Default for Tuning {
-    fn default() -> Tuning {
-        Tuning::USUAL
-    }
-}
 
 /// The result of [`Storage::start`].
 pub struct Fetched {

@@ -1,8 +1,9 @@
 //! Results on their way from one thread to another. The standard channels are compiled anew, all their kinds of queues, for every type that
 //! goes through them, and take memory for the thread that waits.
 
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// What both ends share.
 struct Mailbox<T> {

@@ -32,13 +32,15 @@ pub mod suite;
 pub(crate) mod swap;
 #[cfg(test)]
 mod tests_wrappers;
+mod tuning;
 pub mod zip;
 
 pub use calls::{StorageExt, get, get_many, start_and_wait};
 pub use interface::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Keys, ListInto, Listing, LocalFiles, LockUse, ProcessLock,
-    ReadDone, SharedStore, Started, Storage, Tuning, read_now,
+    ReadDone, SharedStore, Started, Storage, read_now,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};
 pub use stamp::{Stamp, Version};
+pub use tuning::Tuning;
