@@ -42,6 +42,28 @@ def signal_all(server, number):
         pass
 
 
+# What ends this program early: the command and the servers end with it.
+ENDS = signal.SIGTERM, signal.SIGHUP, signal.SIGINT
+
+
+def end_early(number, _):
+    sys.exit(128 + number)
+
+
+def run(command, env):
+    """Runs the command and gives its status; one that is still there when this program is to end is told so."""
+    running = subprocess.Popen(command, env=env)
+    try:
+        return running.wait()
+    finally:
+        if running.poll() is None:
+            running.terminate()
+            try:
+                running.wait(10)
+            except subprocess.TimeoutExpired:
+                running.kill()
+
+
 class Servers:
     def __init__(self, build):
         self.build, self.running = Path(build).resolve(), []
@@ -63,6 +85,8 @@ class Servers:
                 time.sleep(0.05)
 
     def stop(self):
+        for number in ENDS:
+            signal.signal(number, signal.SIG_IGN)
         # Each with the processes that it started: a wrapper of node ends without its node.
         for server in self.running:
             signal_all(server, signal.SIGTERM)
@@ -159,6 +183,8 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--s3s-fs")
     args, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
+    for number in ENDS:
+        signal.signal(number, end_early)
     servers = Servers(args.build)
     try:
         env = dict(os.environ, OZARR_TEST_S3=servers.s3(), OZARR_TEST_AZURE=servers.azure(), OZARR_TEST_AZURE_KEY=KEY)
@@ -169,7 +195,7 @@ def main():
         for name in [n for n in env if n.startswith(("AWS_", "AZURE_", "GOOGLE_")) or n.lower().endswith("_proxy") or n in ("SSL_CERT_FILE", "SSL_CERT_DIR")]:
             del env[name]
         env["AWS_SHARED_CREDENTIALS_FILE"] = env["AWS_CONFIG_FILE"] = "/nonexistent"
-        return subprocess.run(command, env=env).returncode
+        return run(command, env)
     finally:
         servers.stop()
 
