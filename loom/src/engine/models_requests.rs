@@ -5,7 +5,7 @@ use super::footprint::Footprint;
 use super::models_locks::Guarded;
 use super::pending::{Parts, Pending, RequestOptions, submit};
 use super::pool::Pool;
-use super::request::{About, Outcome, Request, Work, run};
+use super::request::{About, Outcome, Request, Work, run, run_and_tell};
 use super::request_queue;
 use crate::error::{ErrorKind, err};
 use crate::limits::Dims;
@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 pub const ALL: &[Model] = &[
     ("a request that helps itself by a pool is done when it returns, and the pool's threads end", Some(3), helped),
+    ("a request that tells how far it is tells of what is done", Some(3), telling),
     ("a request that fails in one item returns all the same", Some(3), failing),
     ("an item that was parked and comes back is gone on with", None, parked),
     ("reads that wait for room are started when there is some", Some(4), held),
@@ -84,6 +85,21 @@ fn helped() {
         Outcome::Done(Ok(()))
     }));
     assert!(result.is_ok() && done.iter().all(|item| item.get() == 1));
+}
+
+fn telling() {
+    let (pool, done) = (Pool::new(2), Arc::new(<[Guarded; 2]>::default()));
+    let (items, mut last) = (done.clone(), 0);
+    let work = work(&pool, 2, move |_, item| {
+        items[item as usize].add();
+        Outcome::Done(Ok(()))
+    });
+    let result = run_and_tell(work, 2, &mut |told| {
+        assert!(told > last && (told < 2 || done.iter().all(|item| item.get() == 1)));
+        last = told;
+        Ok(())
+    });
+    assert!(result.is_ok() && last == 2);
 }
 
 fn failing() {

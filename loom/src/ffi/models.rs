@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 pub const ALL: &[Model] = &[
     ("a handle that is closed while it is used drops its object once, after the last use", Some(4), closed_while_used),
+    ("a handle that is guessed while it is made names nothing, or a whole object", None, guessed),
     ("a handle that two threads close is closed once", Some(4), closed_twice),
     ("handles that threads open at once differ, also in a first block and in slots used again", Some(4), opened_at_once),
 ];
@@ -25,7 +26,10 @@ unsafe impl Sync for Object {}
 
 impl Object {
     fn named(name: usize, dropped: &Arc<AtomicUsize>) -> Object {
-        Object { alive: UnsafeCell::new(true), dropped: dropped.clone(), name }
+        let made = Object { alive: UnsafeCell::new(false), dropped: dropped.clone(), name };
+        // SAFETY: as above.
+        made.alive.with_mut(|alive| unsafe { *alive = true });
+        made
     }
 
     fn used(&self) -> usize {
@@ -80,6 +84,15 @@ fn closed_while_used() {
     one.join().unwrap();
     two.join().unwrap();
     assert_eq!(dropped.load(Relaxed), 1);
+}
+
+/// The second handle of a table, from its bits: nothing but its slot tells the other thread of the object.
+fn guessed() {
+    let dropped = Arc::default();
+    let first = Given::open(1, &dropped);
+    let guess = Given((first.0 as usize + 1) as *mut Thing);
+    let other = spawn(move || matches!(guess.used(), None | Some(2)));
+    assert!(Given::open(2, &dropped) == guess && other.join().unwrap());
 }
 
 fn closed_twice() {
