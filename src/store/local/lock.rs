@@ -127,7 +127,7 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let mut made = Made::new();
             let name = format!("{folder}/{LOCK_NAME}");
-            make_parents(root, &name, &mut made)?;
+            make_parents(root, &name, 1, &mut made)?;
             durability.names_changed(root, &name, &made)?;
             Ok(None)
         }

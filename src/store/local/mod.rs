@@ -126,9 +126,14 @@ impl LocalStore {
         let path = KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let (temp, fd) = self.temp_names.create(root, key, &mut made)?;
+        let (temp, fd) = self.temp_file(root, key, &mut made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
         self.give_name(temp, fd, key, &path, absent, &made)
+    }
+
+    /// Makes a new file beside `key`, as [`TempNames::create`] does.
+    fn temp_file<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
+        self.temp_names.create(root, key, made, |folder| self.sweeper.knows(folder))
     }
 
     /// Makes a written temporary file the value of `key`.
@@ -311,8 +316,8 @@ impl Storage for LocalStore {
         KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let (mut temp, fd) = match self.temp_names.create(root, key, &mut made) {
-            Err(_) if self.root_was_replaced() => self.temp_names.create(root, key, &mut made)?,
+        let (mut temp, fd) = match self.temp_file(root, key, &mut made) {
+            Err(_) if self.root_was_replaced() => self.temp_file(root, key, &mut made)?,
             made => made?,
         };
         let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
@@ -420,7 +425,7 @@ impl LocalFiles for LocalStore {
                     self.durability.names_changed(root, new, &made)?;
                     return Ok(true);
                 }
-                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, &mut made)?,
+                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, 1, &mut made)?,
                 // Something is there (an empty folder, say), or the file system cannot.
                 Err(_) => return Ok(false),
             }
@@ -466,7 +471,7 @@ impl LocalFiles for LocalStore {
                         Err(e) => return Err(e.error("replace")),
                     }
                 }
-                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, &mut made)?,
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, 1, &mut made)?,
                 // The file is gone, or there are no links, or not from there to here.
                 Err(_) => return Ok(false),
             }

@@ -112,11 +112,11 @@ pub(crate) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     Ok(())
 }
 
-/// Makes the folders above `key`, trying the deepest first; `made` gets those that were not there.
-pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, made: &mut Made) -> Result<()> {
+/// Makes the folders above `key`, trying first the one with which `missing` are likely to be, 1 at least; `made` gets those that were not there.
+pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made: &mut Made) -> Result<()> {
     let cuts: SmallVec<[usize; 16]> = key.match_indices('/').map(|(at, _)| at).collect();
     let make = |cut: usize| os::mkdir(root, KeyPath::join("", &key[..cut]).as_c());
-    let mut next = cuts.len();
+    let mut next = cuts.len().saturating_sub(missing - 1).max(cuts.len().min(1));
     while next > 0 {
         match make(cuts[next - 1]) {
             Ok(()) => {

@@ -61,6 +61,12 @@ impl Sweeper {
         }
     }
 
+    /// Whether a value was put into a folder.
+    pub(super) fn knows(&self, folder: &str) -> bool {
+        let number = os::hash(folder.as_bytes());
+        self.last.load(Ordering::Relaxed) == number || self.lock().done.contains(&number)
+    }
+
     /// Looks into the folders that are due. What cannot be removed stays for the next store.
     pub(super) fn sweep(&self, root: BorrowedFd<'_>) {
         let due = std::mem::take(&mut self.lock().due);

@@ -7,7 +7,7 @@ use crate::platform::{BorrowedFd, OwnedFd, libc};
 use crate::store::os::{self, Errno};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How often a step is repeated that races with other processes (a folder erased in between, a name taken).
@@ -16,11 +16,13 @@ pub(super) const TRIES: usize = 64;
 /// Names the temporary files of one store.
 pub(super) struct TempNames {
     next: AtomicU64,
+    /// How many folders were made for the last file of a folder that was new to the store: the next one's are mostly missing, too.
+    missing: AtomicUsize,
 }
 
 impl TempNames {
     pub(super) fn new() -> TempNames {
-        TempNames { next: AtomicU64::new(0) }
+        TempNames { next: AtomicU64::new(0), missing: AtomicUsize::new(0) }
     }
 
     /// Gives a name that no other file has: process (so that others can tell when it is gone) and 64 random bits (for the files of one
@@ -34,15 +36,31 @@ impl TempNames {
         path
     }
 
-    /// Makes a new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`.
-    pub(super) fn create<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
+    /// Makes a new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`. `is_known` says that
+    /// a folder was there before.
+    pub(super) fn create<'a>(
+        &self,
+        root: BorrowedFd<'a>,
+        key: &str,
+        made: &mut Made,
+        is_known: impl FnOnce(&str) -> bool,
+    ) -> Result<(Temp<'a>, OwnedFd)> {
         check_name(key)?;
         let folder = folder_of(key);
         let mut path = self.next(folder);
+        let missing = self.missing.load(Ordering::Relaxed);
+        if missing > 0 && !folder.is_empty() && !is_known(folder) {
+            // Where the guess is wrong the file says so.
+            let _ = make_parents(root, key, missing, made);
+            self.missing.store(made.len(), Ordering::Relaxed);
+        }
         for _ in 0..TRIES {
             match os::open(root, path.as_c(), libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o666) {
                 Ok(fd) => return Ok((Temp { root, path, there: true }, fd)),
-                Err(Errno(libc::ENOENT)) if !folder.is_empty() => make_parents(root, key, made)?,
+                Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
+                    make_parents(root, key, 1, made)?;
+                    self.missing.store(made.len(), Ordering::Relaxed);
+                }
                 Err(Errno(libc::EEXIST)) => path = self.next(folder),
                 Err(e) => return Err(e.error("create a temporary file")),
             }

@@ -477,6 +477,40 @@ fn links_are_followed_to_read_and_list_but_not_to_erase() {
     assert_eq!(std::fs::read(outside.join("precious")).unwrap(), b"p", "nothing outside goes");
 }
 
+#[test]
+fn folders_that_are_missing_as_those_before_cost_no_call_that_fails() {
+    // The key, the calls that make folders, and those that open files.
+    let puts = [
+        ("b/c/0/0/k", 4, 1),
+        ("b/c/1/0/k", 4, 1),
+        ("b/c/2/0/k", 2, 1),
+        ("b/c/2/0/l", 0, 1),
+        ("a/c/0/0/l", 0, 1),
+        ("d/0/k", 2, 1),
+        ("there/k", 1, 1),
+        ("e/k", 1, 2),
+        ("k", 0, 1),
+        ("f/k", 1, 1),
+    ];
+    for call in [Call::Mkdir, Call::Open] {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        put(&store, "a/c/0/0/k", b"1").unwrap();
+        std::fs::create_dir(folder.file("there")).unwrap();
+        for (key, makes, opens) in puts {
+            let calls = fault::count(call, || put(&store, key, b"1").unwrap());
+            assert_eq!(calls, if call == Call::Mkdir { makes } else { opens }, "{key}");
+            assert_eq!(value(&store, key).unwrap(), b"1");
+        }
+        // A folder that cannot be made is tried again, and one that was removed meanwhile is made.
+        assert_eq!(fault::with(&[fail(Call::Mkdir, libc::EACCES)], || put(&store, "g/k", b"1").unwrap()).1, 0, "a fault was left");
+        std::fs::remove_dir_all(folder.file("g")).unwrap();
+        put(&store, "g/k", b"2").unwrap();
+        assert_eq!(value(&store, "g/k").unwrap(), b"2");
+        assert_eq!(folder.names("g"), ["k"]);
+    }
+}
+
 /// How often `f` syncs.
 fn syncs(f: impl FnOnce()) -> usize {
     fault::count(Call::Sync, f)
