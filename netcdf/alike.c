@@ -29,13 +29,31 @@ bool oz_alike(const oz_var *a, const oz_var *b) {
     return same_filters(a, b);
 }
 
-void oz_template_free(oz_template *template) {
+static void free_template(oz_template *template) {
     free(template->document);
     ozarr_array_free(template->encoder);
     ozarr_store_free(template->memory);
     free(template->key);
     free(template->chunk);
     *template = (oz_template){0};
+}
+
+enum { KINDS = sizeof ((oz_templates *)0)->kinds / sizeof(oz_template) };
+
+oz_template *oz_templates_find(oz_templates *all, const oz_var *var) {
+    for (int i = 0; i < KINDS; i++)
+        if (all->kinds[i].var && oz_alike(all->kinds[i].var, var)) return &all->kinds[i];
+    return NULL;
+}
+
+oz_template *oz_templates_take(oz_templates *all) {
+    oz_template *template = &all->kinds[all->next++ % KINDS];
+    free_template(template);
+    return template;
+}
+
+void oz_templates_free(oz_templates *all) {
+    for (int i = 0; i < KINDS; i++) free_template(&all->kinds[i]);
 }
 
 /* `bytes` are those of the elements. */
@@ -79,19 +97,19 @@ static bool is_small(const oz_var *var, size_t *bytes) {
     return *bytes && *bytes <= SMALL;
 }
 
-/* The template by which a variable like the one before it is decoded; the first one is read by its own handle. */
+/* The template by which a variable like one before it is decoded; the first of a kind is read by its own handle. */
 static oz_template *find_decoder(const oz_var *var, size_t bytes) {
     oz_file *file = var->group->file;
-    oz_template *decoder = file->decoder;
-    if (!decoder) decoder = file->decoder = calloc(1, sizeof *decoder);
-    if (!decoder) return NULL;
-    if (!decoder->document || strcmp(decoder->document, var->document) != 0) {
-        oz_template_free(decoder);
-        decoder->document = strdup(var->document);
-        return NULL;
+    if (!file->decoders) file->decoders = calloc(1, sizeof *file->decoders);
+    if (!file->decoders) return NULL;
+    for (int i = 0; i < KINDS; i++) {
+        oz_template *decoder = &file->decoders->kinds[i];
+        if (!decoder->document || strcmp(decoder->document, var->document) != 0) continue;
+        if (!decoder->tried && oz_template_encoder(decoder, var, bytes)) return NULL;
+        return decoder->key ? decoder : NULL;
     }
-    if (!decoder->tried && oz_template_encoder(decoder, var, bytes)) return NULL;
-    return decoder->key ? decoder : NULL;
+    oz_templates_take(file->decoders)->document = strdup(var->document);
+    return NULL;
 }
 
 ozarr_array *oz_var_decoder(oz_var *var) {

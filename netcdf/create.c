@@ -333,7 +333,6 @@ static int make_document(oz_var *var, const char *attributes, char **document) {
 
 static int make_template(oz_template *template, oz_var *var) {
     static const char MEMBER[] = "\"attributes\": {}";
-    oz_template_free(template);
     int error = make_document(var, "{}", &template->document);
     if (error) return error;
     /* In a string the quotes would be behind backslashes. */
@@ -345,8 +344,9 @@ static int make_template(oz_template *template, oz_var *var) {
 }
 
 /* Adds the document of a new array: that of a variable before it which is alike, with other attributes. */
-static int add_document(text *t, oz_var *var, const text *attributes, oz_template *template) {
-    int error = template->var && oz_alike(template->var, var) ? NC_NOERR : make_template(template, var);
+static int add_document(text *t, oz_var *var, const text *attributes, oz_templates *templates) {
+    oz_template *template = oz_templates_find(templates, var);
+    int error = template ? NC_NOERR : make_template(template = oz_templates_take(templates), var);
     if (error) return error;
     const char *tail = template->document + template->head + 2;
     size_t rest = strlen(tail);
@@ -360,14 +360,14 @@ static int add_document(text *t, oz_var *var, const text *attributes, oz_templat
 }
 
 /* Makes `var->document` of a new array. */
-static int compose(oz_var *var, oz_template *template) {
+static int compose(oz_var *var, oz_templates *templates) {
     enum { PLAIN = 1 << 20 };
     text attributes = {0}, document = {0};
     oz_atts_write(&attributes, var->group->file, &var->atts, var, 3);
     int error = NC_ENOMEM;
     /* What the library may refuse, it is to see. */
     bool plain = !attributes.failed && attributes.len <= PLAIN && utf8(attributes.bytes, attributes.len);
-    if (plain) error = add_document(&document, var, &attributes, template);
+    if (plain) error = add_document(&document, var, &attributes, templates);
     else if (!attributes.failed) error = make_document(var, attributes.bytes, &document.bytes);
     var->document = document.bytes;
     free(attributes.bytes);
@@ -376,8 +376,8 @@ static int compose(oz_var *var, oz_template *template) {
 
 /* Stores the document of an array in a file that this process has just created, where nothing can be in its way. The array is opened by it
  * without reading it: at once if it may grow, else by the first access, so that many variables take little memory and time. */
-static int publish_new(oz_var *var, oz_template *template) {
-    int error = compose(var, template);
+static int publish_new(oz_var *var, oz_templates *templates) {
+    int error = compose(var, templates);
     char *path = oz_var_path(var);
     if (!error && !path) error = NC_ENOMEM;
     if (!error && oz_stores(var->group->file)) error = put_document(var, path, var->document);
@@ -419,7 +419,7 @@ int oz_var_open(oz_var *var) {
     return status;
 }
 
-int oz_var_create(oz_var *var, oz_template *template) {
+int oz_var_create(oz_var *var, oz_templates *templates) {
     ozarr_spec *spec = NULL;
     int32_t format = 3;
     text attributes = {0};
@@ -428,7 +428,7 @@ int oz_var_create(oz_var *var, oz_template *template) {
     oz_var_lengths(var, false, var->shape);
     int error = NC_NOERR;
     if (alone) {
-        error = publish_new(var, template);
+        error = publish_new(var, templates);
     } else {
         ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(var->group->handle), &format);
         if (!status) oz_atts_write(&attributes, var->group->file, &var->atts, var, format);

@@ -198,7 +198,7 @@ int oz_sync(int ncid) {
 static int close_file(oz_file *file, int status) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) oz_var_close(file->groups[i]->vars.items[k]);
-    if (file->decoder) oz_template_free(file->decoder), free(file->decoder);
+    if (file->decoders) oz_templates_free(file->decoders), free(file->decoders);
     ozarr_store *store = file->store;
     oz_ranks *ranks = file->ranks;
     file->store = NULL;

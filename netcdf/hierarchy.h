@@ -23,7 +23,7 @@ typedef struct oz_place {
     const char *path;
 } oz_place;
 
-/* What variables share whose arrays differ in names and attributes only. Each thread that writes has its own; begin with {0}. */
+/* What variables share whose arrays differ in names and attributes only; begin with {0}. */
 typedef struct oz_template {
     /* The variable for which it was made. */
     const oz_var *var;
@@ -38,6 +38,13 @@ typedef struct oz_template {
     size_t room;
     bool tried;
 } oz_template;
+
+/* Those of the kinds of variables that came last: kinds that alternate find theirs again. Each thread that writes has its own; begin with {0}. */
+typedef struct oz_templates {
+    oz_template kinds[4];
+    /* The one that is used again for the next kind. */
+    size_t next;
+} oz_templates;
 
 const oz_defaults *oz_get_defaults(void);
 
@@ -73,7 +80,11 @@ int oz_hierarchy_refresh(oz_file *file);
 bool oz_var_may_grow(const oz_var *var);
 /* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */
 bool oz_file_alone(const oz_file *file);
-void oz_template_free(oz_template *template);
+/* The template for which a variable was made that is like this one, or NULL. */
+oz_template *oz_templates_find(oz_templates *all, const oz_var *var);
+/* An empty one, instead of that of the kind that came before the others. */
+oz_template *oz_templates_take(oz_templates *all);
+void oz_templates_free(oz_templates *all);
 /* Opens the array in memory that encodes the elements, of so many bytes, of variables like this one; `template->key` stays NULL where they are
  * several chunks. The key of a variable's chunk; free it. */
 int oz_template_encoder(oz_template *template, const oz_var *var, size_t bytes);
@@ -84,8 +95,8 @@ ozarr_array *oz_var_decoder(oz_var *var);
 /* Whether the arrays of two variables of one file differ in their names and attributes only. */
 bool oz_alike(const oz_var *a, const oz_var *b);
 
-/* Creates the array of a variable; `template` is used in a file that this process created. */
-int oz_var_create(oz_var *var, oz_template *template);
+/* Creates the array of a variable; `templates` are used in a file that this process created. */
+int oz_var_create(oz_var *var, oz_templates *templates);
 /* Whether a variable has an array; opens that where only its document is known. */
 bool oz_var_made(const oz_var *var);
 int oz_var_handle(oz_var *var);
@@ -114,7 +125,7 @@ bool oz_var_may_wait(const oz_var *var, size_t bytes);
 /* Keeps all elements of a variable, and frees `values` later. */
 int oz_var_keep(oz_var *var, void *values, size_t bytes);
 /* Stores the elements that wait, of a variable or of all. */
-int oz_var_store_waiting(oz_var *var, oz_template *template);
+int oz_var_store_waiting(oz_var *var, oz_templates *templates);
 int oz_file_store_waiting(oz_file *file);
 
 /* Reads a box of numbers from the chunk that is kept of a variable, or keeps that after some reads; false where the array is to be read. */
@@ -122,7 +133,7 @@ bool oz_kept_read(oz_var *var, const ozarr_array *array, const int64_t *start, c
 void oz_kept_drop(oz_var *var);
 
 /* Calls a function for each variable, in several threads where there are many; gives the first error. */
-int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_template *template));
+int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates));
 /* How many threads a call may use. */
 int oz_threads(void);
 

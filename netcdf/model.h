@@ -153,7 +153,7 @@ typedef struct oz_file {
     size_t waiting_bytes;
     /* The bytes of elements that are kept for small reads; what small variables are decoded by. */
     size_t kept_bytes;
-    struct oz_template *decoder;
+    struct oz_templates *decoders;
     /* The ranks that have the file open together, or NULL; whether new variables are collective. */
     struct oz_ranks *ranks;
     bool collective;

@@ -12,25 +12,25 @@ enum { AT_A_TIME = 8, FEWEST = 32, MOST_THREADS = 8 };
 typedef struct work {
     oz_var *const *vars;
     int count, next, status;
-    int (*function)(oz_var *var, oz_template *template);
+    int (*function)(oz_var *var, oz_templates *templates);
 } work;
 
 static void *run(void *argument) {
     work *w = argument;
-    oz_template template = {0};
+    oz_templates templates = {0};
     for (;;) {
         int from = __atomic_fetch_add(&w->next, AT_A_TIME, __ATOMIC_RELAXED);
         if (from >= w->count) break;
         for (int i = from; i < from + AT_A_TIME && i < w->count; i++) {
-            int expected = NC_NOERR, status = w->function(w->vars[i], &template);
+            int expected = NC_NOERR, status = w->function(w->vars[i], &templates);
             if (status) __atomic_compare_exchange_n(&w->status, &expected, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         }
     }
-    oz_template_free(&template);
+    oz_templates_free(&templates);
     return NULL;
 }
 
-int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_template *template)) {
+int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_templates *templates)) {
     work w = {vars, count, 0, NC_NOERR, function};
     pthread_t threads[MOST_THREADS];
     int wanted = count / FEWEST, most = oz_threads(), started = 0;

@@ -52,15 +52,16 @@ static int store_encoded(const oz_var *var, oz_template *template) {
     return error ? error : oz_error(status);
 }
 
-int oz_var_store_waiting(oz_var *var, oz_template *template) {
+int oz_var_store_waiting(oz_var *var, oz_templates *templates) {
     int status = NC_NOERR;
-    bool open = var->array != NULL, like = !open && template && template->var && oz_alike(template->var, var);
+    bool open = var->array != NULL;
     if (!var->waiting) return NC_NOERR;
-    if (like && !template->tried) status = oz_template_encoder(template, var, var->waiting_bytes);
-    if (!status && like && template->key) {
+    oz_template *template = open || !templates ? NULL : oz_templates_find(templates, var);
+    if (template && !template->tried) status = oz_template_encoder(template, var, var->waiting_bytes);
+    if (!status && template && template->key) {
         status = store_encoded(var, template);
     } else if (!status) {
-        if (template && !open && !like) oz_template_free(template), template->var = var;
+        if (templates && !open && !template) oz_templates_take(templates)->var = var;
         status = oz_var_handle(var);
         if (!status) status = write_all(var, var->array);
         /* The handle takes more memory than the elements. */
