@@ -58,6 +58,16 @@ int oz_var_chunks(oz_var *var, size_t *chunks) {
 /* Blosc's names for its compressors, in the order of their numbers in filter 32001. */
 static const char *const BLOSC[] = {"blosc:blosclz", "blosc:lz4", "blosc:lz4hc", NULL, "blosc:zlib", "blosc:zstd"};
 
+/* Whether a variable about which nothing is said is stored as it is: a file takes a block of the file system, however few bytes it has. */
+static bool fits_block(const oz_var *var) {
+    enum { BLOCK = 4096 };
+    size_t bytes = var->info->size;
+    if (oz_get_defaults()->compresses || var->filter_count || var->form == OZ_STRINGS || var->form == OZ_LISTS || oz_var_may_grow(var)) return false;
+    for (int d = 0; d < var->rank; d++)
+        if (__builtin_mul_overflow(bytes, var->dims[d]->len, &bytes)) return false;
+    return bytes <= BLOCK;
+}
+
 static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int format) {
     const oz_defaults *defaults = oz_get_defaults();
     const oz_filter *deflate = oz_var_filter(var, 1), *zstd = oz_var_filter(var, 32015), *blosc = oz_var_filter(var, 32001);
@@ -90,6 +100,7 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
         shuffle = blosc->count > 5 ? (ozarr_shuffle)(blosc->parameters[5] + 1) : OZARR_SHUFFLE_DEFAULT;
     }
     if (text && strncmp(name, "blosc", 5) == 0) name = "zstd", level = -1;
+    if (fits_block(var)) name = "none";
     if (strcmp(name, "none") == 0) shuffle = OZARR_SHUFFLE_DEFAULT;
     ozarr_status status = ozarr_spec_set_compressor(spec, name, level);
     return status ? status : ozarr_spec_set_shuffle(spec, shuffle);

@@ -10,7 +10,8 @@ typedef struct oz_defaults {
     char compressor[24];
     int level;
     ozarr_shuffle shuffle;
-    bool checksum;
+    /* Whether a compressor or a level was asked for: small variables are compressed then, too. */
+    bool compresses, checksum;
     /* The bytes of a chunk and of a shard (0: no shards), of arrays that grow or for which shards are asked. */
     size_t chunk_bytes, shard_bytes;
     /* The memory for parts of chunks that wait, of each variable. */

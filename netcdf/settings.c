@@ -12,6 +12,7 @@ static size_t bytes_of(const char *value) {
 }
 
 static void set_one(oz_defaults *d, const char *key, const char *value) {
+    d->compresses = d->compresses || strcmp(key, "compressor") == 0 || strcmp(key, "level") == 0;
     if (strcmp(key, "format") == 0 && (*value == '2' || *value == '3')) d->format = *value - '0';
     else if (strcmp(key, "compressor") == 0 && strlen(value) < sizeof d->compressor) strcpy(d->compressor, value);
     else if (strcmp(key, "level") == 0) d->level = atoi(value);

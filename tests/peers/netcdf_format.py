@@ -386,9 +386,16 @@ def alike(build):
     """Small variables that differ in their names only are decoded by one array in memory: what is wrong with the chunk of one is told of that one, and a chunk that is not stored has the fill value."""
     definitions, values = ("\n".join(form.format(i) for i in range(5)) for form in ("float v{0}(x); v{0}:n = {0};", "v{0} = 1.5, {0}, 3;"))
     (build / "alike.cdl").write_text(f"netcdf alike {{ dimensions: x = 3; variables: {definitions}\ndata: {values}\n}}")
-    code, _, err = run(["ncgen", "-4", "-o", "alike.zarr", "alike.cdl"], build, **PRELOAD)
-    check("variables that are alike are written", code == 0, err)
-    chunk = build / "alike.zarr/v3/c.0"
+    for spec, codecs in ("", ["bytes"]), ("level=1", ["bytes", "zstd"]):
+        shutil.rmtree(build / "alike.zarr", ignore_errors=True)
+        code, _, err = run(["ncgen", "-4", "-o", "alike.zarr", "alike.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
+        check("variables that are alike are written", code == 0, err)
+        stored = [[codec["name"] for codec in json.loads((build / f"alike.zarr/v{i}/zarr.json").read_text())["codecs"]] for i in range(5)]
+        check("small ones are compressed if that was asked for", stored == 5 * [codecs], stored)
+        alike_damaged(build, build / "alike.zarr/v3/c.0")
+
+
+def alike_damaged(build, chunk):
     for name, variables, shown, told in ("missing", "v0,v1,v2,v3,v4", "v3 = _, _, _ ;", None), ("too short", "v0,v1,v2,v3", "v2 = 1.5, 2, 3 ;", "v3/c.0"), ("damaged", "v2,v3", "v2 = 1.5, 2, 3 ;", "v3/c.0"):
         before = chunk.read_bytes()
         chunk.unlink() if name == "missing" else chunk.write_bytes(before[:-2] if name == "too short" else b"damaged!")
