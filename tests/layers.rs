@@ -39,6 +39,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("object_store", &["store"]),
     ("tokio", &["store"]),
     ("reqwest", &["store"]),
+    ("http_body_util", &["store"]),
+    ("humantime", &["store"]),
     ("rustls", &["store"]),
     ("futures_util", &["store"]),
 ];

@@ -1,8 +1,8 @@
 //! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
 
+use super::client::Own;
 use super::profile::{self, Profile};
 use super::watch::Connector;
-use super::within::Own;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::{errno_of, libc};
 use crate::store::remote::{Conditional, Remote, RemoteOptions, Service, percent_decode};
@@ -12,7 +12,8 @@ use object_store::client::ClientConfigKey;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
-use object_store::{Certificate, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use reqwest::Certificate;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -237,7 +238,7 @@ impl Maker<'_> {
         let query = self.remote.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
         // A page behind TLS does not lead to one without.
         let plain = self.options.allow_http.unwrap_or(self.remote.base.starts_with("http://"));
-        let mut client_options = self.client_options(Some(&self.remote.base), "")?.with_allow_http(plain);
+        let client_options = self.client_options(Some(&self.remote.base), "")?.with_allow_http(plain);
         if let Some(authorization) = self.authorization()? {
             self.secrets.extend(authorization.split(' ').filter(|text| text.len() >= 6).map(str::to_string));
             let mut value = object_store::HeaderValue::from_str(&authorization)
@@ -245,7 +246,7 @@ impl Maker<'_> {
             value.set_sensitive(true);
             let mut headers = object_store::HeaderMap::new();
             headers.insert("authorization", value);
-            client_options = client_options.with_default_headers(headers);
+            self.own.headers = headers;
         }
         let url = format!("{}{query}", self.remote.base);
         let mut builder = HttpBuilder::new().with_url(url).with_retry(no_retries()).with_client_options(client_options);
@@ -302,11 +303,8 @@ impl Maker<'_> {
         options = options.with_user_agent(agent);
         let bundle: &[&str] = if self.remote.service == Service::S3 { &["AWS_CA_BUNDLE"] } else { &[] };
         if let Some(file) = self.first(&["ca_file"], bundle) {
-            let (pem, all) = certificates(&file)?;
-            self.own.certificates = pem;
-            options = all.into_iter().fold(options, ClientOptions::with_root_certificate);
+            self.own.certificates = certificates(&file)?;
         }
-        (self.own.connect_timeout, self.own.idle_timeout) = (self.options.connect_timeout, self.options.idle_timeout);
         if let Some(proxy) = self.options.named("proxy") {
             options = options.with_proxy_url(proxy);
         }
@@ -327,15 +325,15 @@ impl Maker<'_> {
     }
 }
 
-/// The text of a PEM file and its certificates.
-fn certificates(file: &str) -> Result<(Vec<u8>, Vec<Certificate>)> {
+/// The certificates of a PEM file.
+fn certificates(file: &str) -> Result<Vec<Certificate>> {
     const MOST: u64 = 16 << 20;
     let what = format!("the file of certificates {file:?}");
     let cannot = |e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("read {what}"));
     let mut pem = Vec::new();
     std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
     match Certificate::from_pem_bundle(&pem) {
-        Ok(all) if !all.is_empty() => Ok((pem, all)),
+        Ok(all) if !all.is_empty() => Ok(all),
         _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
     }
 }
@@ -398,6 +396,10 @@ mod tests {
             ("gs://b", &[("service_account", "/nowhere.json")], "cannot be reached"),
             ("https://h", &[("proxy", "::planted-proxy::")], "cannot be reached"),
             ("https://h", &[("region", "planted-region")], "region"),
+            ("https://h", &[("http2_only", "yes")], "HTTP/1.1"),
+            ("s3://b", &[("pool_idle_timeout", "planted-time")], "pool_idle_timeout"),
+            ("s3://b", &[("pool_max_idle_per_host", "-1")], "pool_max_idle_per_host"),
+            ("gs://b", &[("no_system_certificates", "perhaps")], "no_system_certificates"),
             ("https://h", &[("ca_file", "/nowhere.pem")], "/nowhere.pem"),
             ("s3://b", &[("ca_file", "Cargo.toml")], "no certificate"),
         ];

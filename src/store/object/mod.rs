@@ -5,6 +5,7 @@
 //! tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
 mod build;
+mod client;
 mod get;
 mod keys;
 mod live;

@@ -1,13 +1,13 @@
 //! The layer between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
 //! tell, and mends answers that can be mended.
 
-use super::within::{self, Own};
+use super::client::{Own, client};
+use super::within;
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
 use object_store::HeaderValue;
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
-    ReqwestConnector,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -115,15 +115,13 @@ fn note(f: impl FnOnce(&mut Sight)) {
 pub(super) struct Connector {
     /// Counts the requests that go out.
     pub requests: Arc<AtomicU64>,
-    /// Of requests with a token of a session.
     pub own: Own,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = ReqwestConnector::default().connect(options)?;
-        let within = within::client(options, &self.own)
-            .map_err(|e| object_store::Error::Generic { store: "HTTP", source: Box::new(e.without_url()) })?;
+        let inner = client(options, &self.own, reqwest::redirect::Policy::default())?;
+        let within = within::client_within(options, &self.own)?;
         Ok(HttpClient::new(Watched { inner, within, requests: self.requests.clone() }))
     }
 }

@@ -1,60 +1,22 @@
 //! Requests with a token of a session: no other host than the one that it is for is told the token. The client of the crate takes only
 //! `Authorization` away where a redirection leads to another host.
 
-use object_store::client::{ClientConfigKey, ClientOptions, HttpClient, HttpError, HttpRequest, HttpRequestBody, HttpResponse};
-use reqwest::Url;
-use std::time::Duration;
+use super::client::{Own, client};
+use object_store::client::{ClientOptions, HttpClient, HttpError, HttpRequest, HttpRequestBody, HttpResponse};
+use reqwest::{Url, redirect::Policy};
 
 /// The header of S3 for the token.
 const TOKEN: &str = "x-amz-security-token";
 /// How many redirections are followed.
 const MOST: usize = 10;
 
-/// What the crate's options do not tell again.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Own {
-    pub connect_timeout: Duration,
-    pub idle_timeout: Duration,
-    /// Certificates in the form PEM.
-    pub certificates: Vec<u8>,
-}
-
 /// Makes a client that follows redirections within a host only.
-pub(super) fn client(options: &ClientOptions, own: &Own) -> reqwest::Result<HttpClient> {
-    use ClientConfigKey as Key;
-    let text = |key: Key| options.get_config_value(&key);
-    let flag = |key: Key| text(key).is_some_and(|value| value == "true");
-    let mut builder = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::custom(|attempt| {
-            let stays = attempt.previous().last().is_some_and(|last| is_same_host(last, attempt.url()));
-            if stays && attempt.previous().len() <= MOST { attempt.follow() } else { attempt.stop() }
-        }))
-        .connect_timeout(own.connect_timeout)
-        .read_timeout(own.idle_timeout)
-        .tls_danger_accept_invalid_certs(flag(Key::AllowInvalidCertificates))
-        .https_only(!flag(Key::AllowHttp));
-    if let Some(agent) = text(Key::UserAgent) {
-        builder = builder.user_agent(agent);
-    }
-    if let Some(url) = text(Key::ProxyUrl) {
-        let excluded = text(Key::ProxyExcludes).and_then(|list| reqwest::NoProxy::from_string(&list));
-        builder = builder.proxy(reqwest::Proxy::all(url)?.no_proxy(excluded));
-    }
-    let mut certificates = reqwest::Certificate::from_pem_bundle(&own.certificates)?;
-    if let Some(pem) = text(Key::ProxyCaCertificate) {
-        certificates.push(reqwest::Certificate::from_pem(pem.as_bytes())?);
-    }
-    builder = match flag(Key::NoSystemCertificates) {
-        true => builder.tls_certs_only(certificates),
-        false => builder.tls_certs_merge(certificates),
-    };
-    if flag(Key::Http1Only) {
-        builder = builder.http1_only();
-    }
-    if flag(Key::Http2Only) {
-        builder = builder.http2_prior_knowledge();
-    }
-    builder.build().map(HttpClient::new)
+pub(super) fn client_within(options: &ClientOptions, own: &Own) -> object_store::Result<HttpClient> {
+    let within = Policy::custom(|attempt| {
+        let stays = attempt.previous().last().is_some_and(|last| is_same_host(last, attempt.url()));
+        if stays && attempt.previous().len() <= MOST { attempt.follow() } else { attempt.stop() }
+    });
+    client(options, own, within)
 }
 
 fn is_same_host(a: &Url, b: &Url) -> bool {

@@ -1,0 +1,156 @@
+//! Makes the HTTP clients beneath the crate `object_store`. The one that it would make speaks HTTP/2, too, which is slower for objects and
+//! half a megabyte of code.
+
+use http_body_util::BodyExt;
+use object_store::HeaderMap;
+use object_store::client::{
+    ClientConfigKey as Key, ClientOptions, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Certificate, NoProxy, Proxy, Request, redirect::Policy};
+use std::error::Error;
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What the crate's options do not tell again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    pub certificates: Vec<Certificate>,
+    /// Of every request.
+    pub headers: HeaderMap,
+}
+
+/// Makes a client that follows redirections as `redirect` says.
+pub(super) fn client(options: &ClientOptions, own: &Own, redirect: Policy) -> object_store::Result<HttpClient> {
+    let mut builder = reqwest::Client::builder()
+        .redirect(redirect)
+        .default_headers(own.headers.clone())
+        .tls_danger_accept_invalid_certs(flag(options, Key::AllowInvalidCertificates)?)
+        .https_only(!flag(options, Key::AllowHttp)?);
+    if flag(options, Key::Http2Only)? {
+        return Err(refused("http2_only: servers are asked in HTTP/1.1".into()));
+    }
+    if flag(options, Key::RandomizeAddresses)? {
+        builder = builder.dns_resolver(Arc::new(Shuffled));
+    }
+    if let Some(agent) = options.get_config_value(&Key::UserAgent) {
+        builder = builder.user_agent(agent);
+    }
+    let mut certificates = own.certificates.clone();
+    if let Some(url) = options.get_config_value(&Key::ProxyUrl) {
+        let excluded = options.get_config_value(&Key::ProxyExcludes).and_then(|list| NoProxy::from_string(&list));
+        builder = builder.proxy(Proxy::all(url).map_err(wrong)?.no_proxy(excluded));
+        if let Some(pem) = options.get_config_value(&Key::ProxyCaCertificate) {
+            certificates.push(Certificate::from_pem(pem.as_bytes()).map_err(wrong)?);
+        }
+    }
+    builder = match flag(options, Key::NoSystemCertificates)? {
+        true => builder.tls_certs_only(certificates),
+        false => builder.tls_certs_merge(certificates),
+    };
+    if let Some(most) = duration(options, Key::Timeout)? {
+        builder = builder.timeout(most);
+    }
+    if let Some(most) = duration(options, Key::ConnectTimeout)? {
+        builder = builder.connect_timeout(most);
+    }
+    if let Some(most) = duration(options, Key::ReadTimeout)? {
+        builder = builder.read_timeout(most);
+    }
+    if let Some(most) = duration(options, Key::PoolIdleTimeout)? {
+        builder = builder.pool_idle_timeout(most);
+    }
+    if let Some(most) = options.get_config_value(&Key::PoolMaxIdlePerHost) {
+        let most = most.parse().map_err(|_| refused(format!("pool_max_idle_per_host: found {most:?}, expected a number")))?;
+        builder = builder.pool_max_idle_per_host(most);
+    }
+    builder.build().map(|client| HttpClient::new(Plain(client))).map_err(wrong)
+}
+
+/// An option that is true or false, as the crate reads them.
+fn flag(options: &ClientOptions, key: Key) -> object_store::Result<bool> {
+    let text = options.get_config_value(&key).unwrap_or_default();
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "y" => Ok(true),
+        "0" | "false" | "off" | "no" | "n" | "" => Ok(false),
+        _ => Err(refused(format!("{}: found {text:?}, expected true or false", key.as_ref()))),
+    }
+}
+
+/// An option that is a time, such as `30 s`.
+fn duration(options: &ClientOptions, key: Key) -> object_store::Result<Option<std::time::Duration>> {
+    let Some(text) = options.get_config_value(&key) else { return Ok(None) };
+    let time = humantime::parse_duration(&text);
+    time.map(Some).map_err(|_| refused(format!("{}: found {text:?}, expected a time such as \"30 s\"", key.as_ref())))
+}
+
+fn refused(text: String) -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: text.into() }
+}
+
+/// A client that cannot be made. Its URL may have a password.
+fn wrong(e: reqwest::Error) -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: Box::new(e.without_url()) }
+}
+
+#[derive(Debug)]
+struct Plain(reqwest::Client);
+
+impl HttpService for Plain {
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
+            let mut request = Request::new(parts.method, url);
+            *request.headers_mut() = parts.headers;
+            // What is in one piece can be sent again where a redirection wants it.
+            *request.body_mut() = Some(match body.as_bytes() {
+                Some(bytes) => bytes.clone().into(),
+                None => reqwest::Body::wrap(body),
+            });
+            let mut response = self.0.execute(request).await.map_err(failed)?;
+            let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+            let mut answer = HttpResponse::new(HttpResponseBody::new(reqwest::Body::from(response).map_err(failed)));
+            (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
+            Ok(answer)
+        })
+    }
+}
+
+/// The error of a request or of an answer's body.
+fn failed(e: reqwest::Error) -> HttpError {
+    let (mut is_silent, mut cause) = (e.is_timeout(), e.source());
+    while let Some(deeper) = cause {
+        is_silent |= deeper.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::TimedOut);
+        cause = deeper.source();
+    }
+    let kind = if e.is_connect() {
+        HttpErrorKind::Connect
+    } else if is_silent {
+        HttpErrorKind::Timeout
+    } else {
+        HttpErrorKind::Unknown
+    };
+    HttpError::new(kind, e.without_url())
+}
+
+/// The addresses of a host in any order, so that all of its machines are asked.
+struct Shuffled;
+
+impl Resolve for Shuffled {
+    fn resolve(&self, name: Name) -> Resolving {
+        let addresses = move || -> std::io::Result<Vec<SocketAddr>> {
+            let mut found: Vec<_> = (name.as_str(), 0).to_socket_addrs()?.collect();
+            found.sort_by_cached_key(|address| RandomState::new().hash_one(address));
+            Ok(found)
+        };
+        Box::pin(async move { Ok(Box::new(tokio::task::spawn_blocking(addresses).await??.into_iter()) as Addrs) })
+    }
+}
