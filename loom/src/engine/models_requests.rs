@@ -26,6 +26,7 @@ pub const ALL: &[Model] = &[
     ("a request that is dropped while a thread is at work leaves its memory alone", Some(3), dropped),
     ("a thread that waits for a request is woken by its end", Some(4), awaited),
     ("two writers of one chunk take turns", Some(3), two_writers),
+    ("a call that blocks comes after the requests before it, and sees what they did", Some(3), after_requests),
     ("a request that waits for room among the bytes in flight is let in", Some(3), budget),
     ("the room of a request that could not begin is given on", Some(3), room_given_back),
     ("a shutdown leaves no request and no thread behind", Some(2), shut_down),
@@ -61,6 +62,11 @@ fn work(pool: &Arc<Pool>, items: u64, item: impl Fn(&Arc<Request>, u64) -> Outco
     Box::new(Steps { pool: pool.clone(), items, finish_others: true, tuning: Tuning::default(), item: Box::new(item) })
 }
 
+/// The one chunk of all models.
+fn footprint() -> Footprint {
+    Footprint { place: Default::default(), low: Dims::from_elem(0, 1), high: Dims::from_elem(0, 1), writes: true }
+}
+
 /// Submits work of one item on one chunk.
 fn one_chunk(
     pool: &Arc<Pool>,
@@ -69,11 +75,7 @@ fn one_chunk(
 ) -> (Pending, Arc<RevocableBuffer>) {
     let revocable = Arc::new(RevocableBuffer::default());
     let work = work(pool, 1, move |request, _| item(request));
-    let parts = || {
-        let (low, high) = (Dims::from_elem(0, 1), Dims::from_elem(0, 1));
-        let footprints = vec![Footprint { place: Default::default(), low, high, writes: true }];
-        Ok(Parts { work, footprints, revocable: Some(revocable.clone()), copied: Vec::new() })
-    };
+    let parts = || Ok(Parts { work, footprints: vec![footprint()], revocable: Some(revocable.clone()), copied: Vec::new() });
     (submit(1, options, parts).unwrap(), revocable)
 }
 
@@ -222,6 +224,18 @@ fn two_writers() {
     write(pool, chunk.clone(), RequestOptions::default())();
     other.join().unwrap();
     assert_eq!(chunk.get(), 2);
+}
+
+fn after_requests() {
+    let (pool, chunk) = (Pool::new(2), Arc::new(Guarded::default()));
+    let theirs = chunk.clone();
+    let (pending, _) = one_chunk(&pool, RequestOptions::default(), move |_| {
+        theirs.add();
+        Outcome::Done(Ok(()))
+    });
+    request_queue::wait_for_conflicts(|| Some(footprint()));
+    assert_eq!(chunk.get(), 1);
+    drop(pending);
 }
 
 fn budget() {
