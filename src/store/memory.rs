@@ -15,17 +15,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Counts values over all memory stores of the process, so that no two ever share a version.
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
 
+static NEXT_STORE: AtomicU64 = AtomicU64::new(1);
+
 /// A map in memory. Reading a key takes a short lock and no allocation; values are never copied but into the reader's
 /// buffer. A child of `fork` has a copy of its own of what was stored at that moment.
-#[derive(Default)]
 pub struct MemoryStore {
     map: ForkPreserved<BTreeMap<String, Arc<StoredValue>>>,
+    /// Tells it from the other memory stores of the process: what is known of a store is known by its name.
+    number: u64,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
-        MemoryStore::default()
+        MemoryStore { map: ForkPreserved::default(), number: NEXT_STORE.fetch_add(1, Ordering::Relaxed) }
     }
 
     fn keys(&self, prefix: &str) -> Vec<String> {
@@ -107,7 +110,7 @@ impl Storage for MemoryStore {
     }
 
     fn describe(&self) -> String {
-        "memory:".to_string()
+        format!("memory:{}", self.number)
     }
 }
 
