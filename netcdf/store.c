@@ -246,7 +246,8 @@ static int open_longer(oz_var *var) {
     return status;
 }
 
-/* Memory for parts of chunks: as much as all chunks across the variable take that one record touches. */
+/* Memory for parts of chunks: as much as all chunks across the variable take that one record touches, and again where another thread stores
+ * them while the next ones come. */
 static void set_buffer(const oz_var *var, ozarr_array *array) {
     int64_t chunk[64];
     char number[32];
@@ -257,6 +258,7 @@ static void set_buffer(const oz_var *var, ozarr_array *array) {
         double across = var->dims[d]->unlimited || d == 0 ? 1 : (double)((var->shape[d] + chunk[d] - 1) / chunk[d]);
         all *= (double)chunk[d] * (across < 1 ? 1 : across);
     }
+    if (oz_threads() > 1) all *= 2;
     double most = (double)oz_get_defaults()->buffer_bytes, bytes = all < most ? all : most;
     if (bytes < one) bytes = one;
     snprintf(number, sizeof number, "%.0f", bytes + 65536);

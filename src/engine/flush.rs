@@ -2,13 +2,11 @@
 
 use super::Selection;
 use super::array::BoundArray;
-use super::lock::ChunkGuard;
 use super::plan::Plan;
 use super::pool::Pool;
 use super::request::{self, About, Outcome, Request, Work};
-use super::scratch::Scratch;
-use super::under_lock::{self, ChunkTask};
-use super::write::WriteJob;
+use super::under_lock;
+use super::write::StoreWaiting;
 use super::write_back::WriteBack;
 use crate::error::Result;
 use crate::limits::{Dims, Strides, chunk_bytes};
@@ -17,7 +15,11 @@ use std::sync::Arc;
 /// Stores the chunks of which selected elements wait (all, without a selection). What cannot be stored goes on waiting, and is tried
 /// again by the next call.
 pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&Selection>) -> Result<()> {
-    store(array, kept, kept.touched(&array.grid, selection))
+    store(array, kept, kept.touched(&array.grid, selection))?;
+    if selection.is_none() {
+        kept.all_stored();
+    }
+    Ok(())
 }
 
 /// Makes room for the chunks that a write of `selection` touches: those that were not used for the longest time are stored.
@@ -34,63 +36,31 @@ fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> R
     if chunks.is_empty() {
         return Ok(());
     }
-    request::run(Box::new(Flush(Arc::new(ChunksToFlush { array: array.without_write_back(), kept: kept.clone(), chunks }))))
+    let array = array.without_write_back();
+    let store = |chunk| StoreWaiting { array: array.clone(), kept: kept.clone(), chunk };
+    request::run(Box::new(Flush { chunks: chunks.into_iter().map(store).collect(), bytes: kept.bytes() as u64, array }))
 }
 
-struct Flush(Arc<ChunksToFlush>);
-
 /// Chunks of which what waits is to be stored.
-struct ChunksToFlush {
+struct Flush {
     array: Arc<BoundArray>,
-    kept: Arc<WriteBack>,
-    chunks: Vec<Dims>,
+    chunks: Vec<StoreWaiting>,
+    bytes: u64,
 }
 
 impl Work for Flush {
     fn about(&self) -> About {
-        About {
-            items: self.0.chunks.len() as u64,
-            bytes: self.0.kept.bytes() as u64,
-            finish_others: true,
-            tuning: self.0.array.store.tuning(),
-        }
+        About { items: self.chunks.len() as u64, bytes: self.bytes, finish_others: true, tuning: self.array.store.tuning() }
     }
 
     fn pool(&self) -> &Pool {
-        &self.0.array.pool
+        &self.array.pool
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        under_lock::run(&FlushChunk { chunks: self.0.clone(), number }, request, None)
-    }
-}
-
-/// One chunk of which what waits is stored.
-#[derive(Clone)]
-struct FlushChunk {
-    chunks: Arc<ChunksToFlush>,
-    number: u64,
-}
-
-impl ChunkTask for FlushChunk {
-    type Item = Dims;
-
-    fn item(&self) -> Option<(&Arc<BoundArray>, Dims)> {
-        Some((&self.chunks.array, self.chunks.chunks.get(self.number as usize)?.clone()))
-    }
-
-    fn chunk(item: &Dims) -> &[u64] {
-        item
-    }
-
-    fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        match WriteJob::of_waiting(&self.chunks.array, &self.chunks.kept, chunk) {
-            Ok(Some(job)) => {
-                let item = job.plan.region_item(0);
-                Arc::new(job).store_item(&item, request, guard, s)
-            }
-            Ok(None) => Outcome::Done(Ok(())),
-            Err(e) => Outcome::Done(Err(e)),
+        match self.chunks.get(number as usize) {
+            Some(chunk) => under_lock::run(chunk, request, None),
+            None => Outcome::Done(Ok(())),
         }
     }
 }

@@ -9,6 +9,7 @@ mod admit;
 mod admitted;
 mod array;
 mod batch;
+mod behind;
 mod budget;
 mod buffer_guard;
 mod changes;

@@ -3,6 +3,7 @@
 
 use super::admitted::{Admitted, JobMemory};
 use super::array::BoundArray;
+use super::behind::store_behind;
 use super::chunk_picks::ChunkPicks;
 use super::chunk_put::ChunkPut;
 use super::chunk_sink::{self, ChunkSink};
@@ -203,16 +204,28 @@ impl WriteJob {
         match self.keep(kept, item, s) {
             Ok(Admission::Waits) => Outcome::Done(Ok(())),
             Ok(Admission::Through | Admission::StoreFirst) => self.store_item(item, request, guard, s),
-            Ok(Admission::Whole) => match WriteJob::of_waiting(&self.array, kept, &item.chunk) {
-                Ok(None) => Outcome::Done(Ok(())),
-                Ok(Some(whole)) => {
-                    let item = whole.plan.region_item(0);
-                    Arc::new(whole).store_item(&item, request, guard, s)
-                }
-                Err(e) => failed(e, s),
-            },
+            Ok(Admission::Whole) => self.store_whole(kept, item, request, guard, s).unwrap_or_else(|e| failed(e, s)),
             Err(e) => failed(e, s),
         }
+    }
+
+    /// Stores a chunk that waits and is whole, and is locked: behind the caller where that gains, or now.
+    fn store_whole(
+        &self,
+        kept: &Arc<WriteBack>,
+        item: &Item,
+        request: &Arc<Request>,
+        guard: ChunkGuard,
+        s: &mut Scratch,
+    ) -> Result<Outcome> {
+        let task = || StoreWaiting { array: self.array.without_write_back(), kept: kept.clone(), chunk: item.chunk.clone() };
+        if store_behind(&self.array, kept, &item.chunk, request, task) {
+            drop(guard);
+            return Ok(Outcome::Done(Ok(())));
+        }
+        let Some(whole) = WriteJob::of_waiting(&self.array, kept, &item.chunk)? else { return Ok(Outcome::Done(Ok(()))) };
+        let item = whole.plan.region_item(0);
+        Ok(Arc::new(whole).store_item(&item, request, guard, s))
     }
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
@@ -394,6 +407,38 @@ impl WriteJob {
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
         let picking = self.picking(item);
         picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
+    }
+}
+
+/// What waits of a chunk, to be stored.
+#[derive(Clone)]
+pub(super) struct StoreWaiting {
+    /// Without write-back.
+    pub array: Arc<BoundArray>,
+    pub kept: Arc<WriteBack>,
+    pub chunk: Dims,
+}
+
+impl ChunkTask for StoreWaiting {
+    type Item = Dims;
+
+    fn item(&self) -> Option<(&Arc<BoundArray>, Dims)> {
+        Some((&self.array, self.chunk.clone()))
+    }
+
+    fn chunk(item: &Dims) -> &[u64] {
+        item
+    }
+
+    fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        match WriteJob::of_waiting(&self.array, &self.kept, chunk) {
+            Ok(Some(job)) => {
+                let item = job.plan.region_item(0);
+                Arc::new(job).store_item(&item, request, guard, s)
+            }
+            Ok(None) => Outcome::Done(Ok(())),
+            Err(e) => Outcome::Done(Err(e)),
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! covers its chunk is stored at once. What is not whole is stored by `flush`: before it is read, when memory is short, and when
 //! the program wants it. What cannot be stored goes on waiting. The box of a chunk is touched by the holder of the chunk's lock only.
 //!
+//! A large box that covers its chunk may be stored by another thread (`engine/behind.rs`), and waits until it is.
+//!
 //! Nothing here stores anything. A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
 use super::huge_pages::Pages;
@@ -24,6 +26,8 @@ use std::sync::{Arc, Mutex};
 /// The parts of chunks of one array that wait, within a limit of bytes.
 pub struct WriteBack {
     limit: usize,
+    /// The most bytes of whole chunks that other threads are to store; 0: none.
+    most_behind: usize,
     state: ForkReset<Mutex<WaitingParts>>,
 }
 
@@ -37,7 +41,28 @@ struct WaitingParts {
     spare: Vec<Buffer>,
     /// Where the next buffers come from, and how much of it is given away.
     block: Option<(Arc<Pages>, usize)>,
+    /// The bytes of whole chunks that other threads are to store.
+    behind: usize,
+    /// Another thread could not store a chunk, which waits on.
+    failed: bool,
 }
+
+/// Bytes of a whole chunk that another thread is to store, until this is dropped.
+pub(super) struct BytesBehind {
+    kept: Arc<WriteBack>,
+    bytes: usize,
+}
+
+impl Drop for BytesBehind {
+    fn drop(&mut self) {
+        let mut state = lock(self.kept.state.get());
+        // A child of `fork` begins with none.
+        state.behind = state.behind.saturating_sub(self.bytes);
+    }
+}
+
+/// The most bytes of whole chunks that other threads are to store, of one array: as much again may wait beside it.
+const MOST_BEHIND: usize = 32 << 20;
 
 /// The largest block that buffers are cut from. The first is one buffer, and each as large as all before it, so that many buffers are
 /// in huge pages and few take little.
@@ -195,9 +220,36 @@ impl WaitingParts {
 }
 
 impl WriteBack {
-    /// Makes room for `limit` bytes of chunks.
+    /// Makes room for `limit` bytes of chunks, each of which is stored by the write that makes it whole.
     pub fn new(limit: usize) -> Arc<WriteBack> {
-        Arc::new(WriteBack { limit, state: ForkReset::new(Mutex::default) })
+        Arc::new(WriteBack { limit, most_behind: 0, state: ForkReset::new(Mutex::default) })
+    }
+
+    /// Makes room for `limit` bytes of chunks, which other threads may store once they are whole.
+    pub fn stored_behind(limit: usize) -> Arc<WriteBack> {
+        Arc::new(WriteBack { limit, most_behind: MOST_BEHIND, state: ForkReset::new(Mutex::default) })
+    }
+
+    /// Counts a whole chunk that another thread is to store, of which there may be one, or some of few bytes; `None` if it may not.
+    pub(super) fn behind(self: &Arc<Self>, bytes: usize) -> Option<BytesBehind> {
+        let mut state = lock(self.state.get());
+        let has_room = state.behind.saturating_add(bytes) <= self.most_behind || (state.behind == 0 && self.most_behind > 0);
+        if state.failed || !has_room {
+            return None;
+        }
+        state.behind += bytes;
+        Some(BytesBehind { kept: self.clone(), bytes })
+    }
+
+    /// Another thread could not store a chunk: the next ones are stored by the writes that make them whole, so that their errors are told
+    /// at once.
+    pub(super) fn was_not_stored(&self) {
+        lock(self.state.get()).failed = true;
+    }
+
+    /// All that waited is stored.
+    pub(super) fn all_stored(&self) {
+        lock(self.state.get()).failed = false;
     }
 
     /// Returns the most bytes that may wait.

@@ -320,7 +320,7 @@ impl Array {
     /// waited before. Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_write_back(&self, bytes: usize) -> Result<()> {
         self.store_waiting()?;
-        let kept = WriteBack::new(bytes);
+        let kept = WriteBack::stored_behind(bytes);
         if bytes > 0 {
             let array = self.state().bound(&self.0.path)?;
             kept.check_room(array.chain.shape(), array.data_type)?;
@@ -336,6 +336,7 @@ impl Array {
 
     /// The keys of chunks that this handle changed, a line for each; `None` where they are not listed.
     pub fn changes(&self) -> Option<String> {
+        self.settle();
         self.0.handling.read(|handling| handling.changes.as_ref().map(|changes| changes.lines()))
     }
 

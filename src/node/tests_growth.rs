@@ -174,6 +174,61 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     assert_eq!(element(&other, &[7, 7]), 16);
 }
 
+/// An array of eight chunks of 256 KiB, whose parts wait, in a store with one thread or more.
+fn large_chunks(folder: &Folder, threads: usize) -> Array {
+    let store = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
+    let store = Store::from_shared(&Context::with_threads(threads), store, Mode::ReadWrite);
+    let array = Array::create(&store, "a", &spec(&[2048, 256], &[256, 256]), Create::Overwrite).unwrap();
+    array.set_write_back(8 << 18).unwrap();
+    array
+}
+
+fn write_halves(array: &Array, chunk: i64, value: i32) -> Result<()> {
+    [0, 128].into_iter().try_for_each(|row| write_box(array, &[256 * chunk + row, 0], &[128, 256], value))
+}
+
+#[test]
+fn a_large_chunk_that_became_whole_is_stored_while_the_program_goes_on_and_calls_that_need_it_wait() {
+    let folder = Folder::new("behind");
+    for (threads, renames) in [(1, 8), (2, 0)] {
+        let array = large_chunks(&folder, threads);
+        let other = Array::open(&folder.1, "a").unwrap();
+        let mut stored = 0;
+        for chunk in 0..8 {
+            stored += fault::count(Call::Rename, || write_halves(&array, chunk, chunk as i32 + 1).unwrap());
+            // By whichever handle.
+            assert_eq!(element(&other, &[256 * chunk + 255, 255]), chunk as i32 + 1);
+        }
+        // The reads above have helped with none that a thread had begun, and counted nothing.
+        assert_eq!(stored, renames);
+        write_halves(&array, 3, 30).unwrap();
+        write_box(&array, &[800, 7], &[1, 1], 31).unwrap();
+        array.close().unwrap();
+        assert_eq!([element(&other, &[800, 6]), element(&other, &[800, 7]), element(&other, &[2047, 0])], [30, 31, 8]);
+    }
+}
+
+#[test]
+fn what_another_thread_could_not_store_waits_on_and_the_next_call_says_so() {
+    let folder = Folder::new("behind-fails");
+    let array = large_chunks(&folder, 2);
+    let in_the_way = folder.0.join("a/c/2/0");
+    std::fs::create_dir_all(in_the_way.join("inside")).unwrap();
+    write_halves(&array, 2, 5).unwrap();
+    array.settle();
+    // From then on the call that makes a chunk whole stores it.
+    assert_eq!(fault::count(Call::Rename, || write_halves(&array, 1, 6).unwrap()), 1);
+    assert_eq!(tests::kind(array.flush()), ErrorKind::Io);
+    assert_eq!(tests::kind(array.flush()), ErrorKind::Io);
+    std::fs::remove_dir_all(&in_the_way).unwrap();
+    array.flush().unwrap();
+    let other = Array::open(&folder.1, "a").unwrap();
+    assert_eq!([element(&other, &[2 * 256, 0]), element(&other, &[256, 0])], [5, 6]);
+    assert_eq!(fault::count(Call::Rename, || write_halves(&array, 4, 7).unwrap()), 0);
+    array.close().unwrap();
+    assert_eq!(element(&other, &[4 * 256, 9]), 7);
+}
+
 #[test]
 fn threads_share_what_waits() {
     let near = Store::memory(&Context::with_threads(3));
