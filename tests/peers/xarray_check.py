@@ -24,6 +24,10 @@ np.testing.assert_array_equal(d.x.values, 0.25 * np.arange(5))
 np.testing.assert_array_equal(d.y.values, 0.5 * np.arange(4))
 assert d.mapping.dims == () and int(d.mapping) == 7
 assert float(d.temperature.sel(x=0.5, y=1.5, time="2026-01-02")) == 132
+c = xr.open_zarr(STORE + ".restart/step-7")
+assert c.u.dims == ("y",) and c.attrs["step"] == 7, c
+np.testing.assert_array_equal(c.u.values, 0.5 * np.arange(4))
+assert set(xr.open_datatree(STORE + ".restart", engine="zarr").children) == {"step-7"}
 """
 
 # What the example `dataset` wrote: packed numbers, missing ones, coordinates of any rank, times.

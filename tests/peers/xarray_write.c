@@ -1,4 +1,5 @@
-/* Writes a consolidated group as a user would for xarray: named dimensions, coordinates, attributes, a scalar, a time axis.
+/* Writes a consolidated group as a user would for xarray: named dimensions, coordinates, attributes, a scalar, a time axis; and, below
+ * OUT.restart, the checkpoint `step-7`, whose state is a dataset.
  *
  *   xarray_write OUT 2|3      the version of the format */
 #include <math.h>
@@ -32,6 +33,25 @@ static void put(ozarr_group *g, const char *name, ozarr_type type, int32_t rank,
     ozarr_spec_free(spec);
 }
 
+/* Commits a checkpoint with a dataset in it. */
+static void save(const char *run, const double *y, int64_t length) {
+    static const char *const dimensions[] = {"y"};
+    char location[1024];
+    ozarr_group *g = NULL;
+    ozarr_dataset *state = NULL;
+    ozarr_array *a = NULL;
+    snprintf(location, sizeof location, "%s.restart", run);
+    check(ozarr_checkpoint_begin(location, "step-7", &g), "checkpoint");
+    check(ozarr_group_open_dataset(g, &state), "its dataset");
+    check(ozarr_dataset_define_dimension(state, "y", length), "y");
+    check(ozarr_dataset_define_variable(state, "u", OZARR_FLOAT64, 1, dimensions, &a), "u");
+    check(ozarr_array_write(a, OZARR_FLOAT64, y, (size_t)length * sizeof *y), "u");
+    check(ozarr_array_close(a), "u");
+    check(ozarr_dataset_close(state), "its dataset");
+    check(ozarr_attr_set_int64(ozarr_group_node(g), "step", 7), "step");
+    check(ozarr_checkpoint_commit(g), "commit");
+}
+
 int main(int argc, char **argv) {
     static const char *const all[] = {"time", "y", "x"};
     static float t[3][4][5];
@@ -60,5 +80,6 @@ int main(int argc, char **argv) {
     check(ozarr_group_consolidate(g), "consolidating");
     check(ozarr_group_close(g), "group");
     check(ozarr_store_close(store), "store");
+    save(argv[1], y, 4);
     return 0;
 }
