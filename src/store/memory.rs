@@ -25,10 +25,16 @@ pub struct MemoryStore {
     number: u64,
 }
 
+impl Default for MemoryStore {
+    fn default() -> MemoryStore {
+        MemoryStore { map: ForkPreserved::default(), number: NEXT_STORE.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
-        MemoryStore { map: ForkPreserved::default(), number: NEXT_STORE.fetch_add(1, Ordering::Relaxed) }
+        MemoryStore::default()
     }
 
     fn keys(&self, prefix: &str) -> Vec<String> {
