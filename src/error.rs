@@ -120,8 +120,7 @@ impl ErrorKind {
 }
 
 /// An error with its context. One pointer wide, so that `Result` stays small on the hot path.
-#[derive(Clone, thiserror::Error)]
-#[error("{}", .0)]
+#[derive(Clone)]
 pub struct Error(Box<Facts>);
 
 #[derive(Clone)]
@@ -279,21 +278,23 @@ impl Error {
     }
 }
 
-impl fmt::Display for Facts {
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(key) = &self.key {
+        if let Some(key) = self.key() {
             write!(f, "{key}: ")?;
         }
-        if let Some(field) = &self.field {
+        if let Some(field) = self.field() {
             write!(f, "{}: ", counting::render(field, Counting::C))?;
         }
-        f.write_str(&counting::render(&self.message, Counting::C))
+        f.write_str(&counting::render(self.message(), Counting::C))
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.0.kind, self.0)
+        write!(f, "{:?}: {self}", self.kind())
     }
 }
 
