@@ -28,6 +28,7 @@ pub mod platform;
 pub mod registry;
 pub mod reserve;
 pub mod settings;
+pub mod sort;
 pub mod store;
 pub mod sync;
 pub mod threads;

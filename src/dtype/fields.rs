@@ -7,6 +7,7 @@ use super::run::Run;
 use super::transfer::Transfer;
 use super::{DataType, Field, Overflow, Struct};
 use crate::error::{Result, bail};
+use crate::sort::sort_by;
 
 /// Bytes of a block on both sides together: what stays in the first-level cache.
 const BLOCK_BYTES: usize = 16 << 10;
@@ -42,7 +43,7 @@ impl Fields {
             moves.push(Move { name, src: f.offset, dst: t.offset, count: f.count(), transfer });
         }
         let mut places: Vec<_> = moves.iter().map(|m| (m.dst, m.count * m.transfer.to().size(), m.name)).collect();
-        places.sort_unstable();
+        sort_by(&mut places, Ord::cmp);
         if let Some(w) = places.windows(2).find(|w| w[0].0 + w[0].1 > w[1].0) {
             bail!(Type, "the fields {:?} and {:?} go to the same bytes", w[0].2, w[1].2);
         }

@@ -7,6 +7,7 @@
 use super::{ByteOrder, DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkReset, Lazy};
+use crate::sort::sort_by;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
@@ -181,7 +182,7 @@ fn check_fields(fields: &[Field], size: usize) -> Result<()> {
             _ => bail!(Metadata, "the field {:?} ends beyond the {size} bytes of the struct", field.name),
         }
     }
-    spans.sort_unstable();
+    sort_by(&mut spans, Ord::cmp);
     if let Some(w) = spans.windows(2).find(|w| w[0].1 > w[1].0) {
         bail!(Metadata, "the fields {:?} and {:?} overlap", w[0].2, w[1].2);
     }

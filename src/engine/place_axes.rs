@@ -49,7 +49,7 @@ impl Simplified {
             }
         }
         if !sorted {
-            s.axes.sort_by_key(|a| std::cmp::Reverse(a.dst));
+            sort_falling(&mut s.axes);
         }
         s.merge();
         Some(s)
@@ -79,6 +79,18 @@ impl Simplified {
     pub fn split_inner(mut self, size: usize) -> (PlaceAxis, PlaceAxes) {
         let inner = self.axes.pop().unwrap_or(PlaceAxis { count: 1, src: size as i64, dst: size as i64 });
         (inner, self.axes)
+    }
+}
+
+/// Sorts axes by falling strides of the destination; those with the same stay in their order. They are few, and mostly nearly sorted.
+fn sort_falling(axes: &mut [PlaceAxis]) {
+    for i in 1..axes.len() {
+        let (axis, mut k) = (axes[i], i);
+        while k > 0 && axes[k - 1].dst < axis.dst {
+            axes[k] = axes[k - 1];
+            k -= 1;
+        }
+        axes[k] = axis;
     }
 }
 

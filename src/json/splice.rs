@@ -3,6 +3,7 @@
 
 use super::scan::string_end;
 use super::{BYTE_ORDER_MARK, indent, unescaped};
+use crate::sort::sort_by;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -120,7 +121,7 @@ impl<'a> TextObject<'a> {
         };
         let mut added: Vec<(&str, &str)> = changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect();
         added.retain(|(name, _)| self.member(name).is_none());
-        added.sort_unstable_by(|(a, _), (b, _)| order(b, a));
+        sort_by(&mut added, |(a, _), (b, _)| order(b, a));
         let mut add = |out: &mut Vec<u8>, begin: &mut dyn FnMut(&mut Vec<u8>), until: Option<&str>| {
             while let Some((name, value)) = added.pop_if(|(name, _)| until.is_none_or(|until| order(name, until).is_lt())) {
                 begin(out);

@@ -9,6 +9,7 @@ use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
+use crate::sort::sort_by;
 use crate::store::prefix::hidden;
 use crate::store::{Condition, StorageExt, get};
 
@@ -161,7 +162,7 @@ impl Checkpoints {
                 found.push(Committed { node, name: name.to_string(), number });
             }
         }
-        found.sort_unstable_by(|a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
+        sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
         Ok((found, all))
     }
 

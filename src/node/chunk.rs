@@ -7,6 +7,7 @@ use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
+use crate::sort::sort_by;
 use crate::store::{Condition, StorageExt};
 use std::sync::Arc;
 
@@ -180,7 +181,8 @@ impl Array {
             chunks.push(index.clone());
             Ok(())
         })?;
-        chunks.sort_unstable_by(|a, b| b.cmp(a));
+        chunks.sort_unstable();
+        chunks.reverse();
         Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
     }
 
@@ -245,7 +247,7 @@ impl Chunks {
             }
             Ok(())
         })?;
-        found.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        sort_by(found, |a, b| b.0.cmp(&a.0));
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::limits::MAX_KEY;
 use crate::metadata::json::acts_on_terminals;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
+use crate::sort::sort_by;
 use crate::threads::block_signals;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -87,7 +88,7 @@ pub(super) fn walk(store: &Store, top: ListedGroup, wanted: Wanted) -> Result<Ve
 
 /// Sorts nodes so that each is followed by those below it.
 fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) {
-    all.sort_unstable_by(|a, b| path(a).split('/').cmp(path(b).split('/')));
+    sort_by(all, |a, b| path(a).split('/').cmp(path(b).split('/')));
 }
 
 /// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
@@ -219,7 +220,7 @@ fn list_many(store: &Store, places: &[ListedGroup]) -> Result<Vec<Vec<String>>> 
     if all.len() != places.len() {
         bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
     }
-    all.sort_unstable_by_key(|(i, _)| *i);
+    sort_by(&mut all, |a, b| a.0.cmp(&b.0));
     all.into_iter().map(|(_, names)| names).collect()
 }
 

@@ -4,6 +4,7 @@ use super::path::{KeyPath, Made, folder_of};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc};
+use crate::sort::sort_by;
 use crate::store::file_options::SyncMode;
 use crate::store::os::{self, Errno};
 use std::collections::{BTreeSet, HashMap};
@@ -131,7 +132,8 @@ impl Durability {
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
         let mut folders: Vec<String> = folders.into_iter().collect();
-        folders.sort_unstable_by_key(|f| std::cmp::Reverse(if f.is_empty() { 0 } else { 1 + f.matches('/').count() }));
+        let depth = |folder: &str| if folder.is_empty() { 0 } else { 1 + folder.matches('/').count() };
+        sort_by(&mut folders, |a, b| depth(b).cmp(&depth(a)));
         let mut first = Ok(());
         for (key, id) in files {
             let synced = self.sync_file(root, &KeyPath::join("", &key), &key);

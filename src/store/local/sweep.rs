@@ -9,6 +9,7 @@ use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::platform::{AsFd, BorrowedFd, errno_of, libc};
+use crate::sort::sort_by;
 use crate::store::os::{self, EntryKind};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
             found.push((entry.path(), what));
         }
     }
-    found.sort();
+    sort_by(&mut found, Ord::cmp);
     Ok(found)
 }
 
