@@ -16,9 +16,9 @@ pub const ALL: &[Model] = &[
     ("a value that is made once is one for all threads, and whole", None, made_once),
     ("a lazy condition variable wakes whoever waits", None, lazy_condvar),
     ("the lock of a document lets one thread in, and none sleeps for ever", Some(3), key_lock),
-    ("the lock of a document is free after a thread that panicked", None, key_lock_of_the_dead),
+    ("the lock of a document is free after a thread that panicked", None, || lock_of_the_dead(KeyLocks::new(), |locks| locks.lock("a"))),
     ("the lock of a chunk goes from writer to writer", Some(3), chunk_lock),
-    ("the lock of a chunk is free after a thread that panicked", Some(4), chunk_lock_of_the_dead),
+    ("the lock of a chunk is free after a thread that panicked", Some(4), || lock_of_the_dead(ChunkLocks::new(), |locks| locks.wait("k"))),
     ("memory that is revoked has no copy inside", None, revoked),
     ("work in pieces is done when the wait ends", Some(3), fork_join),
 ];
@@ -109,16 +109,17 @@ fn dying(f: impl FnOnce() + 'static) -> loom::thread::JoinHandle<()> {
     })
 }
 
-fn key_lock_of_the_dead() {
-    let (locks, inside) = (KeyLocks::new(), Arc::new(Guarded::default()));
-    let (theirs, seen) = (locks.clone(), inside.clone());
+/// A thread dies with the lock that `take` takes; another one gets it.
+fn lock_of_the_dead<L: Clone + 'static, G: 'static>(locks: L, take: fn(&L) -> G) {
+    let (theirs, inside) = (locks.clone(), Arc::new(Guarded::default()));
+    let seen = inside.clone();
     let dead = dying(move || {
-        let _guard = theirs.lock("a");
+        let _guard = take(&theirs);
         seen.add();
         resume_unwind(Box::new("planted"));
     });
     {
-        let _guard = locks.lock("a");
+        let _guard = take(&locks);
         inside.add();
     }
     dead.join().unwrap();
@@ -153,22 +154,6 @@ fn chunk_lock() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     let _guard = locks.wait("k");
     assert_eq!((inside.get(), ran.load(Relaxed)), (3, 2));
-}
-
-fn chunk_lock_of_the_dead() {
-    let (locks, inside) = (ChunkLocks::new(), Arc::new(Guarded::default()));
-    let (theirs, seen) = (locks.clone(), inside.clone());
-    let dead = dying(move || {
-        let _guard = theirs.wait("k");
-        seen.add();
-        resume_unwind(Box::new("planted"));
-    });
-    {
-        let _guard = locks.wait("k");
-        inside.add();
-    }
-    dead.join().unwrap();
-    assert_eq!(inside.get(), 2);
 }
 
 fn revoked() {
