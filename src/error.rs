@@ -120,7 +120,8 @@ impl ErrorKind {
 }
 
 /// An error with its context. One pointer wide, so that `Result` stays small on the hot path.
-#[derive(Clone)]
+#[derive(Clone, thiserror::Error)]
+#[error("{}", .0)]
 pub struct Error(Box<Facts>);
 
 #[derive(Clone)]
@@ -278,23 +279,21 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
-
-impl fmt::Display for Error {
+impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(key) = self.key() {
+        if let Some(key) = &self.key {
             write!(f, "{key}: ")?;
         }
-        if let Some(field) = self.field() {
+        if let Some(field) = &self.field {
             write!(f, "{}: ", counting::render(field, Counting::C))?;
         }
-        f.write_str(&counting::render(self.message(), Counting::C))
+        f.write_str(&counting::render(&self.message, Counting::C))
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {self}", self.kind())
+        write!(f, "{:?}: {}", self.0.kind, self.0)
     }
 }
 
