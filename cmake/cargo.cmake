@@ -1,5 +1,5 @@
-# The one call of cargo: makes OZARR_ARCHIVE, the library as a static archive with link-time optimisation over all of its Rust, and
-# with OZARR_PROGRAM the program, from the same compiled crates. Defines ozarr::static.
+# The one call of cargo: makes OZARR_ARCHIVE, the library as a static archive, and with OZARR_PROGRAM the program, from the same compiled
+# crates. Defines ozarr::static.
 #
 # The archive has one object, whose only global symbols are the functions of abi/ozarr.map: a program may have its own zstd, blosc, zlib
 # or Rust beside it. For Windows it is what cargo made, and the functions are in a module-definition file.
@@ -53,7 +53,7 @@ file(CONFIGURE OUTPUT "${OZARR_DEFINITION}" CONTENT "EXPORTS\n${_exports}\n" @ON
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs" "${PROJECT_SOURCE_DIR}/patches/*.rs")
-list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml")
+list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml" "${PROJECT_SOURCE_DIR}/patches/crc-fast/Cargo.toml")
 set(_outputs "${OZARR_ARCHIVE}")
 if(CMAKE_CROSSCOMPILING AND NOT WIN32)
   set(OZARR_LINKER "${CMAKE_LINKER}" CACHE FILEPATH "GNU's linker for the target")
