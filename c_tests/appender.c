@@ -2,6 +2,7 @@
 #include "own.h"
 #include <math.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -486,6 +487,93 @@ static void forks(void) {
     OK(ozarr_store_close(st));
 }
 
+enum { LONG = 32768, RECORDS = 24 };
+
+static float record_value(int array, int64_t record, int64_t i) { return (float)(array * 100000 + record * 1000 + i % 997); }
+
+typedef struct {
+    ozarr_store *store;
+    int number;
+} records_job;
+
+/* Writes records, two of which are a chunk of 256 KiB, into an array of its own. After some chunks another handle reads, a child begins
+ * and ends, and the handle is freed without a flush. */
+static void *write_records(void *argument) {
+    records_job *job = argument;
+    static const int64_t shape[] = {RECORDS, LONG}, chunks[] = {2, LONG};
+    float *record = malloc(LONG * sizeof *record), seen[2];
+    char name[8];
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL, *other = NULL;
+    snprintf(name, sizeof name, "r%d", job->number);
+    OK(ozarr_spec_new(OZARR_FLOAT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    OK(ozarr_spec_set_compressor(spec, job->number % 2 ? "zstd" : "none", -1));
+    OK(ozarr_array_create_at(job->store, name, spec, OZARR_CREATE_NEW, &a));
+    ozarr_spec_free(spec);
+    OK(ozarr_node_set(ozarr_array_node(a), "write_back", "1048576"));
+    OK(ozarr_array_open_at(job->store, name, &other));
+    for (int64_t r = 0; r < RECORDS; r++) {
+        int64_t start[] = {r, 0}, one[] = {1, LONG}, at[] = {r - 1, LONG - 2}, pair[] = {1, 2};
+        for (int64_t i = 0; i < LONG; i++) record[i] = record_value(job->number, r, i);
+        OK(ozarr_array_write_region(a, start, one, OZARR_FLOAT32, record, LONG * sizeof *record));
+        if (r % 8 == 5) {
+            OK(ozarr_array_read_region(other, at, pair, OZARR_FLOAT32, seen, sizeof seen));
+            CHECK(seen[0] == record_value(job->number, r - 1, LONG - 2) && seen[1] == record_value(job->number, r - 1, LONG - 1));
+        }
+        if (job->number == 0 && r == 13) {
+            pid_t child = fork();
+            if (child == 0) {
+                failures = 0;
+                OK(ozarr_node_flush(ozarr_array_node(a)));
+                OK(ozarr_array_close(a));
+                _exit(failures != 0);
+            }
+            int status = -1;
+            CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        }
+    }
+    free(record);
+    OK(ozarr_array_close(other));
+    if (job->number == 1) ozarr_array_free(a);
+    else OK(ozarr_array_close(a));
+    return NULL;
+}
+
+/* Large chunks that became whole are stored by other threads while the program goes on. */
+static void large_chunks_are_stored_behind(void) {
+    enum { ARRAYS = 3 };
+    static float all[RECORDS * LONG];
+    pthread_t threads[ARRAYS];
+    records_job jobs[ARRAYS];
+    ozarr_context *context = NULL;
+    ozarr_store *st = NULL;
+    OK(ozarr_context_new(&context));
+    OK(ozarr_context_set(context, "threads", "3"));
+    OK(ozarr_store_open_ex(context, "behind.zarr", "r+", NULL, &st));
+    for (int i = 0; i < ARRAYS; i++) {
+        jobs[i] = (records_job){st, i};
+        CHECK(pthread_create(&threads[i], NULL, write_records, &jobs[i]) == 0);
+    }
+    for (int i = 0; i < ARRAYS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    OK(ozarr_store_close(st));
+    OK(ozarr_store_open("behind.zarr", "r", &st));
+    for (int n = 0; n < ARRAYS; n++) {
+        char name[8];
+        ozarr_array *a = NULL;
+        snprintf(name, sizeof name, "r%d", n);
+        OK(ozarr_array_open_at(st, name, &a));
+        memset(all, 0, sizeof all);
+        OK(ozarr_array_read(a, OZARR_FLOAT32, all, sizeof all));
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < RECORDS * LONG; i++) wrong += all[i] != record_value(n, i / LONG, i % LONG);
+        EQUAL(wrong, 0);
+        OK(ozarr_array_close(a));
+    }
+    OK(ozarr_store_close(st));
+    ozarr_context_free(context);
+}
+
 int main(int count, char **arguments) {
     if (count > 1) return follow();
     char program[4096];
@@ -503,5 +591,6 @@ int main(int count, char **arguments) {
     deferred_errors();
     parts_wait();
     forks();
+    large_chunks_are_stored_behind();
     return finish();
 }
