@@ -51,7 +51,7 @@ static struct {
     atomic_int armed;
     atomic_long seen;
     call_mode mode;
-    /* The number of the call, which error of its kind's list, and the most bytes of each transfer. */
+    /* The number of the call among those that have a point, which error of its kind's list, and the most bytes of each transfer. */
     long point;
     int error;
     size_t most;
@@ -76,10 +76,16 @@ static void calls_disarm(void) { atomic_store(&calls.armed, 0); }
         memcpy(&real, &found, sizeof real); \
     }
 
+/* Whether a mode has a point at calls of a kind: only transfers are cut, and only writes are where the process ends within. */
+static int has_point(call_kind kind) {
+    if (calls.mode == KILL_WITHIN) return kind == WRITE;
+    return calls.mode != SHORT_ONCE || kind == READ || kind == WRITE;
+}
+
 /* Whether a call fails; errno says how then. `*at`: it is the one that is wanted. */
 static int call_fails_at(call_kind kind, int *at) {
     *at = 0;
-    if (!atomic_load_explicit(&calls.armed, memory_order_relaxed)) return 0;
+    if (!atomic_load_explicit(&calls.armed, memory_order_relaxed) || !has_point(kind)) return 0;
     long n = atomic_fetch_add(&calls.seen, 1) + 1;
     *at = n == calls.point;
     if (*at && calls.mode == KILL_BEFORE) _exit(9);

@@ -161,39 +161,45 @@ static int killing_point(const workload *w, call_mode mode, long point) {
     return 1;
 }
 
-/* The points of one mode, `step` apart; each kind of call has several errors, of which a sample with threads takes one. */
-static void sweep(const workload *w, call_mode mode, long count, long step, int is_sample) {
-    int errors = is_sample ? 1 : mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
-    for (int error = 0; error < errors; error++) {
-        long point = 1 + (w->seed + error * 7 + mode) % step, going = 1;
-        for (; going && point <= 4 * count; point += step) {
-            alarm(60);
-            going = mode >= KILL_BEFORE ? killing_point(w, mode, point) : failing_point(w, mode, point, error, mode == SHORT_ONCE && error ? 1 : 0);
-        }
-    }
-}
-
-static long count_of(const workload *w) {
+/* The calls of a workload that have a point in a mode. */
+static long count_of(const workload *w, call_mode mode) {
     prepare(w);
     begin(w);
-    calls_arm(COUNT, 0, 0, 0);
+    calls_arm(mode, 0, 0, 0);
     w->run();
     calls_disarm();
     if (first_failure != OZARR_OK || trouble[0]) problem("undisturbed");
     return atomic_load(&calls.seen);
 }
 
-static void workload_points(const workload *w, const char *threads, long most) {
-    if (ozarr_context_set(NULL, "threads", threads)) now.wrong++;
-    int is_sample = most && threads[0] != '1';
-    long count = (count_of(w), count_of(w));
+/* The points of one mode, all or about `most`; each kind of call has several errors, of which a sample with threads takes one. */
+static void sweep(const workload *w, call_mode mode, long most, int threads) {
+    int errors = most && threads > 1 ? 1 : mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
+    long count = count_of(w, mode), step = most && count > most ? count / most : 1;
+    /* What the n-th call is: with one thread it is the same each time, and has no errors behind the last of its list. */
+    unsigned char *kinds = step == 1 && threads == 1 && mode == FAIL_ONCE ? calloc(1, (size_t)count + 1) : NULL;
+    for (int error = 0; error < errors; error++) {
+        long point = 1 + (w->seed + error * 7 + mode) % step, going = 1;
+        for (; going && point <= 4 * count; point += step) {
+            if (kinds && error && point <= count && ERRNOS[kinds[point]][error] == 0) continue;
+            alarm(60);
+            going = mode >= KILL_BEFORE ? killing_point(w, mode, point) : failing_point(w, mode, point, error, mode == SHORT_ONCE && error ? 1 : 0);
+            if (kinds && !error && point <= count) kinds[point] = (unsigned char)calls.kind;
+        }
+    }
+    free(kinds);
+}
+
+static void workload_points(const workload *w, int threads, long most) {
+    if (ozarr_context_set(NULL, "threads", threads == 1 ? "1" : "4")) now.wrong++;
+    count_of(w, COUNT);
     open_before = descriptors();
     static const size_t FEW[] = {1, 7, 1000, 4096};
     for (int mode = FAIL_ONCE; mode < CALL_MODES; mode++) {
         if (mode == SHORT_ALL)
             /* A byte at a time takes long. */
-            for (int i = most ? 2 + is_sample : 0; i < 4; i++) alarm(200), failing_point(w, SHORT_ALL, 1, 0, FEW[i]);
-        else sweep(w, mode, count, most && count > most ? count / most : 1, is_sample);
+            for (int i = !most ? 0 : threads > 1 ? 3 : 2; i < 4; i++) alarm(200), failing_point(w, SHORT_ALL, 1, 0, FEW[i]);
+        else sweep(w, mode, most, threads);
     }
 }
 
@@ -252,8 +258,8 @@ int main(int argc, char **argv) {
     for (const workload *w = workloads; w->name; w++) {
         if (argc > 3 + judges && strcmp(argv[3 + judges], w->name) != 0) continue;
         memset(&now, 0, sizeof now), memset(shared, 0, sizeof *shared);
-        workload_points(w, "1", most);
-        workload_points(w, "4", most);
+        workload_points(w, 1, most);
+        workload_points(w, 4, most);
         now.judged = shared->judged;
         print(w->name, &now);
         all.points += now.points, all.ok += now.ok, all.told += now.told, all.killed += now.killed, all.judged += now.judged, all.wrong += now.wrong;
