@@ -403,6 +403,26 @@ fn erasing_a_prefix_and_listing_go_on_after_failures() {
 
 #[test]
 #[ignore = "needs servers: tools/cloud"]
+fn of_requests_that_go_out_together_the_one_that_broke_off_is_made_again() {
+    for (name, fault) in [("reset", Fault::Reset), ("lost", Fault::Lost)] {
+        let erased = AtomicUsize::new(0);
+        let case = Case::new(&format!("together-{name}"), &[], move |_, seen| match seen.method.as_str() {
+            "DELETE" if erased.fetch_add(1, Ordering::Relaxed) == 0 => fault.clone(),
+            // Their answers come behind the end of the first.
+            "DELETE" => Fault::Late(Duration::from_millis(300)),
+            _ => Fault::None,
+        });
+        for i in 0..5 {
+            case.direct.put(&format!("d/{i}"), &[b"1"], Condition::None).unwrap();
+        }
+        case.store.erase_prefix("d/").inspect_err(no_secrets).unwrap();
+        assert_eq!(case.direct.list_dir("").unwrap().keys, ["k"], "{name}");
+        assert!(case.direct.list_dir("").unwrap().prefixes.is_empty(), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
 fn requests_are_made_in_a_child_of_fork() {
     let store = s3("faults/fork", &[]);
     store.put("k", &[BODY], Condition::None).unwrap();

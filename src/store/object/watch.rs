@@ -191,8 +191,8 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     let status = response.status().as_u16();
     let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
     note(|seen| {
-        // Of several requests in one try the one that failed counts.
-        if seen.status >= 300 && status < 300 {
+        // Of several requests in one try the one that failed counts, whether it was answered or not.
+        if (seen.status >= 300 || seen.transport.is_some()) && status < 300 {
             return;
         }
         *seen = Sight { status, host: asked.host.clone(), ..Sight::default() };
