@@ -5,6 +5,12 @@ use crate::limits::Dims;
 /// Names an array, by its store and its prefix there: arrays of the same place are the same array.
 pub(super) type Place = (String, String);
 
+/// Returns whether an array is at a place or below it, from whichever folder above both their stores begin.
+pub(super) fn is_at_or_below(array: &Place, place: &Place) -> bool {
+    let whole = |(store, prefix): &Place| format!("{}/{prefix}", store.trim_end_matches('/'));
+    whole(array).starts_with(&whole(place))
+}
+
 /// The chunks of one array that a request touches: a box of them, between two corners.
 pub(super) struct Footprint {
     pub place: Place,

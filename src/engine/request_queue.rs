@@ -5,7 +5,7 @@
 //! it. Waiting goes only ever to earlier requests, so it ends. A request leaves the queue when all of its items have ended, wherever they
 //! were.
 
-use super::footprint::{Footprint, Place};
+use super::footprint::{Footprint, Place, is_at_or_below};
 use super::inside_request::is_inside;
 use super::lock::lock;
 use super::pool;
@@ -212,6 +212,14 @@ pub fn settle_array(name: impl FnOnce() -> Place) {
     if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
         let name = name();
         settle_those(|place| place.footprints.iter().any(|f| f.place == name));
+    }
+}
+
+/// Waits for all requests on arrays at that place and below it that were submitted before.
+pub fn settle_below(name: impl FnOnce() -> Place) {
+    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
+        let name = name();
+        settle_those(|place| place.footprints.iter().any(|f| is_at_or_below(&f.place, &name)));
     }
 }
 

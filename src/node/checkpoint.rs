@@ -210,6 +210,7 @@ impl Checkpoints {
 
     /// Removes what is at a place where there is no node; what tells that it was a checkpoint goes last.
     fn remove_leftovers(&self, place: &str) -> Result<()> {
+        self.store.settle(place);
         let (prefix, shared) = (path::prefix(place), self.store.shared());
         let listing = shared.list_dir(&prefix)?;
         if listing.keys.is_empty() && listing.prefixes.is_empty() {

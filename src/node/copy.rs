@@ -34,6 +34,7 @@ impl Store {
         if how == Create::OpenIfSame {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
+        [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
         let replaced = {
             let _lock = document::lock_place(to, &to_path)?;

@@ -32,6 +32,7 @@ impl Store {
             return Err(lookup::not_found(self, &path, "node"));
         }
         {
+            self.settle(&path);
             let _lock = document::lock_place(self, &path)?;
             erase_all(self, &path)?;
         }
@@ -213,6 +214,7 @@ pub(super) fn create<T, M>(
     let format = format()?;
     let mut changed = ensure_ancestors(store, path, format)?;
     let (replaced, made) = {
+        store.settle(path);
         let _lock = document::lock_place(store, path)?;
         if let Some(node) = existing()? {
             return Ok(ControlFlow::Break(node));

@@ -89,6 +89,7 @@ impl Store {
             self.check_erasable()?;
         }
         let found = require(self, &from_path, NodeKind::None)?;
+        self.settle(&from_path);
         if !in_place {
             path::check_new(&to_path)?;
             copy::refuse_overlap((self, &from_path), (to, &to_path))?;

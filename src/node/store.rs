@@ -275,6 +275,12 @@ impl Store {
         Ok(keys)
     }
 
+    /// Waits for the requests on the arrays at `path` and below it that are under way, those among them that the library began itself: what erases
+    /// or copies keys would leave theirs behind.
+    pub(super) fn settle(&self, path: &str) {
+        crate::engine::request_queue::settle_below(|| (self.0.shared.describe(), super::path::prefix(path)));
+    }
+
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
         crate::engine::request_queue::settle_store(|| self.0.shared.describe());

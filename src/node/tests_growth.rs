@@ -209,6 +209,42 @@ fn a_large_chunk_that_became_whole_is_stored_while_the_program_goes_on_and_calls
 }
 
 #[test]
+fn what_erases_or_copies_an_array_comes_after_its_chunks_that_other_threads_store() {
+    let folder = Folder::new("behind-erased");
+    let shared = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
+    let store = Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite);
+    let mut large = spec(&[2048, 1024], &[1024, 1024]);
+    // So slow that the next call comes long before the chunk is stored.
+    large.set_compressor("bz2", Some(9)).unwrap();
+    let mut values: Vec<i32> = (0..1i32 << 19).map(|i| i.wrapping_mul(i).wrapping_mul(40_503) >> 5).collect();
+    let mut write = |path: &str| {
+        let array = Array::create(&store, path, &large, Create::Overwrite).unwrap();
+        array.set_write_back(16 << 20).unwrap();
+        for row in [0, 512] {
+            let half = Selection::new(&array.shape(), &[row, 0], &[512, 1024], None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&half, &view(&mut values, &[512, 1024])).unwrap() };
+        }
+        array
+    };
+    let kept = [write("g/a"), write("g/b"), write("g/c")];
+    Array::create(&folder.1, "g/a", &spec(&[4], &[4]), Create::Overwrite).unwrap();
+    folder.1.erase_node("g/b").unwrap();
+    folder.1.copy_node("g/c", (&folder.1, "copy"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    kept.iter().for_each(Array::settle);
+    assert_eq!(folder.1.key_list("g/a/").unwrap(), ["g/a/zarr.json"]);
+    assert_eq!(folder.1.key_list("g/b/").unwrap(), [""; 0]);
+    assert_eq!(folder.1.key_list("copy/").unwrap(), ["copy/c/0/0", "copy/zarr.json"]);
+    // Its place below another folder is the same place.
+    let array = write("g/a");
+    let inside = Arc::new(LocalStore::open(&folder.0.join("g"), true, SyncMode::None).unwrap());
+    let inside = Store::from_shared(&Context::with_threads(1), inside, Mode::ReadWrite);
+    inside.erase_node("a").unwrap();
+    array.settle();
+    assert_eq!(folder.1.key_list("g/a/").unwrap(), [""; 0]);
+}
+
+#[test]
 fn what_another_thread_could_not_store_waits_on_and_the_next_call_says_so() {
     let folder = Folder::new("behind-fails");
     let array = large_chunks(&folder, 2);

@@ -59,6 +59,7 @@ impl Store {
     ) -> Result<Verified> {
         let path = path::normalize(path)?;
         require(self, &path, NodeKind::None)?;
+        self.settle(&path);
         if options.repair {
             self.check_writable()?;
         }
