@@ -79,7 +79,8 @@ pub(super) use with_type;
 
 /// A number type: to binary64 and back as C casts.
 pub(super) trait Widen: Copy {
-    fn widen(self) -> f64;
+    /// As binary64, rounded once. Not `widen`, which the standard library is about to give integers.
+    fn double(self) -> f64;
     /// As binary32, rounded once.
     fn single(self) -> f32;
     fn narrow(x: f64) -> Self;
@@ -101,7 +102,7 @@ fn whole(x: f64) -> i32 {
 macro_rules! integers {
     ($($t:ty)*) => { $(impl Widen for $t {
         #[inline(always)]
-        fn widen(self) -> f64 {
+        fn double(self) -> f64 {
             self as f64
         }
         #[inline(always)]
@@ -128,7 +129,7 @@ macro_rules! integers {
 integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 
 impl Widen for half::f16 {
-    fn widen(self) -> f64 {
+    fn double(self) -> f64 {
         self.to_f64()
     }
     fn single(self) -> f32 {
@@ -147,7 +148,7 @@ impl Widen for half::f16 {
 }
 
 impl Widen for f32 {
-    fn widen(self) -> f64 {
+    fn double(self) -> f64 {
         self.into()
     }
     fn single(self) -> f32 {
@@ -165,7 +166,7 @@ impl Widen for f32 {
 }
 
 impl Widen for f64 {
-    fn widen(self) -> f64 {
+    fn double(self) -> f64 {
         self
     }
     fn single(self) -> f32 {
@@ -218,7 +219,7 @@ impl Floating for f64 {
     }
     #[inline(always)]
     fn store_number<T: Widen>(x: T, slot: &mut [u8; 8]) {
-        *slot = x.widen().to_le_bytes();
+        *slot = x.double().to_le_bytes();
     }
 }
 
@@ -227,9 +228,9 @@ multiversion! {
         with_type!(e.data_type, T, {
             let items = src.as_chunks::<{ size_of::<T>() }>().0;
             if e.swapped() {
-                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_be_bytes(*b).widen());
+                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_be_bytes(*b).double());
             } else {
-                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_le_bytes(*b).widen());
+                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_le_bytes(*b).double());
             }
         })
     }

@@ -18,7 +18,7 @@ multiversion! {
     /// `x / scale + offset` in one loop, of native numbers of type `t`.
     fn unscale_in_double<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
         with_type!(t, T, {
-            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).double());
             numbers.zip(D::slots(dst)).for_each(|(x, d)| D::store(x / scale + offset, d));
         })
     }
@@ -34,7 +34,7 @@ multiversion! {
     pub(super) fn unscale_short(t: DataType, src: &[u8], dst: &mut [u8], offset: f32, scale: f32) {
         let reciprocal = 1.0 / f64::from(scale);
         with_type!(t, T, {
-            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).double());
             numbers.zip(<f32 as Floating>::slots(dst)).for_each(|(x, d)| *d = ((x * reciprocal) as f32 + offset).to_le_bytes());
         })
     }
@@ -64,7 +64,7 @@ fn quotients<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, 
 fn quotients_by_fma<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
     let reciprocal = 1.0 / scale;
     with_type!(t, T, {
-        let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+        let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).double());
         numbers.zip(D::slots(dst)).for_each(|(x, d)| {
             let near = x * reciprocal;
             let near = (-near).mul_add(scale, x).mul_add(reciprocal, near);
