@@ -572,6 +572,7 @@ static void large_chunks_are_stored_behind(void) {
     }
     OK(ozarr_store_close(st));
     ozarr_context_free(context);
+    OK(ozarr_shutdown());
 }
 
 int main(int count, char **arguments) {
