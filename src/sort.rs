@@ -38,7 +38,7 @@ mod tests {
             let list: Vec<(u64, usize)> = (0..n).map(|i| (i as u64 * 7919 % 101, i)).collect();
             let (mut ours, mut expected) = (list.clone(), list);
             sort_by(&mut ours, |a, b| b.0.cmp(&a.0));
-            expected.sort_by(|a, b| b.0.cmp(&a.0));
+            expected.sort_by_key(|entry| std::cmp::Reverse(entry.0));
             assert_eq!(ours, expected);
         }
     }
