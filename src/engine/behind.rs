@@ -5,12 +5,11 @@
 
 use super::array::BoundArray;
 use super::footprint::Footprint;
-use super::pending::{self, OnDone, Parts, RequestOptions};
+use super::pending::{self, Parts, RequestOptions};
 use super::pool::Pool;
 use super::request::{About, INLINE_BYTES, Outcome, Request, Work};
 use super::under_lock::{self, ChunkTask};
 use super::write_back::WriteBack;
-use crate::error::Result;
 use crate::limits::{Dims, chunk_bytes};
 use crate::store::Tuning;
 use std::sync::{Arc, Weak};
@@ -25,22 +24,12 @@ where
     if (bytes as u64) < INLINE_BYTES || !request.has_idle_threads() {
         return false;
     }
-    let Some(room) = kept.behind(bytes) else { return false };
+    let Some(room) = kept.behind(chunk, bytes) else { return false };
     let task = Arc::new(task());
     let footprint = Footprint { place: array.place(), low: chunk.clone(), high: chunk.clone(), writes: true };
     let work = Behind { pool: array.pool.clone(), task: Arc::downgrade(&task), tuning: array.store.tuning(), bytes: bytes as u64 };
-    let kept = kept.clone();
-    let call = Box::new(move |result: &Result<()>| {
-        if result.is_err() {
-            kept.was_not_stored();
-        }
-    });
-    let options = RequestOptions {
-        on_done: Some(OnDone { any_thread: true, call }),
-        // The request lives a moment longer than its work; the array need not.
-        keeps: Some(Box::new((task, room))),
-        ..RequestOptions::default()
-    };
+    // The request lives a moment longer than its work; the array need not.
+    let options = RequestOptions { keeps: Some(Box::new((task, room))), ..RequestOptions::default() };
     let parts = || Ok(Parts { work: Box::new(work), footprints: vec![footprint], revocable: None, copied: Vec::new() });
     pending::submit(0, options, parts).is_ok()
 }

@@ -47,9 +47,10 @@ struct WaitingParts {
     failed: bool,
 }
 
-/// Bytes of a whole chunk that another thread is to store, until this is dropped.
+/// Bytes of a whole chunk that another thread is to store, until this is dropped, before the calls that come after it.
 pub(super) struct BytesBehind {
     kept: Arc<WriteBack>,
+    chunk: Dims,
     bytes: usize,
 }
 
@@ -58,6 +59,8 @@ impl Drop for BytesBehind {
         let mut state = lock(self.kept.state.get());
         // A child of `fork` begins with none.
         state.behind = state.behind.saturating_sub(self.bytes);
+        // It could not be stored: the next ones are stored by the writes that make them whole, so that their errors are told at once.
+        state.failed |= state.parts.contains_key(&self.chunk);
     }
 }
 
@@ -231,20 +234,14 @@ impl WriteBack {
     }
 
     /// Counts a whole chunk that another thread is to store, of which there may be one, or some of few bytes; `None` if it may not.
-    pub(super) fn behind(self: &Arc<Self>, bytes: usize) -> Option<BytesBehind> {
+    pub(super) fn behind(self: &Arc<Self>, chunk: &Dims, bytes: usize) -> Option<BytesBehind> {
         let mut state = lock(self.state.get());
         let has_room = state.behind.saturating_add(bytes) <= self.most_behind || (state.behind == 0 && self.most_behind > 0);
         if state.failed || !has_room {
             return None;
         }
         state.behind += bytes;
-        Some(BytesBehind { kept: self.clone(), bytes })
-    }
-
-    /// Another thread could not store a chunk: the next ones are stored by the writes that make them whole, so that their errors are told
-    /// at once.
-    pub(super) fn was_not_stored(&self) {
-        lock(self.state.get()).failed = true;
+        Some(BytesBehind { kept: self.clone(), chunk: chunk.clone(), bytes })
     }
 
     /// All that waited is stored.
