@@ -289,7 +289,9 @@ static void run_analysis(void) {
     if (trouble[0] == 0 && (found.differing != differing || first[0] != 0 || first[1] != 0)) wrong("%d differ", (int)found.differing);
     STEP(ozarr_array_open(at("large.zarr"), "r", &large));
     STEP(ozarr_array_summarize(large, NULL, &summary));
-    if (trouble[0] == 0 && (summary.count != MANY[0] || summary.max != 7 || summary.mean != 7.0 / (1 << 27))) wrong("the large array's are others");
+    /* Where the chunks cannot be listed more blocks are looked at, and the mean may differ in its last bit. */
+    double mean = summary.mean * (1 << 27);
+    if (trouble[0] == 0 && (summary.count != MANY[0] || summary.max != 7 || mean < 7 - 1e-12 || mean > 7 + 1e-12)) wrong("the large array's are others");
     ozarr_array_free(large);
     ozarr_array_free(a);
 }
