@@ -223,9 +223,21 @@ impl WriteJob {
             drop(guard);
             return Ok(Outcome::Done(Ok(())));
         }
-        let Some(whole) = WriteJob::of_waiting(&self.array, kept, &item.chunk)? else { return Ok(Outcome::Done(Ok(()))) };
-        let item = whole.plan.region_item(0);
-        Ok(Arc::new(whole).store_item(&item, request, guard, s))
+        WriteJob::store_waiting(&self.array, kept, &item.chunk, request, guard, s)
+    }
+
+    /// Stores what waits of a chunk that is locked, if something does.
+    fn store_waiting(
+        array: &Arc<BoundArray>,
+        kept: &Arc<WriteBack>,
+        chunk: &Dims,
+        request: &Arc<Request>,
+        guard: ChunkGuard,
+        s: &mut Scratch,
+    ) -> Result<Outcome> {
+        let Some(job) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(Outcome::Done(Ok(()))) };
+        let item = job.plan.region_item(0);
+        Ok(Arc::new(job).store_item(&item, request, guard, s))
     }
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
@@ -431,14 +443,8 @@ impl ChunkTask for StoreWaiting {
     }
 
     fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        match WriteJob::of_waiting(&self.array, &self.kept, chunk) {
-            Ok(Some(job)) => {
-                let item = job.plan.region_item(0);
-                Arc::new(job).store_item(&item, request, guard, s)
-            }
-            Ok(None) => Outcome::Done(Ok(())),
-            Err(e) => Outcome::Done(Err(e)),
-        }
+        let stored = WriteJob::store_waiting(&self.array, &self.kept, chunk, request, guard, s);
+        stored.unwrap_or_else(|e| Outcome::Done(Err(e)))
     }
 }
 
