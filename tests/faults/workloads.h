@@ -5,6 +5,7 @@
 #ifndef WORKLOADS_H
 #define WORKLOADS_H
 
+#include <ftw.h>
 #include <ozarr.h>
 #include <ozarr_advanced.h>
 #include <stdarg.h>
@@ -466,8 +467,18 @@ static void check_old(const char *location, int format) {
     if (format && found != format) wrong("%s has the format %d", location, found);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void remove_folder(const char *path) {
+    if (access(path, F_OK) == 0 && nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS)) wrong("prepare: remove %s", path);
+}
+
 static void prepare_migrate(void) {
-    if (system("rm -rf array.zarr migrated.zarr")) wrong("prepare: rm");
+    remove_folder("array.zarr");
+    remove_folder("migrated.zarr");
     prepare_array();
 }
 
@@ -632,6 +643,8 @@ static void prepare_run(void) {
     ozarr_dataset *run = NULL;
     static const char *const dimensions[] = {"time", "x"};
     fill(1);
+    /* What could not be removed of older checkpoints goes with a later process only. */
+    remove_folder("points.zarr");
     SURE(ozarr_dataset_create(at("run.zarr"), 0, OZARR_CREATE_OVERWRITE, &run));
     SURE(ozarr_dataset_define_dimension(run, "x", COLUMNS));
     SURE(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL));
