@@ -92,9 +92,9 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 }
 
 /// Removes a node and all below it, so that whatever fails on the way nothing opens that is not whole. What consolidated metadata above say of
-/// it goes first. A folder then leaves its name at once. In a store without folders the nodes below a group lose their documents before any chunk goes, and the
-/// group keeps its own to the last, without what it said of them: the same call goes on with what is left, which an absent group would hide
-/// from it. An array loses its document first.
+/// it goes first. A folder then leaves its name at once; that of the store itself keeps it, and the folders in it leave theirs. In a store without folders
+/// the nodes below a group lose their documents before any chunk goes. Such a group, and the store's own, keeps its document to the last, without what
+/// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
@@ -105,18 +105,25 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
         return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
-    if below.is_empty() {
-        erase_documents(store, path)?;
-        return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
+    if !below.is_empty() || (has_names && !is_array(store, path)?) {
+        upkeep::after_change(store, &[], Some(path))?;
+        let own = empty_group(store, path)?;
+        for key in &below {
+            shared.erase(key).map_err(|e| e.at_key(key))?;
+            store.note_document(key);
+        }
+        erase_below(store, &prefix, own)?;
     }
-    upkeep::after_change(store, &[], Some(path))?;
-    let own = empty_group(store, path)?;
-    for key in &below {
-        shared.erase(key).map_err(|e| e.at_key(key))?;
-        store.note_document(key);
+    erase_documents(store, path)?;
+    if below.is_empty() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) }
+}
+
+/// Whether there is an array at `path` that can be understood.
+fn is_array(store: &Store, path: &str) -> Result<bool> {
+    match find_bare(store, path) {
+        Err(e) if !lookup::is_misunderstood(&e) => Err(e),
+        found => Ok(found.is_ok_and(|found| found.is_some_and(|found| found.kind == NodeKind::Array))),
     }
-    erase_below(store, &prefix, own)?;
-    erase_documents(store, path)
 }
 
 /// The keys of all documents of the nodes below a prefix.

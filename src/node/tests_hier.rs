@@ -306,6 +306,32 @@ fn names_that_the_file_system_refuses_are_an_error_of_their_own() {
 }
 
 #[test]
+fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_when_it_is_done_again() {
+    use crate::store::os::{Call, fault};
+    let folder = std::env::temp_dir().join(format!("ozarr-half-erased-{}", std::process::id()));
+    for (format, call) in [(Format::V2, Call::Open), (Format::V3, Call::Open), (Format::V2, Call::Unlink), (Format::V3, Call::Unlink)] {
+        let mut failed = 0;
+        for after in 0..30 {
+            let _ = std::fs::remove_dir_all(&folder);
+            let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+            let create = |how| Group::create(&store, "", Some(format), how);
+            create(Create::New).unwrap();
+            for name in ["t", "time"] {
+                Array::create(&store, name, &Spec::new(DataType::Int8, &[2]).unwrap(), Create::New).unwrap();
+            }
+            Group::open(&store, "").unwrap().consolidate().unwrap();
+            // The store is not replaced as a whole, as where it is a mount point.
+            let faults = [fault::fail(Call::Mkdir, libc::EACCES), fault::Fault { after, times: 1000, ..fault::fail(call, libc::EIO) }];
+            failed += usize::from(fault::with(&faults, || create(Create::Overwrite)).0.is_err());
+            let again = create(Create::Overwrite).unwrap();
+            assert_eq!(again.children().unwrap().len(), 0, "{format:?}, {call:?} behind {after}");
+        }
+        assert!((5..30).contains(&failed), "{format:?}, {call:?}: {failed} failed");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
     let shared = Arc::new(crate::store::memory::MemoryStore::new());
     let options = Options { consolidate: Consolidate::Step, ..Options::default() };
