@@ -406,12 +406,14 @@ pub fn share_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
     lock(fd, libc::F_OFD_SETLKW, libc::F_RDLCK as libc::c_short, (offset, 1))
 }
 
-/// Takes the write lock on one byte of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has it.
+/// Takes the write lock on one byte of an open file, or fails with `EAGAIN` if somebody else has it.
 pub fn try_lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
+    // Some systems say that access is denied, which is another error of the calls around this one.
     lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK as libc::c_short, (offset, 1))
+        .map_err(|e| if e == Errno(libc::EACCES) { Errno(libc::EAGAIN) } else { e })
 }
 
-/// Takes the write lock on all bytes of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has one on any.
+/// Takes the write lock on all bytes of an open file, or fails if somebody else has one on any.
 pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
     lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK as libc::c_short, (0, 0))
 }

@@ -76,7 +76,7 @@ impl Locks {
                     }
                     return Ok(Some(held));
                 }
-                Err(Errno(libc::EAGAIN | libc::EACCES)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
+                Err(Errno(libc::EAGAIN)) if often == LockUse::Alone => bail!(Again, "another one has the lock"),
                 Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {
                     self.refuse(root, &path, refusal)?;
                     return Ok(None);

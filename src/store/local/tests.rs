@@ -699,6 +699,16 @@ fn failures_and_signals_while_locking_are_no_lack_of_locks() {
     let store = folder.store(SyncMode::None);
     let lock = |errno| fault::with(&[fail(Call::Lock, errno)], || store.lock_key("d/", "d/k", LockUse::Rare)).0;
     assert_eq!(lock(libc::EIO).err().unwrap().kind(), ErrorKind::Io);
+    for (call, after, errno, expected) in [
+        (Call::Lock, 1, libc::EACCES, ErrorKind::Again),
+        (Call::Lock, 1, libc::EAGAIN, ErrorKind::Again),
+        (Call::Stat, 0, libc::EACCES, ErrorKind::Permission),
+        (Call::Stat, 1, libc::EACCES, ErrorKind::Permission),
+    ] {
+        let failing = [Fault { after, ..fail(call, errno) }];
+        let e = fault::with(&failing, || store.lock_key("d/", "d/k", LockUse::Alone)).0.err().unwrap();
+        assert_eq!(e.kind(), expected, "{call:?}, errno {errno} behind {after}: {e}");
+    }
     assert!(lock(libc::EINTR).unwrap().is_some());
     assert_eq!(store.capabilities().lock_refused, 0);
     store.put("d/k", &[b"1"], Condition::None).unwrap();

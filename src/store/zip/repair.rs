@@ -36,7 +36,7 @@ pub struct Repaired {
 pub fn repair(path: &Path) -> Result<Repaired> {
     let file = os::open(CWD, &c_path(path)?, libc::O_RDWR | libc::O_NOCTTY, 0).map_err(|e| e.error(&format!("open {}", path.display())))?;
     match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
-        Err(Errno(libc::EAGAIN | libc::EACCES)) => bail!(Conflict, "{} is being written by another program", path.display()),
+        Err(Errno(libc::EAGAIN)) => bail!(Conflict, "{} is being written by another program", path.display()),
         _ => repair_file(path, &file),
     }
 }

@@ -59,7 +59,7 @@ impl Writer {
         let file = open_to_write(path, as_read.is_none(), sync)?;
         match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
             Ok(()) | Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {}
-            Err(Errno(libc::EAGAIN | libc::EACCES)) => {
+            Err(Errno(libc::EAGAIN)) => {
                 bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
             }
             Err(e) => return Err(e.error("lock")),
