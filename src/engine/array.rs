@@ -3,7 +3,7 @@
 use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
-use super::footprint::{Footprint, Place};
+use super::footprint::{self, Footprint};
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -68,8 +68,8 @@ pub struct BoundArray {
 
 impl BoundArray {
     /// Names the array among all that the process has open.
-    pub fn place(&self) -> Place {
-        (self.store.describe(), self.prefix.clone())
+    pub fn place(&self) -> String {
+        footprint::place(&self.store.describe(), &self.prefix)
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.

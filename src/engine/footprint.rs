@@ -2,18 +2,16 @@
 
 use crate::limits::Dims;
 
-/// Names an array, by its store and its prefix there: arrays of the same place are the same array.
-pub(super) type Place = (String, String);
-
-/// Returns whether an array is at a place or below it, from whichever folder above both their stores begin.
-pub(super) fn is_at_or_below(array: &Place, place: &Place) -> bool {
-    let whole = |(store, prefix): &Place| format!("{}/{prefix}", store.trim_end_matches('/'));
-    whole(array).starts_with(&whole(place))
+/// Names the place of a node by what its store says of itself and the node's prefix there: the same from whichever folder above the node the
+/// store begins. The places of the nodes below a node begin with its own.
+pub fn place(store: &str, prefix: &str) -> String {
+    format!("{}/{prefix}", store.trim_end_matches('/'))
 }
 
 /// The chunks of one array that a request touches: a box of them, between two corners.
 pub(super) struct Footprint {
-    pub place: Place,
+    /// That of the array ([`place`]).
+    pub place: String,
     pub low: Dims,
     pub high: Dims,
     pub writes: bool,

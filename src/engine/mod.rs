@@ -25,7 +25,7 @@ mod encode;
 pub mod explain;
 mod flight;
 mod flush;
-mod footprint;
+pub mod footprint;
 mod fork_join;
 mod fresh_pages;
 pub mod huge_pages;

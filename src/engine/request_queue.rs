@@ -5,7 +5,7 @@
 //! it. Waiting goes only ever to earlier requests, so it ends. A request leaves the queue when all of its items have ended, wherever they
 //! were.
 
-use super::footprint::{Footprint, Place, is_at_or_below};
+use super::footprint::Footprint;
 use super::inside_request::is_inside;
 use super::lock::lock;
 use super::pool;
@@ -207,27 +207,11 @@ pub(super) fn wait_for_conflicts(footprint: impl FnOnce() -> Option<Footprint>) 
     }
 }
 
-/// Waits for all requests on the array of that place that were submitted before.
-pub fn settle_array(name: impl FnOnce() -> Place) {
+/// Waits for all requests on arrays at a place and below it that were submitted before.
+pub fn settle(place: impl FnOnce() -> String) {
     if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
-        let name = name();
-        settle_those(|place| place.footprints.iter().any(|f| f.place == name));
-    }
-}
-
-/// Waits for all requests on arrays at that place and below it that were submitted before.
-pub fn settle_below(name: impl FnOnce() -> Place) {
-    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
-        let name = name();
-        settle_those(|place| place.footprints.iter().any(|f| is_at_or_below(&f.place, &name)));
-    }
-}
-
-/// Waits for all requests on arrays of the store called `name` that were submitted before.
-pub fn settle_store(name: impl FnOnce() -> String) {
-    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
-        let name = name();
-        settle_those(|place| place.footprints.iter().any(|f| f.place.0 == name));
+        let place = place();
+        settle_those(|queued| queued.footprints.iter().any(|footprint| footprint.place.starts_with(&place)));
     }
 }
 

@@ -108,8 +108,7 @@ fn compare_all(way: &Way<'_>, keys: &[(String, String)], told: &mut dyn FnMut(u6
 
 /// Refuses to copy a node into itself, or over a node that holds it.
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
-    let place = |(store, path): (&Store, &str)| format!("{}/{}", store.shared().describe().trim_end_matches('/'), path::prefix(path));
-    let (a, b) = (place(from), place(to));
+    let (a, b) = (from.0.place(from.1), to.0.place(to.1));
     // Two stores in memory are two places; of two folders, one may be inside the other.
     let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
     if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {

@@ -275,15 +275,20 @@ impl Store {
         Ok(keys)
     }
 
+    /// Names the place of the node at `path`, whichever folder above it is the store's root; the places of nodes below it begin with its own.
+    pub(super) fn place(&self, path: &str) -> String {
+        crate::engine::footprint::place(&self.0.shared.describe(), &super::path::prefix(path))
+    }
+
     /// Waits for the requests on the arrays at `path` and below it that are under way, those among them that the library began itself: what erases
     /// or copies keys would leave theirs behind.
     pub(super) fn settle(&self, path: &str) {
-        crate::engine::request_queue::settle_below(|| (self.0.shared.describe(), super::path::prefix(path)));
+        crate::engine::request_queue::settle(|| self.place(path));
     }
 
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
-        crate::engine::request_queue::settle_store(|| self.0.shared.describe());
+        self.settle("");
         if self.0.mode == Mode::Read {
             return Ok(());
         }

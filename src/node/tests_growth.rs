@@ -209,7 +209,7 @@ fn a_large_chunk_that_became_whole_is_stored_while_the_program_goes_on_and_calls
 }
 
 #[test]
-fn what_erases_or_copies_an_array_comes_after_its_chunks_that_other_threads_store() {
+fn what_reads_erases_or_copies_an_array_comes_after_its_chunks_that_other_threads_store() {
     let folder = Folder::new("behind-erased");
     let shared = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
     let store = Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite);
@@ -236,9 +236,12 @@ fn what_erases_or_copies_an_array_comes_after_its_chunks_that_other_threads_stor
     assert_eq!(folder.1.key_list("g/b/").unwrap(), [""; 0]);
     assert_eq!(folder.1.key_list("copy/").unwrap(), ["copy/c/0/0", "copy/zarr.json"]);
     // Its place below another folder is the same place.
-    let array = write("g/a");
     let inside = Arc::new(LocalStore::open(&folder.0.join("g"), true, SyncMode::None).unwrap());
     let inside = Store::from_shared(&Context::with_threads(1), inside, Mode::ReadWrite);
+    let array = write("g/a");
+    assert_eq!(element(&Array::open(&inside, "a").unwrap(), &[1, 1]), 1025i32.wrapping_mul(1025).wrapping_mul(40_503) >> 5);
+    array.settle();
+    let array = write("g/a");
     inside.erase_node("a").unwrap();
     array.settle();
     assert_eq!(folder.1.key_list("g/a/").unwrap(), [""; 0]);
