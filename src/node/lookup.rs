@@ -7,7 +7,7 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
 use crate::metadata::json::splice::TextObject;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Format, Map, json, v2, v3};
-use crate::store::{get, get_many};
+use crate::store::{Folder, get, get_many};
 
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
@@ -228,7 +228,9 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
         return err!(Unsupported, "{} of {place} is an array of Zarr version 1, which is not supported", path::display(path)).at_key(key);
     }
     if path.is_empty() {
-        return err!(NotFound, "no {what} in {place}: there is none of zarr.json, .zarray and .zgroup");
+        let is_there = !matches!(store.shared().folder(""), Folder::Absent);
+        let lacks = if is_there { "none of zarr.json, .zarray and .zgroup" } else { "no such folder" };
+        return err!(NotFound, "no {what} in {place}: there is {lacks}");
     }
     let nothing = |more: &str| err!(NotFound, "no {what} {path} in {place}{more}");
     for above in path::ancestors(path).into_iter().rev() {

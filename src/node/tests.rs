@@ -163,6 +163,9 @@ fn what_is_not_there_is_named_with_what_is() {
     let store = memory();
     assert!(message(Node::open(&store, "")).contains("zarr.json, .zarray and .zgroup"));
     assert!(message(Node::open(&store, "a/b")).contains("no node a/b"));
+    let nowhere = std::env::temp_dir().join("ozarr-no-such-folder");
+    let folder = Store::open(&Context::default(), nowhere.to_str().unwrap(), Mode::Read, &[]).unwrap();
+    assert_eq!(message(Group::open(&folder, "")), format!("no group in {}: there is no such folder", nowhere.display()));
     for name in ["temperature", "x", "y", "g/u"] {
         Array::create(&store, name, &spec(&[1], &[1]), Create::New).unwrap();
     }
