@@ -288,7 +288,7 @@ static int one(char **argv) {
 }
 
 /* What object stores can hold, of every kind of call once. */
-static const char *const ON_S3[] = {"create", "write zstd", "read zstd", "update", "update shards", "request", "attributes", "list", "consolidate", "verify", "series", "checkpoint", "append", NULL};
+static const char *const ON_S3[] = {"create", "write zstd", "read zstd", "update", "update shards", "request", "attributes", "list", "consolidate", "verify", "series", "checkpoint", "append", "run", NULL};
 static const char *const BY_HTTP[] = {"read zstd", "read none", "read shards", NULL};
 
 static int is_one_of(const char *name, const char *const *names) {

@@ -630,6 +630,7 @@ static void run_on(ozarr_dataset *run, int64_t step, int64_t until) {
     STEP(ozarr_series_open(run, "time", step, 2, 0, &steps));
     while (step < until && trouble[0] == 0 && !sticky) {
         STEP(ozarr_series_put(steps, "t", OZARR_FLOAT64, data + step, COLUMNS * 8));
+        STEP(ozarr_series_put(steps, "energy", OZARR_FLOAT64, data + step, 8));
         end_step(steps, step);
         if (++step % SAVE_EVERY || sticky) continue;
         STEP(ozarr_series_flush(steps));
@@ -649,26 +650,40 @@ static void prepare_run(void) {
     SURE(ozarr_dataset_define_dimension(run, "x", COLUMNS));
     SURE(ozarr_dataset_define_time(run, "time", 0, 2, "seconds since 2026-01-01", NULL, NULL));
     SURE(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, dimensions, NULL));
+    SURE(ozarr_dataset_define_variable(run, "energy", OZARR_FLOAT64, 1, dimensions, NULL));
     run_on(run, 0, FIRST_STEPS);
     if (first_failure) wrong("prepare: %s", first_text);
 }
 
+/* Goes on with a run, and reads its numbers back once it is closed. */
 static void run_run(void) {
     ozarr_dataset *run = NULL;
-    double u[COLUMNS];
+    ozarr_array *a = NULL;
+    double u[COLUMNS], energy[LAST_STEPS] = {0};
     fill(1);
     int64_t step = restore(u);
     STEP(ozarr_dataset_open(at("run.zarr"), "r+", &run));
     run_on(run, step, LAST_STEPS);
+    STEP(ozarr_array_open(at("run.zarr/energy"), "r", &a));
+    STEP(ozarr_array_read(a, OZARR_FLOAT64, energy, sizeof energy));
+    ozarr_array_free(a);
+    if (trouble[0] == 0 && !sticky && memcmp(energy, data, sizeof energy)) wrong("what is read back is another");
 }
 
 /* Steps and the newest checkpoint are whole, and there are not fewer steps than the checkpoint has. */
 static void check_run(int all_new) {
     ozarr_array *t = NULL;
-    double u[COLUMNS];
+    double u[COLUMNS], energy[LAST_STEPS] = {0};
+    int64_t numbers = 0;
     SURE(ozarr_array_open(at("run.zarr/t"), "r", &t));
     int64_t steps = check_steps(t, 0), step = restore(u);
     ozarr_array_free(t);
+    SURE(ozarr_array_open(at("run.zarr/energy"), "r", &t));
+    SURE(ozarr_array_shape(t, &numbers));
+    if (numbers < step || numbers > LAST_STEPS) wrong("numbers of %d steps, the checkpoint of step %d", (int)numbers, (int)step), numbers = 0;
+    SURE(ozarr_array_read_region(t, ORIGIN, &numbers, OZARR_FLOAT64, energy, (size_t)numbers * sizeof *energy));
+    ozarr_array_free(t);
+    if (memcmp(energy, data, (size_t)numbers * sizeof *energy)) wrong("the numbers of %d steps are others", (int)numbers);
     if (step < FIRST_STEPS || step > LAST_STEPS || memcmp(u, data + step, sizeof u)) wrong("the checkpoint of step %d is another", (int)step);
     if (steps < step || (all_new && (steps != LAST_STEPS || step != LAST_STEPS))) wrong("%d steps, the checkpoint of step %d", (int)steps, (int)step);
 }
