@@ -10,6 +10,8 @@ mod checkpoints;
 mod faults;
 #[path = "cloud/forward.rs"]
 mod forward;
+#[path = "cloud/manners.rs"]
+mod manners;
 #[path = "cloud/proxy.rs"]
 mod proxy;
 #[path = "cloud/reach.rs"]

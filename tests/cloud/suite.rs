@@ -29,11 +29,16 @@ pub fn s3(path: &str, more: &[(&str, &str)]) -> RemoteStore {
     store(&format!("s3://bucket/{path}"), &options)
 }
 
+/// The keys of the Azure server.
+pub const AZURE_KEYS: [(&str, &str); 2] = [
+    ("account_name", "devstoreaccount1"),
+    ("account_key", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="),
+];
+
 /// A store on the Azure server.
 pub fn azure(path: &str) -> RemoteStore {
     let endpoint = var("OZARR_TEST_AZURE");
-    let key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-    store(&format!("az://bucket/{path}"), &[("endpoint", &endpoint), ("account_name", "devstoreaccount1"), ("account_key", key)])
+    store(&format!("az://bucket/{path}"), &[&[("endpoint", endpoint.as_str())], &AZURE_KEYS[..]].concat())
 }
 
 #[test]

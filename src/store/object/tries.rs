@@ -67,6 +67,8 @@ pub(super) struct Tries {
     seen: Arc<Seen>,
     /// The most bytes of an answer whose length nobody tells.
     untold: u64,
+    /// A connection broke: requests go out by new ones.
+    anew: bool,
     /// Something was tried that is tried once.
     once: bool,
 }
@@ -82,13 +84,13 @@ struct Verdict {
 impl Tries {
     pub(super) fn new(patience: &Patience) -> Tries {
         let started = Instant::now();
-        let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(MAX_UNTOLD)));
-        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, once: false }
+        let (patience, until, seen) = (patience.clone(), started + patience.deadline, Arc::new(Seen::new(MAX_UNTOLD, false)));
+        Tries { patience, started, until, done: 0, seen, untold: MAX_UNTOLD, anew: false, once: false }
     }
 
     /// Takes at most `untold` bytes of an answer whose length nobody tells.
     pub(super) fn with_untold(mut self, untold: u64) -> Tries {
-        (self.untold, self.seen) = (untold, Arc::new(Seen::new(untold)));
+        (self.untold, self.seen) = (untold, Arc::new(Seen::new(untold, self.anew)));
         self
     }
 
@@ -144,7 +146,8 @@ impl Tries {
         if !verdict.again || self.done > most || now + wait >= self.until {
             return Err(self.error(verdict, &sight));
         }
-        self.seen = Arc::new(Seen::new(self.untold));
+        self.anew |= sight.transport.is_some() && matches!(sight.trouble, Trouble::Other | Trouble::Silence);
+        self.seen = Arc::new(Seen::new(self.untold, self.anew));
         Ok(wait)
     }
 

@@ -12,7 +12,7 @@ use object_store::client::{
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The bytes that are read of an error's text.
@@ -35,6 +35,8 @@ pub(super) struct Seen {
     sight: Mutex<Sight>,
     /// The most bytes of an answer whose length nobody tells.
     untold: u64,
+    /// Requests go out by connections of their own.
+    anew: bool,
 }
 
 /// What the last answer of a try was like.
@@ -87,8 +89,8 @@ pub(super) enum Trouble {
 }
 
 impl Seen {
-    pub(super) fn new(untold: u64) -> Seen {
-        Seen { sight: Mutex::default(), untold }
+    pub(super) fn new(untold: u64, anew: bool) -> Seen {
+        Seen { sight: Mutex::default(), untold, anew }
     }
 
     /// Whether a server answered.
@@ -120,18 +122,50 @@ pub(super) struct Connector {
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = client(options, &self.own, reqwest::redirect::Policy::default())?;
-        let within = within::client_within(options, &self.own)?;
-        Ok(HttpClient::new(Watched { inner, within, requests: self.requests.clone() }))
+        let (usual, requests) = (Clients::new(options, &self.own)?, self.requests.clone());
+        let (anew, options, own) = (OnceLock::new(), options.clone().with_pool_max_idle_per_host(0), self.own.clone());
+        Ok(HttpClient::new(Watched { usual, anew, options, own, requests }))
+    }
+}
+
+#[derive(Debug)]
+struct Clients {
+    inner: HttpClient,
+    /// Follows redirections within a host only.
+    within: HttpClient,
+}
+
+impl Clients {
+    fn new(options: &ClientOptions, own: &Own) -> object_store::Result<Clients> {
+        let inner = client(options, own, reqwest::redirect::Policy::default())?;
+        Ok(Clients { inner, within: within::client_within(options, own)? })
     }
 }
 
 #[derive(Debug)]
 struct Watched {
-    inner: HttpClient,
-    /// Follows redirections within a host only.
-    within: HttpClient,
+    usual: Clients,
+    /// Those that keep no connections, once they are needed, and what they are made of.
+    anew: OnceLock<Clients>,
+    options: ClientOptions,
+    own: Own,
     requests: Arc<AtomicU64>,
+}
+
+impl Watched {
+    /// The clients of this try. Where a connection broke, or was silent, others that are kept since then may be as dead: a try for each of
+    /// them would be too many.
+    fn clients(&self) -> &Clients {
+        if !SEEN.try_with(|seen| seen.anew).unwrap_or(false) {
+            return &self.usual;
+        }
+        if self.anew.get().is_none()
+            && let Ok(made) = Clients::new(&self.options, &self.own)
+        {
+            let _ = self.anew.set(made);
+        }
+        self.anew.get().unwrap_or(&self.usual)
+    }
 }
 
 /// The result of the trait's `async fn`.
@@ -145,11 +179,11 @@ impl HttpService for Watched {
     {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
-            let asked = Asked::of(&request);
+            let (asked, clients) = (Asked::of(&request), self.clients());
             note(|seen| seen.host = asked.host.clone());
             let answer = match within::has_token(&request) {
-                true => within::execute(&self.within, &self.inner, request).await,
-                false => self.inner.execute(request).await,
+                true => within::execute(&clients.within, &clients.inner, request).await,
+                false => clients.inner.execute(request).await,
             };
             match answer {
                 Ok(response) => watch(response, &asked).await,
