@@ -45,18 +45,14 @@ pub fn mantissa(t: DataType) -> Option<u32> {
     }
 }
 
-/// Applies `f` to each unit of bytes, swapped on either side as the orders say.
+/// Bytes that are rounded at once, in units of any size.
+const BLOCK: usize = 4096;
+
+/// Applies `f` to each unit of bytes in the host's order.
 macro_rules! each {
-    ($t:ty, $from:expr, $to:expr, $src:expr, $dst:expr, $f:expr) => {{
-        let (src, dst) = ($src.as_chunks().0, $dst.as_chunks_mut().0);
+    ($t:ty, $src:expr, $dst:expr, $f:expr) => {{
         let f = $f;
-        // One loop for each pair of orders, each without a branch inside.
-        match ($from, $to) {
-            (false, false) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_le_bytes(*s)).to_le_bytes()),
-            (false, true) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_le_bytes(*s)).to_be_bytes()),
-            (true, false) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_be_bytes(*s)).to_le_bytes()),
-            (true, true) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_be_bytes(*s)).to_be_bytes()),
-        }
+        $src.as_chunks().0.iter().zip($dst.as_chunks_mut().0).for_each(|(s, d)| *d = f(<$t>::from_ne_bytes(*s)).to_ne_bytes())
     }};
 }
 
@@ -98,29 +94,46 @@ macro_rules! round_int {
 }
 
 multiversion! {
+    fn swap(unit: usize, bytes: &mut [u8]) {
+        match unit {
+            2 => bytes.as_chunks_mut().0.iter_mut().for_each(|b| *b = u16::from_ne_bytes(*b).swap_bytes().to_ne_bytes()),
+            4 => bytes.as_chunks_mut().0.iter_mut().for_each(|b| *b = u32::from_ne_bytes(*b).swap_bytes().to_ne_bytes()),
+            _ => bytes.as_chunks_mut().0.iter_mut().for_each(|b| *b = u64::from_ne_bytes(*b).swap_bytes().to_ne_bytes()),
+        }
+    }
+
     fn round(codec: &BitRound, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let (t, from, to) = (codec.from.data_type, codec.from.swapped(), codec.to.swapped());
-        let unit = t.swap_unit();
-        if let Some(mantissa) = mantissa(t) {
-            let Some(drop) = mantissa.checked_sub(codec.keepbits) else {
-                bail!(Unsupported, "found {} bits to keep, {} has {mantissa}", codec.keepbits, t.name());
+        let (unit, signed, keep) = (t.swap_unit(), t.kind() == Kind::Int, codec.keepbits);
+        let mantissa = mantissa(t);
+        if let Some(mantissa) = mantissa.filter(|mantissa| keep > *mantissa) {
+            bail!(Unsupported, "found {keep} bits to keep, {} has {mantissa}", t.name());
+        }
+        if mantissa.is_none() && (!matches!(t.kind(), Kind::Int | Kind::UInt) || keep == 0) {
+            bail!(Unsupported, "bitround to {keep} bits of {} is not supported", t.name());
+        }
+        let mut native = [0; BLOCK];
+        for (src, dst) in src.chunks(BLOCK).zip(dst.chunks_mut(BLOCK)) {
+            let src = if from {
+                let native = &mut native[..src.len()];
+                native.copy_from_slice(src);
+                swap(unit, native);
+                &*native
+            } else {
+                src
             };
-            match unit {
-                2 => each!(u16, from, to, src, dst, round_float!(u16, drop)),
-                4 => each!(u32, from, to, src, dst, round_float!(u32, drop)),
-                _ => each!(u64, from, to, src, dst, round_float!(u64, drop)),
+            match (mantissa, unit) {
+                (Some(mantissa), 2) => each!(u16, src, dst, round_float!(u16, mantissa - keep)),
+                (Some(mantissa), 4) => each!(u32, src, dst, round_float!(u32, mantissa - keep)),
+                (Some(mantissa), _) => each!(u64, src, dst, round_float!(u64, mantissa - keep)),
+                (None, 1) => each!(u8, src, dst, round_int!(u8, i8, signed, keep, t.bits())),
+                (None, 2) => each!(u16, src, dst, round_int!(u16, i16, signed, keep, t.bits())),
+                (None, 4) => each!(u32, src, dst, round_int!(u32, i32, signed, keep, t.bits())),
+                (None, _) => each!(u64, src, dst, round_int!(u64, i64, signed, keep, t.bits())),
             }
-            return Ok(());
-        }
-        let signed = t.kind() == Kind::Int;
-        if !matches!(t.kind(), Kind::Int | Kind::UInt) || codec.keepbits == 0 {
-            bail!(Unsupported, "bitround to {} bits of {} is not supported", codec.keepbits, t.name());
-        }
-        match unit {
-            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, codec.keepbits, t.bits())),
-            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, codec.keepbits, t.bits())),
-            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, codec.keepbits, t.bits())),
-            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, codec.keepbits, t.bits())),
+            if to {
+                swap(unit, dst);
+            }
         }
         Ok(())
     }
@@ -138,14 +151,9 @@ impl Elementwise for BitRound {
     }
 
     fn decode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        if self.from == self.to {
-            dst.copy_from_slice(src);
-            return Ok(());
-        }
-        match self.from.data_type.swap_unit() {
-            2 => each!(u16, true, false, src, dst, |x| x),
-            4 => each!(u32, true, false, src, dst, |x| x),
-            _ => each!(u64, true, false, src, dst, |x| x),
+        dst.copy_from_slice(src);
+        if self.from != self.to {
+            swap(self.from.data_type.swap_unit(), dst);
         }
         Ok(())
     }
