@@ -76,7 +76,9 @@ static int make_root(oz_file *file, int cmode) {
     int status = oz_store_open(file->location, "r+", &probe);
     if (!status) status = clear_place(file->location, cmode, probe);
     ozarr_store_free(probe);
-    if (!status) status = oz_store_open(file->location, "r+", &file->store);
+    /* Other ranks open it at once. */
+    file->hidden = !file->ranks;
+    if (!status) status = file->hidden ? oz_store_make(file->location, &file->store) : oz_store_open(file->location, "r+", &file->store);
     if (status) return status;
     int format = oz_get_defaults()->format;
     ozarr_group **root = &file->groups[0]->handle;

@@ -52,6 +52,9 @@ const oz_defaults *oz_get_defaults(void);
 /* The store at a location; `mode` is "r" or "r+". */
 int oz_store_open(const char *location, const char *mode, ozarr_store **store);
 
+/* Opens a store for a new file: a folder that is made for it has its name by the first flush. */
+int oz_store_make(const char *location, ozarr_store **store);
+
 /* Takes over the number of threads of the default context, which MPI's ranks on one machine divide. */
 void oz_share_processors(void);
 

@@ -64,3 +64,8 @@ int oz_store_open(const char *location, const char *mode, ozarr_store **store) {
     static const char *const options[] = {"file.sync", "none", "consolidate", "flush", NULL};
     return oz_error(ozarr_store_open_ex(context(), location, mode, options, store));
 }
+
+int oz_store_make(const char *location, ozarr_store **store) {
+    static const char *const options[] = {"file.sync", "none", "consolidate", "flush", "file.publish", "flush", NULL};
+    return oz_error(ozarr_store_open_ex(context(), location, "r+", options, store));
+}

@@ -142,6 +142,13 @@ static bool lacks_arrays(const oz_file *file) {
     return false;
 }
 
+/* Shows a new file to others, once all that was defined is stored. */
+static int show(oz_file *file) {
+    int status = file->hidden ? oz_error(ozarr_node_flush(ozarr_group_node(file->groups[0]->handle))) : NC_NOERR;
+    if (!status) file->hidden = false;
+    return status;
+}
+
 int oz_hierarchy_store(oz_file *file) {
     bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
     int status = NC_NOERR;
@@ -149,6 +156,7 @@ int oz_hierarchy_store(oz_file *file) {
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (!status && file->dirty) file->stored = file->stale = true;
+    if (!status) status = show(file);
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;
     if (!status) file->dirty = false;
     return status;

@@ -77,7 +77,7 @@ class Sweep:
         p = run(*self.command(spec, store))
         expect(p.returncode == 0, f"started again: {why(p)}")
         expect(steps_in(store) == STEPS, f"started again it ends with {steps_in(store)} steps")
-        left = [f.name for f in store.rglob(".ozarr-*.tmp")]
+        left = [f.name for f in self.build.rglob(".ozarr-*.tmp")]
         expect(not left, f"started again, these are left: {left}")
 
     def sweep(self, name, spec, ready, injections):

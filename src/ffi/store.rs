@@ -66,6 +66,13 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   refuses one, the change is made without, and the log of the context is told once. `"require"`: such a
 ///   change fails with `OZARR_ERR_IO`, and `ozarr_last_error_info` has the key and the system's errno.
 ///   `"none"`: the program itself sees to it that no two processes change one chunk or one node.
+/// - `"file.publish"`: when a directory that does not exist yet appears. `"put"` (the default): when the
+///   first value is stored. `"flush"`: whole, by the first flush or close of the store or of a node in it;
+///   it is made beside its place under a hidden name, its files are stored faster, and no thread may read
+///   what another one stores at the moment. Without a flush it is removed when the last handle is freed,
+///   after a kill when the same directory is made again. If somebody else makes it meanwhile, the flush
+///   fails with `OZARR_ERR_EXISTS`. In the directory of a group, and where others are making the same
+///   one, it appears as with `"put"`.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
 ///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
 ///   process ends that. `"never"` reads every node's own document.

@@ -7,7 +7,7 @@ use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy, Once};
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
-use crate::store::local::{FileOptions, LockMode, SyncMode};
+use crate::store::local::FileOptions;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
@@ -205,11 +205,10 @@ impl Store {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }
         for (name, value) in options {
-            if *name == "file.sync" {
-                files.sync = SyncMode::parse(value)?;
-            } else if *name == "file.lock" {
-                files.lock = LockMode::parse(value)?;
-            } else if *name == "cloud.options" {
+            if files.set(name, value)? {
+                continue;
+            }
+            if *name == "cloud.options" {
                 set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
             } else if let Some(short) = name.strip_prefix("cloud.") {
                 if !remote.set(short, value)? {

@@ -127,7 +127,7 @@ impl Options {
 }
 
 /// The names of all options, for messages.
-pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
+pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"file.publish\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
 
 /// The variable with options of object stores, for calls that take none.
 pub(super) const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";

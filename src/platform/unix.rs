@@ -52,6 +52,12 @@ pub fn has_process(number: u32) -> bool {
     sent == 0 || last_errno() != libc::ESRCH
 }
 
+/// Locks an open folder, without waiting.
+pub fn lock_folder(fd: BorrowedFd<'_>) -> i32 {
+    // SAFETY: no memory is involved.
+    unsafe { libc::flock(fd.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }
+}
+
 /// Returns the size of a page of memory.
 pub fn page_size() -> usize {
     // SAFETY: sysconf has no preconditions.

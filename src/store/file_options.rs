@@ -65,6 +65,16 @@ impl LockMode {
     }
 }
 
+/// When a folder that a store makes gets its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Publish {
+    /// With the first value.
+    #[default]
+    Put,
+    /// By the first flush; one that is never flushed goes.
+    Flush,
+}
+
 /// The options of a store of local files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FileOptions {
@@ -72,6 +82,27 @@ pub struct FileOptions {
     pub sync: SyncMode,
     /// The option `"file.lock"`.
     pub lock: LockMode,
+    /// The option `"file.publish"`.
+    pub publish: Publish,
+}
+
+impl FileOptions {
+    /// Sets one option from its texts; returns false if no option has that name.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        match name {
+            "file.sync" => self.sync = SyncMode::parse(value)?,
+            "file.lock" => self.lock = LockMode::parse(value)?,
+            "file.publish" => {
+                self.publish = match value {
+                    "put" => Publish::Put,
+                    "flush" => Publish::Flush,
+                    _ => bail!(Argument, "the option {name:?} is {value:?}, expected \"put\" or \"flush\""),
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 impl From<SyncMode> for FileOptions {

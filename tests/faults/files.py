@@ -115,6 +115,8 @@ def look(folder, name, all_new):
         return None
     if name.startswith(("write", "create", "request", "update")):
         return array(folder / "array.zarr", all_new, name.startswith("create"), name.startswith("update"))
+    if name == "publish":
+        return array(folder / "new.zarr", True, False) if all_new or (folder / "new.zarr").exists() else None
     if name == "attributes":
         return attributes(folder / "attrs.zarr", all_new)
     if name == "consolidate":

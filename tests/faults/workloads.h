@@ -179,6 +179,37 @@ static void run_create(void) {
     make_array();
 }
 
+static void prepare_new(void) {
+    ozarr_store *store = NULL;
+    fill(1);
+    SURE(ozarr_store_open(at("new.zarr"), "r+", &store));
+    ozarr_status erased = ozarr_store_node_erase(store, "");
+    if (erased != OZARR_ERR_NOT_FOUND) SURE(erased);
+    ozarr_store_free(store);
+    rmdir("new.zarr");
+}
+
+/* A folder that appears by a flush is not there, or whole. */
+static void check_new(int all_new) {
+    if (all_new || access("new.zarr", F_OK) == 0) check_array(1);
+}
+
+static void run_new(void) {
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_store *store = NULL;
+    static const char *const options[] = {"file.publish", "flush", NULL};
+    fill(1);
+    make_spec(&spec);
+    STEP(ozarr_store_open_ex(NULL, at("new.zarr"), "r+", options, &store));
+    STEP(ozarr_array_create_at(store, "a", spec, OZARR_CREATE_OVERWRITE, &a));
+    STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
+    STEP(ozarr_store_flush(store));
+    LAST(ozarr_array_close(a));
+    LAST(ozarr_store_close(store));
+    ozarr_spec_free(spec);
+}
+
 /* An archive that is not there yet. */
 static void run_zip(void) {
     remove("array.zip");
@@ -820,6 +851,7 @@ static void run_strings(void) {
 static const workload workloads[] = {
     {"create", prepare_array, run_create, check_created, "zstd", 0, 0, "array.zarr/a", 0},
     {"create v2", prepare_array, run_create, check_created, "lz4", 2, 0, "array.zarr/a", 1},
+    {"publish", prepare_new, run_new, check_new, "zstd", 0, 0, "new.zarr/a", 52},
     CODEC("none", 2), CODEC("zstd", 4), CODEC("gzip", 6), CODEC("zlib", 8), CODEC("bz2", 10), CODEC("lzma", 12), CODEC("lz4", 14),
     CODEC("blosc:lz4", 16), CODEC("blosc:lz4hc", 18), CODEC("blosc:blosclz", 20), CODEC("blosc:zlib", 22), CODEC("blosc:zstd", 24),
     CODEC("pcodec", 26), CODEC("zfp", 28),

@@ -204,6 +204,11 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
     libc::rename_file(dir.as_raw_fd(), from.as_ptr(), to.as_ptr(), false).map_or_else(failed, |()| 0)
 }
 
+/// Fails: an open folder cannot be renamed.
+pub fn lock_folder(_: BorrowedFd<'_>) -> i32 {
+    failed(libc::ENOSYS)
+}
+
 /// Fails: folders change their names one after the other.
 pub fn exchange(_: &CStr, _: &CStr) -> i32 {
     failed(libc::ENOSYS)

@@ -5,7 +5,7 @@ use super::listing::{self, empty_folder, remove_folder, visible};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, libc};
+use crate::platform::{AsFd, BorrowedFd, libc};
 use crate::store::SharedStore;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
@@ -17,7 +17,9 @@ impl LocalStore {
     pub(super) fn replace_folder(&self, folder: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
-        let Some((there, beside)) = there.and_then(|there| beside(&there).map(|beside| (there, beside))) else { return Ok(false) };
+        let Some((there, beside)) = there.and_then(|there| beside(&there, "replaced").map(|beside| (there, beside))) else {
+            return Ok(false);
+        };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
         // What a kill has left of an earlier one is of no use.
         if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
@@ -45,7 +47,7 @@ impl LocalStore {
 
     /// Fills the new folder, which gets the old one's permissions, and makes it durable.
     fn build_beside(&self, there: &Path, beside: &Path, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<()> {
-        let options = FileOptions { sync: self.durability.mode, lock: LockMode::None };
+        let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;
         if let Ok(known) = std::fs::metadata(there) {
@@ -89,27 +91,12 @@ impl LocalStore {
         }
         empty_folder(fd, 0)
     }
-
-    /// Uses the folder that has the root's name now.
-    fn reopen_root(&self) -> Result<()> {
-        let path = c_path(&self.root)?;
-        let fd = os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0);
-        let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
-        self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
-    }
-
-    /// Opens the root anew if it was removed, or replaced by another process; says whether it was.
-    #[cold]
-    pub(super) fn root_was_replaced(&self) -> bool {
-        let is_gone = self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0));
-        is_gone && self.reopen_root().is_ok()
-    }
 }
 
-/// The place beside a folder where its replacement is made; listings hide it.
-fn beside(folder: &Path) -> Option<PathBuf> {
+/// The place beside a folder where what takes its name is made, `what` that is; listings hide it.
+pub(super) fn beside(folder: &Path, what: &str) -> Option<PathBuf> {
     let name = os::hash(folder.file_name()?.as_encoded_bytes());
-    Some(folder.parent()?.join(format!("{TEMP_PREFIX}replaced-{name:016x}{TEMP_SUFFIX}")))
+    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{what}-{name:016x}{TEMP_SUFFIX}")))
 }
 
 /// Gives each of two folders the other's name. Where the file system cannot do that at once, the old one leaves its name first.
@@ -125,12 +112,12 @@ fn exchange(old: &std::ffi::CStr, new: &std::ffi::CStr) -> os::Os<()> {
 }
 
 /// Removes a folder, or a link, with all below it; one that is not there is no error.
-fn remove_tree(path: &Path) -> Result<()> {
+pub(super) fn remove_tree(path: &Path) -> Result<()> {
     listing::remove_tree(CWD, &c_path(path)?).map_err(|e| e.with_note(&format!(" (in {})", path.display())))
 }
 
 /// Makes the names in the folder above durable.
-fn sync_parent(path: &Path) -> Result<()> {
+pub(super) fn sync_parent(path: &Path) -> Result<()> {
     let failed = |e: Errno| -> Error { e.error(&format!("sync the folder above {}", path.display())) };
     let Some(parent) = path.parent() else { return Ok(()) };
     let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)?;

@@ -12,11 +12,13 @@
 
 mod durable;
 mod exchange;
+mod hidden;
 mod listing;
 mod lock;
 mod once_fd;
 mod owner;
 pub(crate) mod path;
+mod root;
 pub(crate) mod staged_file;
 mod sweep;
 mod temporary;
@@ -24,16 +26,17 @@ mod temporary;
 mod tests;
 
 use self::durable::{Durability, FileId, file_id};
+use self::hidden::Hidden;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
-use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_folder, make_parents};
+use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub(crate) use self::sweep::{Unlisted, unlisted};
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
-pub use super::file_options::{FileOptions, LockMode, SyncMode};
+pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno};
 use super::{
@@ -51,6 +54,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct LocalStore {
     root: PathBuf,
     root_fd: OnceFd,
+    /// Where the option `"file.publish"` asks for it.
+    hidden: Option<Hidden>,
     writable: bool,
     durability: Durability,
     locks: Locks,
@@ -74,6 +79,7 @@ impl LocalStore {
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
+            hidden: (options.publish == Publish::Flush).then(Hidden::due),
             writable,
             durability: Durability::new(options.sync),
             locks: Locks::new(options.lock),
@@ -82,36 +88,6 @@ impl LocalStore {
             sweeper: Sweeper::new(),
             matching: ForkReset::new(Mutex::default),
         })
-    }
-
-    /// Gives the root folder, or `None` if it does not exist yet.
-    #[inline]
-    fn root(&self) -> Result<Option<BorrowedFd<'_>>> {
-        match self.root_fd.get() {
-            Some(fd) => Ok(Some(fd)),
-            None => self.open_root(),
-        }
-    }
-
-    #[cold]
-    fn open_root(&self) -> Result<Option<BorrowedFd<'_>>> {
-        let path = c_path(&self.root)?;
-        match os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0) {
-            Ok(fd) => Ok(Some(self.root_fd.set(fd))),
-            Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(file_instead_of(&self.root, &self.root, e.error(&format!("open the folder {}", self.root.display())))),
-        }
-    }
-
-    /// Gives the root folder, and makes it if it does not exist.
-    fn root_to_write(&self) -> Result<BorrowedFd<'_>> {
-        for _ in 0..TRIES {
-            if let Some(fd) = self.root()? {
-                return Ok(fd);
-            }
-            make_folder(&self.root, self.durability.mode != SyncMode::None)?;
-        }
-        bail!(Io, "the folder {} vanishes again and again", self.root.display())
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -125,18 +101,19 @@ impl LocalStore {
     fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
         let path = KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
+        let hidden = self.stay_hidden();
         let mut made = Made::new();
-        let (temp, fd) = self.temp_file(root, key, &mut made)?;
+        let (temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
         self.give_name(temp, fd, key, &path, absent, &made)
     }
 
-    /// Makes a new file beside `key`, as [`TempNames::create`] does.
-    fn temp_file<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
-        self.temp_names.create(root, key, made, |folder| self.sweeper.knows(folder))
+    /// Makes a new file beside `key`, or at once under the name `own`, as [`TempNames::create`] does.
+    fn temp_file<'a>(&self, root: BorrowedFd<'a>, key: &str, own: Option<&KeyPath>, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
+        self.temp_names.create(root, (key, own), made, |folder| self.sweeper.knows(folder))
     }
 
-    /// Makes a written temporary file the value of `key`.
+    /// Makes a written file the value of `key`: by a rename, unless it has that name.
     fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
         let root = temp.root;
         let folder = folder_of(key);
@@ -153,7 +130,10 @@ impl LocalStore {
             Err(Errno(libc::EINTR)) => self.durability.sync_now(root, &temp.path, key)?,
             closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
         }
-        if absent {
+        let named = temp.path.as_c() == path.as_c();
+        if named {
+            temp.there = false;
+        } else if absent {
             if !self.rename_new(&mut temp, path)? {
                 bail!(Conflict, "the key holds a value already");
             }
@@ -162,7 +142,7 @@ impl LocalStore {
         } else {
             temp.rename(path)?;
         }
-        if self.durability.mode == SyncMode::Batch && absent {
+        if self.durability.mode == SyncMode::Batch && (absent || named) {
             self.durability.remember(key, id);
         }
         self.durability.names_changed(root, key, made)?;
@@ -265,6 +245,7 @@ impl LocalStore {
 
 impl Drop for LocalStore {
     fn drop(&mut self) {
+        self.discard_hidden();
         if let Some(root) = self.root_fd.get() {
             self.sweeper.sweep(root);
             self.locks.remove_kept(root);
@@ -316,8 +297,8 @@ impl Storage for LocalStore {
         KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let (mut temp, fd) = match self.temp_file(root, key, &mut made) {
-            Err(_) if self.root_was_replaced() => self.temp_file(root, key, &mut made)?,
+        let (mut temp, fd) = match self.temp_file(root, key, None, &mut made) {
+            Err(_) if self.root_was_replaced() => self.temp_file(root, key, None, &mut made)?,
             made => made?,
         };
         let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
@@ -347,7 +328,8 @@ impl Storage for LocalStore {
         if let Some(root) = root {
             self.sweeper.sweep(root);
         }
-        self.durability.flush(root)
+        self.durability.flush(root)?;
+        self.publish_hidden()
     }
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {

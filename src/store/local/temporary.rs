@@ -36,18 +36,18 @@ impl TempNames {
         path
     }
 
-    /// Makes a new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`. `is_known` says that
-    /// a folder was there before.
+    /// Makes a new file beside `key`, or under its `own` name if that names nothing. Folders that are missing are made; `made` gets the lengths of
+    /// their paths in `key`. `is_known` says that a folder was there before.
     pub(super) fn create<'a>(
         &self,
         root: BorrowedFd<'a>,
-        key: &str,
+        (key, own): (&str, Option<&KeyPath>),
         made: &mut Made,
         is_known: impl FnOnce(&str) -> bool,
     ) -> Result<(Temp<'a>, OwnedFd)> {
         check_name(key)?;
         let folder = folder_of(key);
-        let mut path = self.next(folder);
+        let mut path = own.map_or_else(|| self.next(folder), KeyPath::clone);
         let missing = self.missing.load(Ordering::Relaxed);
         if missing > 0 && !folder.is_empty() && !is_known(folder) {
             // Where the guess is wrong the file says so.

@@ -663,7 +663,7 @@ fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
 
 /// A store in the folder that locks in this mode.
 fn locking(folder: &Folder, lock: LockMode) -> LocalStore {
-    LocalStore::open(&folder.0.join("s"), true, FileOptions { sync: SyncMode::None, lock }).unwrap()
+    LocalStore::open(&folder.0.join("s"), true, FileOptions { sync: SyncMode::None, lock, ..FileOptions::default() }).unwrap()
 }
 
 /// Every lock is refused.

@@ -1,0 +1,290 @@
+//! The root folder of a store: opened, made, or made under a hidden name that it keeps until the first flush (`"file.publish"`).
+//!
+//! Nobody can open what is below a hidden root, so a new file there has its own name from the beginning. The hidden name is the same for all
+//! who make the same root; a lock on the folder, which ends with its process, tells whether that is alive: what a killed one has left is
+//! taken over by the next. Where another one is alive, and in a group, whose consolidated metadata speak of the nodes below by their names,
+//! the root is made as any other.
+
+use super::exchange::{beside, remove_tree, sync_parent};
+use super::hidden::{Hidden, State};
+use super::path::{c_path, file_instead_of, make_folder};
+use super::temporary::TRIES;
+use super::{LocalStore, SyncMode, listing};
+use crate::error::{Result, bail, err};
+use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
+use crate::store::keys::MAKES_A_NODE;
+use crate::store::os::{self, CWD, Errno};
+use std::path::PathBuf;
+use std::sync::RwLockReadGuard;
+
+impl LocalStore {
+    /// Gives the root folder, or `None` if it does not exist yet.
+    #[inline]
+    pub(super) fn root(&self) -> Result<Option<BorrowedFd<'_>>> {
+        match self.root_fd.get() {
+            Some(fd) => Ok(Some(fd)),
+            None => self.open_root(),
+        }
+    }
+
+    #[cold]
+    fn open_root(&self) -> Result<Option<BorrowedFd<'_>>> {
+        let path = c_path(&self.root)?;
+        match os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0) {
+            Ok(fd) => Ok(Some(self.root_fd.set(fd))),
+            Err(Errno(libc::ENOENT)) => Ok(None),
+            Err(e) => Err(file_instead_of(&self.root, &self.root, e.error(&format!("open the folder {}", self.root.display())))),
+        }
+    }
+
+    /// Gives the root folder, and makes it if it does not exist.
+    pub(super) fn root_to_write(&self) -> Result<BorrowedFd<'_>> {
+        for _ in 0..TRIES {
+            if let Some(fd) = self.root()? {
+                return Ok(fd);
+            }
+            if self.make_hidden()? {
+                continue;
+            }
+            make_folder(&self.root, self.durability.mode != SyncMode::None)?;
+        }
+        bail!(Io, "the folder {} vanishes again and again", self.root.display())
+    }
+
+    /// Keeps the root hidden while the guard is held; `None` where it has its name.
+    pub(super) fn stay_hidden(&self) -> Option<RwLockReadGuard<'_, State>> {
+        let state = self.hidden.as_ref()?.state();
+        matches!(*state, State::At(_)).then_some(state)
+    }
+
+    /// Makes the root under its hidden name; `false` if it is to be made under its own.
+    #[cold]
+    fn make_hidden(&self) -> Result<bool> {
+        let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return Ok(false) };
+        if let State::Due = *state {
+            *state = match self.hidden_folder()? {
+                None => State::Named,
+                Some((path, fd)) => {
+                    let own = fd.as_raw_fd();
+                    if self.root_fd.set(fd).as_raw_fd() == own {
+                        self.sweeper.note("", true);
+                        State::At(path)
+                    } else {
+                        // Another thread has opened what somebody else made.
+                        remove_tree(&path).map(|()| State::Named)?
+                    }
+                }
+            };
+        }
+        Ok(matches!(*state, State::At(_)))
+    }
+
+    /// Makes an empty folder of the hidden name and locks it, or gives `None` where the root is to have its own name at once.
+    fn hidden_folder(&self) -> Result<Option<(PathBuf, OwnedFd)>> {
+        let failed = |e: Errno| e.error(&format!("make the folder {} under a hidden name", self.root.display()));
+        let (Some(parent), Some(path)) = (self.root.parent(), beside(&self.root, "new")) else { return Ok(None) };
+        if MAKES_A_NODE.iter().any(|name| parent.join(name).exists()) {
+            return Ok(None);
+        }
+        let c = c_path(&path)?;
+        let made = match os::mkdir(CWD, &c) {
+            Err(Errno(libc::ENOENT)) => make_folder(parent, self.durability.mode != SyncMode::None).map(|()| os::mkdir(CWD, &c))?,
+            made => made,
+        };
+        let is_left = matches!(made, Err(Errno(libc::EEXIST)));
+        if !is_left {
+            made.map_err(failed)?;
+        }
+        let fd = match os::open(CWD, &c, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            // It has got its own name meanwhile.
+            Err(Errno(libc::ENOENT)) => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        match os::lock_folder(fd.as_fd()) {
+            Ok(()) => {}
+            Err(Errno(libc::EWOULDBLOCK)) => return Ok(None),
+            // Nobody can lock it: then nobody uses it.
+            Err(_) => return remove_tree(&path).map(|()| None),
+        }
+        let id = |st: libc::stat| (st.st_dev, st.st_ino);
+        let named = match os::stat_at(CWD, &c, false) {
+            Err(Errno(libc::ENOENT)) => return Ok(None),
+            st => id(st.map_err(failed)?),
+        };
+        if named != id(os::stat(fd.as_fd()).map_err(failed)?) {
+            return Ok(None);
+        }
+        if is_left {
+            listing::empty_folder(fd.as_fd(), 0)?;
+        }
+        Ok(Some((path, fd)))
+    }
+
+    /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder.
+    pub(super) fn publish_hidden(&self) -> Result<()> {
+        let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return Ok(()) };
+        let State::At(path) = &*state else { return Ok(()) };
+        os::rename(CWD, &c_path(path)?, &c_path(&self.root)?).map_err(|e| match e {
+            Errno(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR) => {
+                err!(Exists, "{} was made meanwhile by somebody else", self.root.display())
+            }
+            e => e.error(&format!("name the new folder {}", self.root.display())),
+        })?;
+        *state = State::Named;
+        if self.durability.mode == SyncMode::None { Ok(()) } else { sync_parent(&self.root) }
+    }
+
+    /// Removes a root that never got its name.
+    pub(super) fn discard_hidden(&self) {
+        let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return };
+        if let State::At(path) = std::mem::take(&mut *state) {
+            // What cannot be removed now is taken over by the next one of this name.
+            let _ = remove_tree(&path);
+        }
+    }
+
+    /// Uses the folder that has the root's name now.
+    pub(super) fn reopen_root(&self) -> Result<()> {
+        let path = c_path(&self.root)?;
+        let fd = os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0);
+        let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
+        self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
+    }
+
+    /// Opens the root anew if it was removed, or replaced by another process; says whether it was.
+    #[cold]
+    pub(super) fn root_was_replaced(&self) -> bool {
+        let is_gone = self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0));
+        is_gone && self.reopen_root().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::store::local::{FileOptions, Publish};
+    use crate::store::os::Call;
+    use crate::store::os::fault::{self, fail};
+    use crate::store::{Condition, Storage, get};
+    use std::path::Path;
+
+    /// A folder that is removed at the end of a test.
+    struct Top(PathBuf);
+
+    impl Top {
+        fn new(name: &str) -> Top {
+            let path = std::env::temp_dir().join(format!("ozarr-root-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Top(path)
+        }
+
+        fn store(&self, sync: SyncMode) -> LocalStore {
+            hidden(&self.0.join("s"), sync)
+        }
+
+        /// What is in it, in order; hidden names only as `.`.
+        fn names(&self) -> Vec<String> {
+            let names = self.0.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.map(|name| if name.starts_with('.') { ".".to_string() } else { name }).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Top {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn hidden(root: &Path, sync: SyncMode) -> LocalStore {
+        LocalStore::open(root, true, FileOptions { sync, publish: Publish::Flush, ..FileOptions::default() }).unwrap()
+    }
+
+    fn put(store: &LocalStore, key: &str, value: &[u8]) {
+        store.put(key, &[value], Condition::None).unwrap();
+    }
+
+    fn value(store: &LocalStore, key: &str) -> Option<Vec<u8>> {
+        get(store, key, 99).unwrap()
+    }
+
+    #[test]
+    fn a_hidden_root_behaves_as_a_store_in_each_sync_mode() {
+        for mode in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
+            crate::store::suite::check(&Top::new("suite").store(mode));
+        }
+    }
+
+    #[test]
+    fn a_new_root_appears_whole_by_the_first_flush() {
+        for mode in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
+            let top = Top::new("appears");
+            let (store, other) = (hidden(&top.0.join("a/b/s"), mode), hidden(&top.0.join("a/b/s"), mode));
+            put(&store, "k", b"1");
+            put(&store, "x/y/k", b"2");
+            put(&store, "k", b"3");
+            assert!(store.put("x/y/k", &[b"4"], Condition::Absent).is_err_and(|e| e.kind() == ErrorKind::Conflict));
+            assert!(!top.0.join("a/b/s").exists() && value(&other, "k").is_none() && value(&store, "k").unwrap() == b"3");
+            store.flush().unwrap();
+            assert_eq!(std::fs::read_dir(top.0.join("a/b")).unwrap().count(), 1);
+            assert_eq!((value(&other, "k").unwrap(), value(&other, "x/y/k").unwrap()), (b"3".to_vec(), b"2".to_vec()));
+            put(&store, "x/y/l", b"5");
+            drop(store);
+            assert_eq!(value(&other, "x/y/l").unwrap(), b"5");
+        }
+    }
+
+    #[test]
+    fn files_have_their_names_at_once_until_the_root_has_its_own() {
+        let top = Top::new("named");
+        let store = top.store(SyncMode::None);
+        let renames = |key: &str| fault::count(Call::Rename, || put(&store, key, b"1"));
+        assert_eq!((renames("k"), renames("a/k"), renames("k")), (0, 0, 1));
+        let (full, unused) = fault::with(&[fail(Call::Write, libc::ENOSPC)], || store.put("a/l", &[b"1"], Condition::None));
+        assert_eq!((full.unwrap_err().kind(), unused, value(&store, "a/l")), (ErrorKind::NoSpace, 0, None));
+        store.flush().unwrap();
+        assert_eq!((renames("a/m"), top.names()), (1, vec!["s".to_string()]));
+    }
+
+    #[test]
+    fn a_root_that_is_never_flushed_goes_and_what_a_kill_has_left_is_taken_over() {
+        let top = Top::new("left");
+        put(&top.store(SyncMode::None), "k", b"1");
+        assert!(top.names().is_empty());
+        let left = beside(&top.0.join("s"), "new").unwrap();
+        std::fs::create_dir_all(left.join("a/b")).unwrap();
+        std::fs::write(left.join("a/zarr.json"), "half").unwrap();
+        let store = top.store(SyncMode::None);
+        put(&store, "k", b"1");
+        assert_eq!((top.names(), value(&store, "a/zarr.json")), (vec![".".to_string()], None));
+        store.flush().unwrap();
+        assert_eq!((top.names(), value(&store, "k").unwrap()), (vec!["s".to_string()], b"1".to_vec()));
+    }
+
+    #[test]
+    fn of_two_that_make_the_same_root_none_gets_the_files_of_the_other() {
+        let top = Top::new("two");
+        let (one, other) = (top.store(SyncMode::None), top.store(SyncMode::None));
+        put(&one, "k", b"1");
+        put(&other, "k", b"2");
+        assert_eq!((top.names(), value(&other, "k").unwrap()), (vec![".".to_string(), "s".to_string()], b"2".to_vec()));
+        assert!(one.flush().is_err_and(|e| e.kind() == ErrorKind::Exists && e.to_string().contains("was made meanwhile")));
+        other.flush().unwrap();
+        drop(one);
+        assert_eq!((top.names(), value(&other, "k").unwrap()), (vec!["s".to_string()], b"2".to_vec()));
+    }
+
+    #[test]
+    fn a_root_is_named_at_once_in_a_group_and_where_folders_cannot_be_locked() {
+        let top = Top::new("group");
+        let (unlocked, unused) =
+            fault::with(&[fail(Call::Lock, libc::ENOLCK)], || top.store(SyncMode::None).put("k", &[b"1"], Condition::None));
+        assert_eq!((unlocked.is_ok(), unused, top.names()), (true, 0, vec!["s".to_string()]));
+        std::fs::write(top.0.join("s/zarr.json"), "{}").unwrap();
+        put(&hidden(&top.0.join("s/t"), SyncMode::None), "k", b"1");
+        assert!(top.0.join("s/t/k").exists());
+    }
+}
