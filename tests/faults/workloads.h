@@ -665,7 +665,8 @@ static void run_on(ozarr_dataset *run, int64_t step, int64_t until) {
         end_step(steps, step);
         if (++step % SAVE_EVERY || sticky) continue;
         STEP(ozarr_series_flush(steps));
-        STEP(save(step));
+        /* A checkpoint of steps that may be lost would be ahead of them. */
+        if (!sticky) STEP(save(step));
     }
     LAST(ozarr_series_close(steps));
     LAST(ozarr_dataset_close(run));
