@@ -694,6 +694,8 @@ static void run_run(void) {
     double u[COLUMNS], energy[LAST_STEPS] = {0};
     fill(1);
     int64_t step = restore(u);
+    /* What was killed may have begun to remove older ones. */
+    STEP(ozarr_checkpoint_prune(at("points.zarr"), 1));
     STEP(ozarr_dataset_open(at("run.zarr"), "r+", &run));
     run_on(run, step, LAST_STEPS);
     STEP(ozarr_array_open(at("run.zarr/energy"), "r", &a));
