@@ -2,13 +2,15 @@
 //! is erased leaves its name first.
 
 use super::listing::{self, empty_folder, remove_folder, visible};
+use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
+use super::temporary::TRIES;
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, libc};
-use crate::store::SharedStore;
+use crate::platform::{AsFd, BorrowedFd, O_PATH, libc};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
+use crate::store::{LockUse, SharedStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +23,11 @@ impl LocalStore {
             return Ok(false);
         };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
+        // Locks in the store go with its folder, so that others who replace it are kept out from beside it.
+        let _alone = match folder.is_empty().then(|| self.lock_beside(&beside)).transpose() {
+            Ok(lock) => lock,
+            Err(_) => return Ok(false),
+        };
         // What a kill has left of an earlier one is of no use.
         if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
             return Ok(false);
@@ -42,7 +49,22 @@ impl LocalStore {
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }
-        remove_tree(&beside).map(|()| true)
+        // Who has the old one open may put something into it until it is gone.
+        for _ in 0..TRIES {
+            remove_tree(&beside)?;
+            if !beside.exists() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Keeps others from making the folder `beside` until the lock is dropped; `None` where there are no locks.
+    fn lock_beside(&self, beside: &Path) -> Result<Option<ByteLock>> {
+        let above = beside.parent().unwrap_or(Path::new("/"));
+        let above = os::open(CWD, &c_path(above)?, O_PATH | libc::O_DIRECTORY, 0).map_err(|e| e.error("open the folder above"))?;
+        let byte = os::hash(beside.as_os_str().as_encoded_bytes()) % LOCK_SPACE;
+        self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
     }
 
     /// Fills the new folder, which gets the old one's permissions, and makes it durable.
@@ -191,6 +213,51 @@ mod tests {
         assert!(replace(&one, "").unwrap());
         other.put("c/0", &[b"4"], Condition::None).unwrap();
         assert_eq!(value(&one, "c/0").unwrap(), b"4");
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn a_root_that_another_one_replaces_is_found_by_its_name_while_the_old_one_is_emptied() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-emptied-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (store, path) = (local(&top.join("s")), top.join("s"));
+        store.put("k", &[b"1"], Condition::None).unwrap();
+        let moved = |to: &str| std::fs::rename(&path, top.join(to)).unwrap();
+        moved("old");
+        assert_eq!(value(&store, "k").unwrap(), b"1", "a store that is moved stays open");
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("k"), "2").unwrap();
+        std::fs::remove_file(top.join("old/k")).unwrap();
+        assert_eq!(value(&store, "k").unwrap(), b"2");
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn two_that_replace_a_root_do_it_one_after_the_other() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-two-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (one, other) = (local(&top.join("s")), local(&top.join("s")));
+        one.put("k", &[b"1"], Condition::None).unwrap();
+        let (begun, begins) = std::sync::mpsc::channel();
+        std::thread::scope(|threads| {
+            let first = one.replace_folder("", &mut |new| {
+                new.put("half", &[b"2"], Condition::Absent)?;
+                let (begun, other) = (begun.clone(), &other);
+                threads.spawn(move || {
+                    let second = other.replace_folder("", &mut |new| {
+                        begun.send(()).unwrap();
+                        new.put("k", &[b"3"], Condition::Absent)
+                    });
+                    assert!(second.unwrap());
+                });
+                // The other one builds at the same place: it waits for as long as this one is there.
+                assert!(begins.recv_timeout(std::time::Duration::from_millis(300)).is_err());
+                new.put("k", &[b"2"], Condition::Absent)
+            });
+            assert!(first.unwrap());
+        });
+        assert_eq!((names(&top), names(&top.join("s"))), (names_of(&["s"]), names_of(&["k"])));
+        assert_eq!(value(&one, "k").unwrap(), b"3");
         std::fs::remove_dir_all(&top).unwrap();
     }
 

@@ -106,12 +106,11 @@ impl LocalStore {
             // Nobody can lock it: then nobody uses it.
             Err(_) => return remove_tree(&path).map(|()| None),
         }
-        let id = |st: libc::stat| (st.st_dev, st.st_ino);
         let named = match os::stat_at(CWD, &c, false) {
             Err(Errno(libc::ENOENT)) => return Ok(None),
-            st => id(st.map_err(failed)?),
+            st => id(&st.map_err(failed)?),
         };
-        if named != id(os::stat(fd.as_fd()).map_err(failed)?) {
+        if named != id(&os::stat(fd.as_fd()).map_err(failed)?) {
             return Ok(None);
         }
         if is_left {
@@ -151,12 +150,23 @@ impl LocalStore {
         self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
     }
 
-    /// Opens the root anew if it was removed, or replaced by another process; says whether it was.
+    /// Opens the root anew if another folder has its name by now; says whether it did.
     #[cold]
     pub(super) fn root_was_replaced(&self) -> bool {
-        let is_gone = self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0));
-        is_gone && self.reopen_root().is_ok()
+        let Some(fd) = self.root_fd.get() else { return false };
+        // Somebody else's folder of its name is none of a hidden one's business.
+        if self.stay_hidden().is_some() {
+            return false;
+        }
+        let named = c_path(&self.root).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
+        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| id(&own) != id(&named)));
+        is_other && self.reopen_root().is_ok()
     }
+}
+
+/// What tells a folder from all others.
+fn id(st: &libc::stat) -> (libc::dev_t, libc::ino_t) {
+    (st.st_dev, st.st_ino)
 }
 
 #[cfg(test)]
