@@ -262,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_put_however_often_the_root_is_replaced_meanwhile() {
+        let top = std::env::temp_dir().join(format!("ozarr-exchange-often-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (store, other) = (local(&top.join("s")), local(&top.join("s")));
+        store.put("k", &[b"1"], Condition::None).unwrap();
+        let ends = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert!(replace(&other, "").unwrap());
+                }
+            });
+            let put = (0..3000).try_for_each(|_| store.put("v/k", &[b"2"], Condition::None));
+            ends.store(true, std::sync::atomic::Ordering::Relaxed);
+            put.unwrap();
+        });
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
     fn a_failed_call_leaves_the_old_folder_as_it_was() {
         let top = std::env::temp_dir().join(format!("ozarr-exchange-faults-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&top);

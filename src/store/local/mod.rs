@@ -47,13 +47,15 @@ use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Mutex, PoisonError};
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
     root: PathBuf,
     root_fd: OnceFd,
+    /// Counts the folders that the root was so far.
+    roots: AtomicU32,
     /// Where the option `"file.publish"` asks for it.
     hidden: Option<Hidden>,
     writable: bool,
@@ -79,6 +81,7 @@ impl LocalStore {
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
+            roots: AtomicU32::new(0),
             hidden: (options.publish == Publish::Flush).then(Hidden::due),
             writable,
             durability: Durability::new(options.sync),
@@ -189,11 +192,7 @@ impl LocalStore {
     /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
     fn lock_byte(&self, folder: &str, byte: u64, often: LockUse) -> Result<Option<lock::ByteLock>> {
         self.check_writable()?;
-        let lock = || self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability);
-        match lock() {
-            Err(_) if self.root_was_replaced() => lock(),
-            done => done,
-        }
+        self.in_present_root(|| self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability), Result::is_err)
     }
 
     /// Opens the folder of a prefix to list it, or gives `None` if it does not exist.
@@ -269,12 +268,8 @@ impl Storage for LocalStore {
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        let object = match self.open(key)? {
-            // Documents are read so: they are looked for where the root is now. Chunks that are not there cost no further look.
-            None if self.root_was_replaced() => self.open(key)?,
-            found => found,
-        };
-        let Some(object) = object else { return Ok(None) };
+        // Documents are read so: they are looked for where the root is now. Chunks that are not there cost no further look.
+        let Some(object) = self.in_present_root(|| self.open(key), |found| matches!(found, Ok(None)))? else { return Ok(None) };
         let mut bytes = Vec::new();
         object.read_whole(&mut bytes, max).map(|()| Some(bytes))
     }
@@ -286,21 +281,18 @@ impl Storage for LocalStore {
             Condition::Absent => self.replace(key, parts, true),
             Condition::Match(version) => self.replace_matching(key, parts, version),
         };
-        match put() {
-            Err(_) if self.root_was_replaced() => put(),
-            done => done,
-        }
+        self.in_present_root(put, Result::is_err)
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {
         self.check_writable()?;
         KeyPath::of_key(key)?;
         let root = self.root_to_write()?;
-        let mut made = Made::new();
-        let (mut temp, fd) = match self.temp_file(root, key, None, &mut made) {
-            Err(_) if self.root_was_replaced() => self.temp_file(root, key, None, &mut made)?,
-            made => made?,
+        let open = || {
+            let mut made = Made::new();
+            self.temp_file(root, key, None, &mut made).map(|(temp, fd)| (temp, fd, made))
         };
+        let (mut temp, fd, made) = self.in_present_root(open, Result::is_err)?;
         let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
@@ -354,9 +346,9 @@ impl LocalFiles for LocalStore {
         // Where it cannot be opened its keys say why.
         let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
         let Some(root) = root else { return Folder::Absent };
-        match os::open(root, KeyPath::of_folder(folder).as_c(), O_PATH | libc::O_DIRECTORY, 0) {
+        let open = || os::open(root, KeyPath::of_folder(folder).as_c(), O_PATH | libc::O_DIRECTORY, 0);
+        match self.in_present_root(open, |opened| matches!(opened, Err(Errno(libc::ENOENT)))) {
             Ok(fd) => Folder::Open { fd, len: prefix.len() },
-            Err(Errno(libc::ENOENT)) if self.root_was_replaced() => Folder::Unknown,
             Err(Errno(libc::ENOENT)) => Folder::Absent,
             Err(_) => Folder::Unknown,
         }
@@ -373,9 +365,8 @@ impl LocalFiles for LocalStore {
     fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(None) };
-        match os::stat_at(root, path.as_c(), true) {
+        match self.in_present_root(|| os::stat_at(root, path.as_c(), true), |found| matches!(found, Err(Errno(libc::ENOENT)))) {
             Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
-            Err(Errno(libc::ENOENT)) if self.root_was_replaced() => self.stamp(key),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error("stat")),
         }

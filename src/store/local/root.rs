@@ -16,6 +16,7 @@ use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::path::PathBuf;
 use std::sync::RwLockReadGuard;
+use std::sync::atomic::Ordering;
 
 impl LocalStore {
     /// Gives the root folder, or `None` if it does not exist yet.
@@ -147,7 +148,22 @@ impl LocalStore {
         let path = c_path(&self.root)?;
         let fd = os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0);
         let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
-        self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))
+        self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))?;
+        self.roots.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Does `act`, and again if it `missed` and the root is another folder by then. It may have been replaced more than once, and another thread
+    /// may have found that out.
+    pub(super) fn in_present_root<T>(&self, act: impl Fn() -> T, missed: impl Fn(&T) -> bool) -> T {
+        for _ in 1..TRIES {
+            let before = self.roots.load(Ordering::Acquire);
+            let done = act();
+            if !missed(&done) || !(self.root_was_replaced() || self.roots.load(Ordering::Acquire) != before) {
+                return done;
+            }
+        }
+        act()
     }
 
     /// Opens the root anew if another folder has its name by now; says whether it did.
