@@ -507,6 +507,37 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
 }
 
 #[test]
+fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
+    let folder = std::env::temp_dir().join(format!("ozarr-copy-link-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let store = |name: &str| {
+        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
+        Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
+    };
+    let from = store("from.zarr");
+    hierarchy(&from);
+    std::os::unix::fs::symlink("from.zarr", folder.join("link.zarr")).unwrap();
+    std::os::unix::fs::symlink("g", folder.join("from.zarr/h")).unwrap();
+    let (link, whole) = (store("link.zarr"), keys(&from));
+    let over = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
+    for (from, path, into, to_path, what) in [
+        (&link, "g", &from, "g", "is the same as"),
+        (&from, "g", &link, "g", "is the same as"),
+        (&from, "h", &from, "g", "is the same as"),
+        (&link, "", &from, "new/copy", "lies inside of"),
+        (&link, "g", &from, "", "holds"),
+    ] {
+        let e = copy(from, path, (into, to_path), over, |_| Ok(())).unwrap_err();
+        assert!(e.kind() == ErrorKind::Argument && e.to_string().contains(what), "{path} to {to_path}: {e}");
+        let e = from.copy_node(path, (into, to_path), Create::Overwrite, false, &mut |_, _| Ok(())).unwrap_err();
+        assert!(e.kind() == ErrorKind::Argument && e.to_string().contains(what), "{path} to {to_path}: {e}");
+    }
+    assert_eq!(keys(&from), whole);
+    copy(&link, "g", (&from, "other"), over, |_| Ok(())).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn files_and_folders_in_each_others_place_among_the_chunks_are_no_missing_chunks() {
     let folder = std::env::temp_dir().join(format!("ozarr-copy-places-{}", std::process::id()));
     let store = |name: &str| {

@@ -8,6 +8,7 @@ use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
 use crate::store::StorageExt;
+use std::path::{Path, PathBuf};
 
 /// Documents that make a node be there: they come after all other keys.
 const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
@@ -106,7 +107,7 @@ fn compare_all(way: &Way<'_>, keys: &[(String, String)], told: &mut dyn FnMut(u6
     tasks::run(&pool, keys.len() as u64, width, &task, told)
 }
 
-/// Refuses to copy a node into itself, or over a node that holds it.
+/// Refuses to copy a node into itself, or over a node that holds it, by whichever links it is named.
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let (a, b) = (from.0.place(from.1), to.0.place(to.1));
     // Two stores in memory are two places; of two folders, one may be inside the other.
@@ -114,11 +115,19 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
     if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {
         return Ok(());
     }
-    let what = match (b.starts_with(&a), a.starts_with(&b)) {
+    let (real_a, real_b) = if is_folder { (followed(&a), followed(&b)) } else { (a.clone().into(), b.clone().into()) };
+    let what = match (real_b.starts_with(&real_a), real_a.starts_with(&real_b)) {
         (false, false) => return Ok(()),
         (true, true) => "is the same as",
         (true, false) => "lies inside of",
         (false, true) => "holds",
     };
     bail!(Argument, "{} {what} {}", b.trim_end_matches('/'), a.trim_end_matches('/'))
+}
+
+/// Follows the symbolic links in a path as far as it exists.
+fn followed(place: &str) -> PathBuf {
+    let place = Path::new(place);
+    let real = |above: &Path| Some(above.canonicalize().ok()?.join(place.strip_prefix(above).ok()?));
+    place.ancestors().find_map(real).unwrap_or_else(|| place.to_path_buf())
 }
