@@ -109,20 +109,15 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// Reads a NumPy type string, with a byte order (`<i4`) or as a name (`int32`), or `None` where the member is missing.
+    /// Reads a NumPy type string, with a byte order (`<i4`), without one (`i4`) or as a name (`int32`), or `None` where the member is missing.
     pub fn element(&self, name: &str) -> Result<Option<ElementType>> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let named = |s: &str| DataType::NUMPY.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
-        let element = match value {
-            Value::String(s) if named(s).is_some() => Ok(named(s)),
-            other => parse_v2::parse(other).map(Some),
-        };
-        match element.map_err(|e| e.at_field(self.path(name)))? {
-            Some(e) if !is_numpy_number(e) => {
-                Err(err!(Unsupported, "found {}, expected the type of a number of NumPy", e.data_type.name()).at_field(self.path(name)))
-            }
-            element => Ok(element),
+        let element = parse_element(value).map_err(|e| e.at_field(self.path(name)))?;
+        if !is_numpy_number(element) {
+            let found = element.data_type.name();
+            return Err(err!(Unsupported, "found {found}, expected the type of a number of NumPy").at_field(self.path(name)));
         }
+        Ok(Some(element))
     }
 
     /// Reads a NumPy type string that v2 requires; in v3 a missing one is `item`, the type of the array before the codec.
@@ -136,6 +131,17 @@ impl<'a> Config<'a> {
             None => Ok(item),
         }
     }
+}
+
+/// Reads the type of a number in each of its spellings: zarr-python stores the one that its caller gave. Without an order, or with `=`,
+/// it is little-endian, as the hosts are that wrote it.
+fn parse_element(value: &Value) -> Result<ElementType> {
+    let Value::String(text) = value else { return parse_v2::parse(value) };
+    if let Some(named) = DataType::NUMPY.iter().find(|t| t.name() == text.as_str()) {
+        return Ok(ElementType::native(*named));
+    }
+    let bare = text.strip_prefix('=').unwrap_or(text);
+    parse_v2::parse(value).or_else(|e| parse_v2::parse(&format!("<{bare}").into()).map_err(|_| e))
 }
 
 /// Whether numcodecs' codecs know the type: NumPy's numbers, and times.
@@ -164,5 +170,31 @@ mod tests {
         assert_eq!((c.int("a", 0, 9, 1).unwrap(), c.int("b", -1, 9, 1).unwrap()), (3, -1));
         assert!(c.int("c", 0, 9, 1).is_err() && c.int("b", 0, 9, 1).is_err());
         assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err());
+    }
+
+    #[test]
+    fn types_are_read_in_every_spelling_of_numpy() {
+        for (text, name) in [
+            ("<i4", "<i4"),
+            ("int32", "<i4"),
+            ("i4", "<i4"),
+            ("=i4", "<i4"),
+            (">i4", ">i4"),
+            ("f8", "<f8"),
+            ("=f2", "<f2"),
+            ("u1", "|u1"),
+            ("=u1", "|u1"),
+            ("b1", "|b1"),
+            ("c16", "<c16"),
+            ("M8[ms]", "<M8[ms]"),
+        ] {
+            let map = config_of(&format!(r#"{{"t": "{text}"}}"#));
+            let expected = parse_v2::parse(&name.into()).unwrap();
+            assert_eq!(Config::new(&map, Style::Numcodecs).element("t").unwrap(), Some(expected), "{text}");
+        }
+        for text in ["", "=", "i3", "=<i4", "<<i4", "int", "O", "S4", "V4"] {
+            let map = config_of(&format!(r#"{{"t": "{text}"}}"#));
+            assert_eq!(Config::new(&map, Style::Numcodecs).element("t").unwrap_err().field(), Some("configuration.t"), "{text:?}");
+        }
     }
 }
