@@ -152,10 +152,15 @@ pub fn is_non_finite(number: &Number) -> bool {
 
 /// Returns whether a value is or contains a bare token `NaN`, `Infinity` or `-Infinity`.
 pub fn has_non_finite(value: &Value) -> bool {
+    has_number(value, is_non_finite)
+}
+
+/// Returns whether a value is or contains a number of which `test` is true.
+pub fn has_number(value: &Value, test: fn(&Number) -> bool) -> bool {
     match value {
-        Value::Number(number) => is_non_finite(number),
-        Value::Array(items) => items.iter().any(has_non_finite),
-        Value::Object(members) => members.values().any(has_non_finite),
+        Value::Number(number) => test(number),
+        Value::Array(items) => items.iter().any(|item| has_number(item, test)),
+        Value::Object(members) => members.values().any(|member| has_number(member, test)),
         _ => false,
     }
 }

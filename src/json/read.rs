@@ -209,6 +209,19 @@ mod tests {
     }
 
     #[test]
+    fn strings_with_half_of_a_pair_are_kept_as_they_are_written() {
+        for text in [
+            r#"{"a":"abc\udce9","b":["\uD83D","\ude00\ud83d","\ud800\u0041","\ud800\ud800x\n\"",1E5],"c":NaN}"#,
+            r#"["\ud83d","1E5 \\ud83d"]"#,
+            r#""\udce9""#,
+        ] {
+            assert_eq!(text_of(text, true).as_deref(), Some(text));
+            assert_eq!(text_of(text, false), None, "{text}");
+        }
+        assert_eq!(text_of(r#"["\udce9","\ud83d\ude00"]"#, true).unwrap(), "[\"\\udce9\",\"\u{1F600}\"]");
+    }
+
+    #[test]
     fn texts_that_are_no_json_are_refused_with_and_without_tokens() {
         let cases: &[&str] = &[
             "",
@@ -245,10 +258,13 @@ mod tests {
             "\"\\u",
             "\"\\u12\"",
             "\"\\x\"",
-            "\"\\ud800\"",
-            "\"\\udc00\"",
-            "\"\\ud800\\u0041\"",
-            "\"\\ud800x\"",
+            "{\"\\ud800\":1}",
+            "[\"\\ud800\\q\"]",
+            "[\"\\ud800\n\"]",
+            "[\"\\ud800\\ud8\"]",
+            "\"\\ud800",
+            "[\"\\ud800\"\"\"]",
+            "[\"\\ud800\"1]",
             "\"a\nb\"",
             "1 2",
             "[1]]",

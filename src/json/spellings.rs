@@ -1,13 +1,18 @@
-//! Finds the numbers of a text that serde_json refuses (bare `NaN`, `Infinity`, `-Infinity`) or spells its own way (`1E5` as `1e+5`).
+//! Finds the numbers of a text that serde_json refuses (bare `NaN`, `Infinity`, `-Infinity`) or spells its own way (`1E5` as `1e+5`), and
+//! the strings that it refuses because they are no Unicode.
 
 use super::scan::string_end;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The bare tokens that JSON forbids and that are read as numbers.
 pub(super) const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
 /// For each of [`TOKENS`] a number with an exponent of as many bytes, so that places in errors stay right.
 const STAND_INS: [&str; TOKENS.len()] = ["-0e000000", "0e000000", "0e0"];
+
+/// The number that stands for a string, with blanks behind it.
+const TEXT_STAND_IN: &str = "0e0";
 
 /// Whether each byte belongs to a number or a bare word.
 const OF_WORD: [bool; 256] = {
@@ -26,7 +31,30 @@ pub(super) struct Spellings<'a> {
     pub numbers: Vec<&'a str>,
 }
 
-/// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number.
+/// Whether the string at `place` is the value of a member or an item, and has the escape of one half of a surrogate pair without the other,
+/// which Python writes for bytes that are no UTF-8 and no `str` can hold; otherwise it is as JSON has it.
+fn is_half_text(text: &str, place: Range<usize>) -> bool {
+    let (mut whole, mut rest) = (String::new(), &text[place.clone()]);
+    while let Some(escape) = rest.find('\\') {
+        let end = escape + if rest[escape..].starts_with("\\u") { 6 } else { 2 };
+        let Some(escaped) = rest.get(escape..end) else { return false };
+        let half = |at: usize, low: bool| {
+            let unit = rest.get(at..at + 6).and_then(|s| s.strip_prefix("\\u")).and_then(|s| u16::from_str_radix(s, 16).ok());
+            unit.is_some_and(|u| if low { (0xDC00..0xE000).contains(&u) } else { (0xD800..0xDC00).contains(&u) })
+        };
+        whole.push_str(&rest[..escape]);
+        let end = if half(escape, false) && half(end, true) { end + 6 } else { end };
+        let is_half = end == escape + 6 && (half(escape, false) || half(escape, true));
+        whole.push_str(if is_half { "\\ufffd" } else { escaped });
+        rest = &rest[end..];
+    }
+    whole.push_str(rest);
+    let is_name = || text[place.end..].trim_ascii_start().starts_with(':');
+    whole.contains("\\ufffd") && !is_name() && serde_json::from_str::<String>(&whole).is_ok()
+}
+
+/// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number,
+/// and so is a string that is no Unicode.
 /// Does not check the text: invalid JSON stays invalid.
 pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
     let (bytes, mut numbers, mut out) = (text.as_bytes(), Vec::new(), String::new());
@@ -35,6 +63,13 @@ pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
         let start = at;
         if byte == b'"' {
             at = string_end(bytes, at);
+            if tokens && is_half_text(text, start..at) {
+                out.push_str(&text[copied..start]);
+                out.push_str(TEXT_STAND_IN);
+                out.extend(std::iter::repeat_n(' ', at - start - TEXT_STAND_IN.len()));
+                copied = at;
+                numbers.push(&text[start..at]);
+            }
             continue;
         }
         at += 1;

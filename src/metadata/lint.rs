@@ -62,12 +62,18 @@ pub fn in_text(bytes: &[u8]) -> Vec<Finding> {
     findings.0
 }
 
-/// Of attributes: bare NaN and infinities.
+/// Of attributes: bare NaN and infinities, text that is no Unicode.
 pub fn in_attributes(attributes: &Map) -> Vec<Finding> {
-    let bare = |(name, _): (&json::Text, _)| {
-        Finding::new(Severity::Deviation, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"))
-    };
-    attributes.iter().filter(|(_, value)| has_non_finite(value)).map(bare).collect()
+    let mut findings = Findings(Vec::new());
+    for (name, value) in attributes {
+        if has_non_finite(value) {
+            findings.deviation("HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
+        }
+        if json::has_number(value, json::Number::is_text) {
+            findings.deviation("HD-07", format!("the attribute {name:?} holds half of a surrogate pair, which is no Unicode"));
+        }
+    }
+    findings.0
 }
 
 /// Of a node's document.

@@ -79,6 +79,7 @@ impl JsonKind {
             Value::Null => JsonKind::Null,
             Value::Bool(_) => JsonKind::Bool,
             Value::Number(n) if is_integer(n) => JsonKind::Integer,
+            Value::Number(n) if n.is_text() => JsonKind::String,
             Value::Number(_) => JsonKind::Number,
             Value::String(_) => JsonKind::String,
             Value::Array(_) => JsonKind::Array,

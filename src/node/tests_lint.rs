@@ -599,6 +599,43 @@ fn files_beside_a_version_3_document_are_ignored() {
 }
 
 #[test]
+fn strings_that_are_no_unicode_stay_as_they_are_written() {
+    let attributes = r#"{"x":"abc\udce9","l":["\ud83d",1],"t":"f8"}"#;
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let key = if format == Format::V3 {
+            let members = r#""node_type":"array","shape":[2],"data_type":"int8","fill_value":3,"chunk_key_encoding":{"name":"default"}"#;
+            let grid = r#""chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"codecs":["bytes"]"#;
+            put(&store, "a/zarr.json", &format!(r#"{{"zarr_format":3,{members},{grid},"attributes":{attributes}}}"#));
+            put(&store, "zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+            "a/zarr.json"
+        } else {
+            put(&store, "a/.zarray", &zarray("fill_value", Some("3")));
+            put(&store, "a/.zattrs", attributes);
+            put(&store, ".zgroup", r#"{"zarr_format":2}"#);
+            "a/.zattrs"
+        };
+        let (told, lines) = logged(&store, Level::Warning);
+        let array = Array::open(&told, "a").unwrap();
+        let found = array.attributes();
+        assert_eq!(found.get_json("x").unwrap(), r#""abc\udce9""#);
+        assert_eq!(lines.lock().unwrap().iter().filter(|l| l.contains("HD-07: a/")).count(), 2, "{lines:?}");
+        for e in [found.get_string("x").unwrap_err(), found.get_f64("x").unwrap_err(), found.get_strings("l").unwrap_err()] {
+            assert!(e.kind() == ErrorKind::Type && e.to_string().contains("a is"), "{e}");
+        }
+        // They stay, whoever changes something else, in consolidated metadata as well.
+        found.set_i64("y", 1).unwrap();
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        Array::open(&store, "a").unwrap().attributes().set_i64("z", 1).unwrap();
+        let all = if format == Format::V3 { "zarr.json" } else { ".zmetadata" };
+        for text in [text(&store, key).unwrap(), text(&store, all).unwrap()] {
+            assert!(text.contains(r#""abc\udce9""#) && text.contains(r#"["\ud83d", 1]"#) && text.contains(r#""z": 1"#), "{text}");
+        }
+        assert!(found.set_json("w", r#""\udce9""#).is_err());
+    }
+}
+
+#[test]
 fn every_bit_of_a_float_survives_lossless_paths() {
     let values =
         [f32::from_bits(0x7fa1_2345), f32::from_bits(0xffc0_0001), -0.0, f32::from_bits(1), f32::MIN_POSITIVE / 3.0, f32::INFINITY];
