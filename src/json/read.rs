@@ -219,6 +219,8 @@ mod tests {
             assert_eq!(text_of(text, false), None, "{text}");
         }
         assert_eq!(text_of(r#"["\udce9","\ud83d\ude00"]"#, true).unwrap(), "[\"\\udce9\",\"\u{1F600}\"]");
+        // The character that stands for what is no text is text itself.
+        assert_eq!(text_of(r#"["\ufffd",NaN]"#, true).unwrap(), "[\"\u{FFFD}\",NaN]");
     }
 
     #[test]

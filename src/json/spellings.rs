@@ -34,7 +34,7 @@ pub(super) struct Spellings<'a> {
 /// Whether the string at `place` is the value of a member or an item, and has the escape of one half of a surrogate pair without the other,
 /// which Python writes for bytes that are no UTF-8 and no `str` can hold; otherwise it is as JSON has it.
 fn is_half_text(text: &str, place: Range<usize>) -> bool {
-    let (mut whole, mut rest) = (String::new(), &text[place.clone()]);
+    let (mut whole, mut rest, mut has_half) = (String::new(), &text[place.clone()], false);
     while let Some(escape) = rest.find('\\') {
         let end = escape + if rest[escape..].starts_with("\\u") { 6 } else { 2 };
         let Some(escaped) = rest.get(escape..end) else { return false };
@@ -46,11 +46,12 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
         let end = if half(escape, false) && half(end, true) { end + 6 } else { end };
         let is_half = end == escape + 6 && (half(escape, false) || half(escape, true));
         whole.push_str(if is_half { "\\ufffd" } else { escaped });
+        has_half |= is_half;
         rest = &rest[end..];
     }
     whole.push_str(rest);
     let is_name = || text[place.end..].trim_ascii_start().starts_with(':');
-    whole.contains("\\ufffd") && !is_name() && serde_json::from_str::<String>(&whole).is_ok()
+    has_half && !is_name() && serde_json::from_str::<String>(&whole).is_ok()
 }
 
 /// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number,
