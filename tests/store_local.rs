@@ -74,6 +74,7 @@ fn child() {
         "replace for ever" => replace_for_ever(&store),
         "file size" => limited_file_size(&store),
         "open files" => limited_open_files(&store),
+        "no standard files" => without_standard_files(&store),
         "hold" => {
             let _held = store.lock_key("n/", "n/k", LockUse::Rare).unwrap().unwrap();
             put(&store, "n/held", b"1").unwrap();
@@ -246,6 +247,26 @@ fn a_write_that_finds_no_room_keeps_the_old_value() {
     folder.run("file size");
     assert_eq!(get(&folder.store(), "k", 10).unwrap().unwrap(), b"old");
     assert_eq!(folder.names(), ["k", "small"], "no temporary file is left");
+}
+
+/// Ends the process itself: whether it failed cannot be printed.
+fn without_standard_files(store: &LocalStore) {
+    put(store, "k", b"1").unwrap();
+    // SAFETY: nothing else in this process uses the three descriptors.
+    (0..3).for_each(|fd| assert_eq!(unsafe { libc::close(fd) }, 0));
+    let object = store.open("k");
+    // SAFETY: asking for a descriptor's flags changes nothing.
+    let taken = (0..3).any(|fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1);
+    let held = matches!(&object, Ok(Some(_))) && put(store, "k", b"2").is_ok();
+    // SAFETY: the call ends the process.
+    unsafe { libc::_exit(i32::from(taken || !held)) };
+}
+
+#[test]
+fn no_file_takes_the_place_of_standard_output_in_a_program_without_one() {
+    let folder = Folder::new("standard");
+    folder.run("no standard files");
+    assert_eq!(get(&folder.store(), "k", 10).unwrap().unwrap(), b"2");
 }
 
 fn limited_open_files(store: &LocalStore) {

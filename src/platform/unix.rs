@@ -8,6 +8,27 @@ pub use libc;
 pub use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 pub use std::sync::atomic::AtomicI32 as AtomicFd;
 
+/// Moves a new descriptor away from the numbers of standard input, output and error, which are free in a program that was started
+/// without them: what it prints would go into the file. -1 is failure, also of the call that made the descriptor.
+///
+/// # Safety
+///
+/// Nobody else owns `fd`, which is closed where it is moved.
+#[inline]
+pub unsafe fn off_standard(fd: i32) -> i32 {
+    if !(0..3).contains(&fd) {
+        return fd;
+    }
+    // SAFETY: the descriptor is open and the caller's; `errno` is the thread's own.
+    unsafe {
+        let moved = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3);
+        let why = *super::errno();
+        libc::close(fd);
+        *super::errno() = why;
+        moved
+    }
+}
+
 /// Returns why the last call of this thread failed.
 pub fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)

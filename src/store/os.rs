@@ -126,7 +126,9 @@ fn at_once(call: Call, len: usize) -> usize {
 /// Opens `path` below `dir`.
 pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<OwnedFd> {
     // SAFETY: `path` ends in NUL and outlives the call.
-    let fd = retry(Call::Open, || unsafe { libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode) })?;
+    let fd = retry(Call::Open, || unsafe {
+        platform::off_standard(libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode))
+    })?;
     // SAFETY: the call made a new descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -7,6 +7,16 @@ use std::mem::ManuallyDrop;
 /// A handle as a number; -1 where there is no handle.
 pub type RawFd = nt::Handle;
 
+/// Leaves a new handle as it is: a program without standard output has no number for it that could be given out.
+///
+/// # Safety
+///
+/// There is nothing to keep.
+#[inline]
+pub unsafe fn off_standard(fd: RawFd) -> RawFd {
+    fd
+}
+
 /// An open handle, closed when it is dropped.
 pub struct OwnedFd(RawFd);
 
