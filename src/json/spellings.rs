@@ -45,7 +45,6 @@ fn is_half_text(text: &str, place: Range<usize>) -> bool {
         whole.push_str(&rest[..escape]);
         let end = if half(escape, false) && half(end, true) { end + 6 } else { end };
         let is_half = end == escape + 6 && (half(escape, false) || half(escape, true));
-        has_half |= is_half;
         whole.push_str(if is_half { "\\ufffd" } else { escaped });
         has_half |= is_half;
         rest = &rest[end..];
