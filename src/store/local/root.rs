@@ -109,9 +109,9 @@ impl LocalStore {
         }
         let named = match os::stat_at(CWD, &c, false) {
             Err(Errno(libc::ENOENT)) => return Ok(None),
-            st => id(&st.map_err(failed)?),
+            st => st.map_err(failed)?,
         };
-        if named != id(&os::stat(fd.as_fd()).map_err(failed)?) {
+        if !is_same(&named, &os::stat(fd.as_fd()).map_err(failed)?) {
             return Ok(None);
         }
         if is_left {
@@ -175,14 +175,13 @@ impl LocalStore {
             return false;
         }
         let named = c_path(&self.root).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| id(&own) != id(&named)));
+        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| !is_same(&own, &named)));
         is_other && self.reopen_root().is_ok()
     }
 }
 
-/// What tells a folder from all others.
-fn id(st: &libc::stat) -> (libc::dev_t, libc::ino_t) {
-    (st.st_dev, st.st_ino)
+fn is_same(a: &libc::stat, b: &libc::stat) -> bool {
+    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
 
 #[cfg(test)]
