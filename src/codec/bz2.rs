@@ -12,8 +12,13 @@ use crate::error::{Error, Result, bail, err};
 use bzip2_sys::{BZ_FINISH, BZ_FINISH_OK, BZ_MEM_ERROR, BZ_OK, BZ_RUN_OK, BZ_STREAM_END, bz_stream};
 use std::ffi::{c_char, c_int, c_uint};
 
-struct Bz2 {
+pub(super) struct Bz2 {
     level: u32,
+}
+
+impl Bz2 {
+    /// Of one that only decodes the level does not matter.
+    pub const DECODER: Bz2 = Bz2 { level: 1 };
 }
 
 /// Reads `level`, 1 to 9 (the size of blocks in units of 100,000 bytes).

@@ -34,7 +34,7 @@ enum Container {
     Raw,
 }
 
-struct Lzma {
+pub(super) struct Lzma {
     format: Container,
     check: Check,
     preset: u32,
@@ -207,6 +207,16 @@ fn failed(e: stream::Error) -> Error {
 }
 
 impl Lzma {
+    /// Of `.xz` files.
+    pub fn xz() -> Lzma {
+        Lzma { format: Container::Xz, check: Check::Crc64, preset: 6, filters: Vec::new() }
+    }
+
+    /// Of `.lzma` files.
+    pub fn alone() -> Lzma {
+        Lzma { format: Container::Alone, ..Lzma::xz() }
+    }
+
     /// The rules of liblzma: at most four filters, and only the last one is LZMA.
     fn check_chain(&self) -> Result<()> {
         let is_lzma = |f: &Filter| matches!(f, Filter::Lzma(_));

@@ -46,6 +46,7 @@ mod streams;
 #[cfg(test)]
 mod testing;
 pub mod transpose;
+mod unpack;
 mod unscale;
 pub mod vlen;
 pub mod zfp;
@@ -54,3 +55,4 @@ pub mod zstd;
 
 pub use bound::{BoundChain, IndexLocation, Layout, Leaf, Sharded};
 pub use stage::{CheckFirst, Dest, FIRST_BYTES, FIRST_ROOM, Size, Stage, StageRef, VariableCodec};
+pub use unpack::Packing;

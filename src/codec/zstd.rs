@@ -21,9 +21,14 @@ const SMALL: usize = 128 << 10;
 /// Bytes that are decoded at once only to be skipped.
 const SKIP: usize = 64 << 10;
 
-struct Zstd {
+pub(super) struct Zstd {
     level: i32,
     checksum: bool,
+}
+
+impl Zstd {
+    /// Of one that only decodes the settings do not matter.
+    pub const DECODER: Zstd = Zstd { level: 0, checksum: false };
 }
 
 /// Reads `level` (0, the default, is the library's; clamped to its limits) and `checksum`.

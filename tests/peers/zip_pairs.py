@@ -221,11 +221,14 @@ def main():
     build = Path(a.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
     program = Program(str(Path(a.program).resolve()))
-    runs = [(f"by zarr-python, version {f}, method {m}", by_zarr_python, f, m) for f in (2, 3) for m in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
-    runs += [(f"by zipfile in {top!r}, method {m}", by_zipfile, top, {"compression": m}) for top in ("", "run.zarr") for m in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
-    runs += [(f"by zipfile, streamed, method {m}", by_zipfile, "top", {"compression": m, "streamed": True}) for m in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
+    methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+    runs = [(f"by zarr-python, version {f}, method {m}", by_zarr_python, f, m) for f in (2, 3) for m in methods]
+    runs += [(f"by zipfile in {top!r}, method {m}", by_zipfile, top, {"compression": m}) for top in ("", "run.zarr") for m in methods]
+    runs += [(f"by zipfile, streamed, method {m}", by_zipfile, "top", {"compression": m, "streamed": True}) for m in methods]
     runs += [("by zipfile, zip64", by_zipfile, "", {"long": True}), ("by zipfile, zip64 and streamed", by_zipfile, "", {"long": True, "streamed": True})]
-    runs += [(f"by {' '.join(c)}", by_command, *c) for c in (("zip", "-qr"), ("zip", "-0qr"), ("zip", "-fd", "-qr"), (SEVEN, "a", "-tzip"), (SEVEN, "a", "-tzip", "-mx=0"), (SEVEN, "a", "-tzip", "-mm=Deflate", "-mx=9"))]
+    commands = [("zip", "-qr"), ("zip", "-0qr"), ("zip", "-fd", "-qr"), (SEVEN, "a", "-tzip"), (SEVEN, "a", "-tzip", "-mx=0")]
+    commands += [(SEVEN, "a", "-tzip", f"-mm={method}", "-mx=9") for method in ("Deflate", "BZip2")]
+    runs += [(f"by {' '.join(c)}", by_command, *c) for c in commands]
     runs += [(f"by ozarr, version {f}", by_ozarr, f) for f in (2, 3)]
     runs += [("copied by ozarr", copied), ("70,002 entries", many), ("5 GiB", large), ("repaired", repaired)]
     failed = 0

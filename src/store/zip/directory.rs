@@ -4,6 +4,7 @@
 //! show one of two contents, or read outside: more than one end record that fits, end records that contradict each other, a
 //! directory that is not just before them, entries that overlap or reach into it, names that lead out of the archive.
 
+use crate::codec::Packing;
 use crate::error::{Error, Result, bail, err};
 use crate::limits::grow;
 use crate::store::keys::check_key;
@@ -47,6 +48,21 @@ pub(super) const UTF8: u16 = 1 << 11;
 pub(super) const STORED: u16 = 0;
 /// Method: deflate.
 pub(super) const DEFLATED: u16 = 8;
+/// Flags, of LZMA: the data end with a mark.
+const ENDS_WITH_MARK: u16 = 1 << 1;
+
+impl Entry {
+    /// How it is compressed, if that is neither deflated nor unknown.
+    pub fn packing(&self) -> Option<Packing> {
+        match self.method {
+            12 => Some(Packing::Bzip2),
+            14 => Some(Packing::Lzma { ends: self.flags & ENDS_WITH_MARK != 0 }),
+            93 => Some(Packing::Zstd),
+            95 => Some(Packing::Xz),
+            _ => None,
+        }
+    }
+}
 
 /// Where an entry is and how it is stored, as the directory says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,7 +355,7 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
         let lies = match entry.method {
             STORED => entry.stored != entry.size && entry.flags & ENCRYPTED == 0,
             DEFLATED => entry.size > entry.stored.saturating_mul(MAX_RATIO),
-            _ => false,
+            _ => entry.packing().is_some_and(|packing| entry.size > entry.stored.saturating_mul(packing.most())),
         };
         if lies {
             bail!(Metadata, "the zip entry {:?} is said to hold {} bytes in {}, which cannot be", shown(), entry.size, entry.stored);

@@ -1,7 +1,7 @@
 //! A zip archive as a store: read by ranges from a file or from an object of any store, written to a file.
 //!
 //! **Reading** fetches the tail, the directory, and then of each entry its local header and the bytes that are asked for: shards
-//! are read by ranges inside the archive. Deflated entries are inflated as a whole. The CRC-32 is checked when a value is read as a
+//! are read by ranges inside the archive. Compressed entries are decoded as a whole. The CRC-32 is checked when a value is read as a
 //! whole. Names are the keys; if all stand below one folder that is a node, that folder is the root.
 //!
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip

@@ -1,4 +1,4 @@
-//! Reading entries of a zip archive: by ranges where they are stored, as a whole where they are deflated.
+//! Reading entries of a zip archive: by ranges where they are stored, as a whole where they are compressed.
 
 use super::directory::{DEFLATED, ENCRYPTED, Entry, LOCAL, LOCAL_LEN, STORED, STREAMED, key_of, u16_at, u32_at};
 use crate::error::{Error, Result, bail, err};
@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 /// How many bytes of extra fields a read from afar expects at most in a local header that it has not seen.
 const SLACK: u64 = 64;
-/// How much more than its value a deflated entry may take.
+/// How much more than its value a compressed entry may take.
 const MORE: u64 = 1 << 20;
 
 /// Where the archive's bytes come from.
@@ -84,7 +84,11 @@ impl Slot {
         }
         match self.entry.method {
             STORED | DEFLATED => Ok(()),
-            other => bail!(Unsupported, "the zip entry is compressed by method {other}, expected 0 (stored) or 8 (deflated)"),
+            _ if self.entry.packing().is_some() => Ok(()),
+            other => bail!(
+                Unsupported,
+                "the zip entry is compressed by method {other}, expected 0 (stored), 8 (deflate), 12 (bzip2), 14 (LZMA), 93 (zstd) or 95 (xz)"
+            ),
         }
     }
 
@@ -157,8 +161,11 @@ impl Slot {
         Ok(())
     }
 
-    /// Inflates `stored`, all of the entry's data, into `out`, which has the value's size.
+    /// Decodes `stored`, all of the entry's data, into `out`, which has the value's size.
     fn inflate(&self, stored: &[u8], out: &mut [u8]) -> Result<()> {
+        if let Some(packing) = self.entry.packing() {
+            return packing.unpack(stored, out).map_err(|e| e.with_note(" (a zip entry)")).and_then(|()| self.check_crc(out));
+        }
         match inflate(Wrapper::Bare, stored, out)? {
             Some((_, n)) if n == out.len() => self.check_crc(out),
             Some((_, n)) => bail!(Chunk, "the zip entry inflates to {n} bytes, expected {}", out.len()),
@@ -166,8 +173,8 @@ impl Slot {
         }
     }
 
-    /// Whether a deflated entry may be inflated in memory.
-    fn check_inflated_size(&self) -> Result<()> {
+    /// Whether a compressed entry may be decoded in memory.
+    pub fn check_inflated_size(&self) -> Result<()> {
         if self.entry.size > max_chunk() {
             bail!(Limit, "a zip entry that inflates to {} bytes exceeds the limit of {}", self.entry.size, max_chunk());
         }
@@ -196,7 +203,7 @@ pub(super) struct ZipObject {
     pub source: Arc<ArchiveBytes>,
     pub slot: Arc<Slot>,
     pub token: u64,
-    /// A deflated value that is read in parts.
+    /// A compressed value that is read in parts.
     pub inflated: OnceLock<Vec<u8>>,
 }
 

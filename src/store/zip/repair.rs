@@ -4,6 +4,7 @@ use super::ZipStore;
 use super::directory::*;
 use super::read::{ArchiveBytes, Slot};
 use super::write::{LOCK_BYTE, central_record, end_records};
+use crate::codec::Packing;
 use crate::error::{Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::platform::{AsFd, OwnedFd, libc};
@@ -198,7 +199,9 @@ impl Scan<'_> {
         }
         if entry.method != STORED {
             let mut value = Vec::new();
-            return Ok(entry.size <= entry.stored.saturating_mul(2000)
+            let most = entry.packing().map_or(2000, Packing::most);
+            return Ok(entry.size <= entry.stored.saturating_mul(most)
+                && slot.check_inflated_size().is_ok()
                 && slot.read_value(self.source, grow(&mut value, entry.size as usize)?).is_ok());
         }
         if entry.size != entry.stored {

@@ -4,6 +4,7 @@ use super::directory::*;
 use super::repair::{Repaired, repair};
 use super::write::{central_record, end_records, local_header};
 use super::*;
+use crate::codec::Packing;
 use crate::error::{Error, ErrorKind};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
@@ -195,15 +196,21 @@ fn archives_of_others_are_read() {
         stored(".DS_Store", b"mac"),
         deflated("s/nothing", b""),
         stored("twice", b"second"),
+        part("p/bzip2", &value, Packing::Bzip2.pack(&value), 12),
+        part("p/lzma", &value, Packing::Lzma { ends: true }.pack(&value), 14),
+        part("p/xz", &value, Packing::Xz.pack(&value), 95),
+        part("p/zstd", &value, Packing::Zstd.pack(&value), 93),
     ];
     let store = over_memory(&archive(&parts)).unwrap();
-    assert_eq!(keys(&store), ["s/deflated", "s/dotted", "s/extra", "s/nothing", "s/streamed", "twice"]);
+    let packed = ["p/bzip2", "p/lzma", "p/xz", "p/zstd"];
+    assert_eq!(keys(&store), [&packed[..], &["s/deflated", "s/dotted", "s/extra", "s/nothing", "s/streamed", "twice"]].concat());
+    assert!(packed.iter().all(|key| get(&store, key, 1 << 20).unwrap().unwrap() == value));
     let big = |key: &str| get(&store, key, 1 << 20).unwrap().unwrap() == value;
     assert!(big("s/deflated") && big("s/streamed") && big("s/extra"));
     assert_eq!(get(&store, "twice", 9).unwrap().unwrap(), b"second");
     assert_eq!(get(&store, "s/nothing", 9).unwrap().unwrap(), b"");
     assert_eq!(get(&store, "s/deflated", 99_999).unwrap_err().kind(), ErrorKind::Limit);
-    for key in ["s/deflated", "s/extra", "s/streamed"] {
+    for key in ["s/deflated", "s/extra", "s/streamed", "p/bzip2", "p/zstd"] {
         let object = store.open(key).unwrap().unwrap();
         let mut some = [0; 100];
         object.read_exact_at(99_900, &mut some).unwrap();

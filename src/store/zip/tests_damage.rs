@@ -5,6 +5,7 @@ use super::repair::{Repaired, repair};
 use super::tests::*;
 use super::write::{central_record, end_records};
 use super::*;
+use crate::codec::Packing;
 use crate::error::ErrorKind;
 use crate::store::get;
 
@@ -99,7 +100,12 @@ fn damage_is_told() {
         ("wrong checksum, stored", archive(&[Part { data: b"1x3".to_vec(), ..stored("k", b"123") }]), Checksum, "CRC-32"),
         ("damaged data", with(&|p| p.data[0] = 0xff), Chunk, "damaged"),
         ("encrypted", with(&|p| p.entry.flags |= ENCRYPTED), Unsupported, "encrypted"),
-        ("another method", with(&|p| p.entry.method = 12), Unsupported, "method 12"),
+        ("another method", with(&|p| p.entry.method = 98), Unsupported, "method 98"),
+        ("damaged bzip2", with(&|p| p.entry.method = 12), Chunk, "damaged"),
+        ("damaged lzma", with(&|p| p.entry.method = 14), Chunk, "no header of LZMA"),
+        ("bzip2 that says more", archive(&[part("k", b"12", Packing::Bzip2.pack(b"1"), 12)]), Chunk, "decoded to 1 bytes, expected 2"),
+        ("zstd that says far more", archive(&[part("k", &[0; 2 << 20], vec![0; 5], 93)]), Metadata, "cannot be"),
+        ("wrong checksum, xz", archive(&[part("k", b"1", Packing::Xz.pack(b"2"), 95)]), Checksum, "CRC-32"),
         ("other methods", listed(&|e| (e.method, e.size) = (STORED, e.stored)), Chunk, "the method is 8, expected 0"),
         ("other sizes", listed(&|e| e.size += 1), Chunk, "the size is 5000, expected 5001"),
         ("other stored sizes", listed(&|e| e.stored -= 1), Chunk, "the stored size"),
