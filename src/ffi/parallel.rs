@@ -32,7 +32,8 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 /// parts.
 ///
 /// Errors: `OZARR_ERR_BOUNDS` for a region that leaves the array, and for an `index` that is not below
-/// `workers`; `OZARR_ERR_ARGUMENT` for a step, another flag, or a periodic region.
+/// `workers`; `OZARR_ERR_ARGUMENT` for a step, another flag, or a periodic region; `OZARR_ERR_RANK` for
+/// an array without dimensions and more than one worker: its one element makes no box without elements.
 ///
 /// @param[in] region may be NULL
 /// @param[out] start,shape array(rank)

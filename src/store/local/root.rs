@@ -49,6 +49,9 @@ impl LocalStore {
             }
             make_folder(&self.root, self.durability.mode != SyncMode::None)?;
         }
+        if let Ok(to) = self.root.read_link() {
+            bail!(Location, "{} is a link to {}, which is not there", self.root.display(), to.display());
+        }
         bail!(Io, "the folder {} vanishes again and again", self.root.display())
     }
 
@@ -234,6 +237,15 @@ mod tests {
 
     fn value(store: &LocalStore, key: &str) -> Option<Vec<u8>> {
         get(store, key, 99).unwrap()
+    }
+
+    #[test]
+    fn a_root_that_is_a_link_to_nothing_is_named_in_the_error() {
+        let top = Top::new("nowhere");
+        std::os::unix::fs::symlink("nowhere", top.0.join("s")).unwrap();
+        let store = LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap();
+        let e = store.put("k", &[b"1"], Condition::None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Location && e.to_string().contains("is a link to nowhere, which is not there"), "{e}");
     }
 
     #[test]
