@@ -13,6 +13,7 @@ use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, O
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::{SharedStore, get};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use watched::{Watched, handle, keys};
@@ -479,15 +480,23 @@ fn elements_are_converted_and_those_that_do_not_fit_are_as_they_are_wanted() {
     assert_eq!(shape.unwrap_err().field(), Some("shape"));
 }
 
+/// A place for the folder of a test, which is not there.
+fn no_folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("ozarr-copy-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+fn on_disk(root: &Path) -> Store {
+    let shared: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
+    Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
+}
+
 #[test]
 fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_they_are_large() {
     use std::os::unix::fs::MetadataExt;
-    let folder = std::env::temp_dir().join(format!("ozarr-copy-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    let store = |name: &str| {
-        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
-        Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
-    };
+    let folder = no_folder("pieces");
+    let store = |name: &str| on_disk(&folder.join(name));
     let from = store("from.zarr");
     let mut made = spec("int64", &[3 << 20]);
     made.set_chunks(&[2 << 20]).unwrap();
@@ -508,12 +517,8 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
 
 #[test]
 fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
-    let folder = std::env::temp_dir().join(format!("ozarr-copy-link-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    let store = |name: &str| {
-        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
-        Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite)
-    };
+    let folder = no_folder("link");
+    let store = |name: &str| on_disk(&folder.join(name));
     let from = store("from.zarr");
     hierarchy(&from);
     std::os::unix::fs::symlink("from.zarr", folder.join("link.zarr")).unwrap();
@@ -539,11 +544,8 @@ fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
 
 #[test]
 fn files_and_folders_in_each_others_place_among_the_chunks_are_no_missing_chunks() {
-    let folder = std::env::temp_dir().join(format!("ozarr-copy-places-{}", std::process::id()));
-    let store = |name: &str| {
-        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
-        Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
-    };
+    let folder = no_folder("places");
+    let store = |name: &str| on_disk(&folder.join(name));
     let mut number = 0;
     for (format, separator) in [(Format::V3, None), (Format::V2, Some(ozarr::node::Separator::Slash)), (Format::V2, None)] {
         let in_folders = separator.is_some() || format == Format::V3;

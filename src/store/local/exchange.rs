@@ -155,6 +155,13 @@ mod tests {
     use crate::store::{Condition, Storage, get};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    /// A place for the folder of a test, which is not there.
+    fn no_folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ozarr-exchange-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        path
+    }
+
     fn local(root: &Path) -> LocalStore {
         LocalStore::open(root, true, SyncMode::Batch).unwrap()
     }
@@ -177,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_replaced_as_a_whole_and_handles_on_the_store_find_the_new_one() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-{}", std::process::id()));
+        let top = no_folder("whole");
         for prefix in ["", "a/b/"] {
             let _ = std::fs::remove_dir_all(&top);
             std::fs::create_dir_all(top.join("real")).unwrap();
@@ -205,8 +212,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_had_the_old_root_open_writes_into_the_new_one() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-root-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = no_folder("root");
         let (one, other) = (local(&top.join("s")), local(&top.join("s")));
         one.put("k", &[b"1"], Condition::None).unwrap();
         other.put("l", &[b"1"], Condition::None).unwrap();
@@ -218,8 +224,7 @@ mod tests {
 
     #[test]
     fn a_root_that_another_one_replaces_is_found_by_its_name_while_the_old_one_is_emptied() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-emptied-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = no_folder("emptied");
         let (store, path) = (local(&top.join("s")), top.join("s"));
         store.put("k", &[b"1"], Condition::None).unwrap();
         let moved = |to: &str| std::fs::rename(&path, top.join(to)).unwrap();
@@ -234,8 +239,7 @@ mod tests {
 
     #[test]
     fn two_that_replace_a_root_do_it_one_after_the_other() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-two-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = no_folder("two");
         let (one, other) = (local(&top.join("s")), local(&top.join("s")));
         one.put("k", &[b"1"], Condition::None).unwrap();
         let (begun, begins) = std::sync::mpsc::channel();
@@ -263,8 +267,7 @@ mod tests {
 
     #[test]
     fn a_value_is_put_however_often_the_root_is_replaced_meanwhile() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-often-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = no_folder("often");
         let (store, other) = (local(&top.join("s")), local(&top.join("s")));
         store.put("k", &[b"1"], Condition::None).unwrap();
         let ends = std::sync::atomic::AtomicBool::new(false);
@@ -283,8 +286,7 @@ mod tests {
 
     #[test]
     fn a_failed_call_leaves_the_old_folder_as_it_was() {
-        let top = std::env::temp_dir().join(format!("ozarr-exchange-faults-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = no_folder("faults");
         let store = local(&top.join("s"));
         store.put("a/old", &[b"1"], Condition::None).unwrap();
         store.flush().unwrap();

@@ -51,19 +51,6 @@ pub(super) const DEFLATED: u16 = 8;
 /// Flags, of LZMA: the data end with a mark.
 const ENDS_WITH_MARK: u16 = 1 << 1;
 
-impl Entry {
-    /// How it is compressed, if that is neither deflated nor unknown.
-    pub fn packing(&self) -> Option<Packing> {
-        match self.method {
-            12 => Some(Packing::Bzip2),
-            14 => Some(Packing::Lzma { ends: self.flags & ENDS_WITH_MARK != 0 }),
-            93 => Some(Packing::Zstd),
-            95 => Some(Packing::Xz),
-            _ => None,
-        }
-    }
-}
-
 /// Where an entry is and how it is stored, as the directory says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -83,6 +70,19 @@ pub(super) struct Entry {
     pub is_link: bool,
     /// Where the next entry, or the directory, begins.
     pub limit: u64,
+}
+
+impl Entry {
+    /// How it is compressed, if that is neither deflated nor unknown.
+    pub fn packing(&self) -> Option<Packing> {
+        match self.method {
+            12 => Some(Packing::Bzip2),
+            14 => Some(Packing::Lzma { ends: self.flags & ENDS_WITH_MARK != 0 }),
+            93 => Some(Packing::Zstd),
+            95 => Some(Packing::Xz),
+            _ => None,
+        }
+    }
 }
 
 /// One record of the directory.
