@@ -274,7 +274,8 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 while !ends.load(std::sync::atomic::Ordering::Relaxed) {
-                    assert!(replace(&other, "").unwrap());
+                    // While somebody puts into the old folder it may stay, so that the next call says that it cannot replace the root.
+                    replace(&other, "").unwrap();
                 }
             });
             let put = (0..3000).try_for_each(|_| store.put("v/k", &[b"2"], Condition::None));
