@@ -90,8 +90,6 @@ pub(super) struct Record<'a> {
     pub entry: Entry,
     /// The name as it is stored.
     pub name: &'a [u8],
-    /// The system of the writer: 0 is FAT, 3 is Unix.
-    pub host: u8,
     /// The record as it is stored.
     pub whole: &'a [u8],
 }
@@ -288,7 +286,7 @@ fn record(rest: &[u8]) -> Result<Record<'_>> {
         bail!(Metadata, "the zip directory is damaged: found no whole record of an entry where one is expected");
     }
     let name = &rest[CENTRAL_LEN..extra_at];
-    let host = (u16_at(rest, 4) >> 8) as u8;
+    let is_unix = u16_at(rest, 4) >> 8 == 3;
     let mut entry = Entry {
         header: u32_at(rest, 42).into(),
         stored: u32_at(rest, 20).into(),
@@ -297,7 +295,7 @@ fn record(rest: &[u8]) -> Result<Record<'_>> {
         method: u16_at(rest, 10),
         flags: u16_at(rest, 8),
         name_len,
-        is_link: host == 3 && u32_at(rest, 38) >> 28 == 0o12,
+        is_link: is_unix && u32_at(rest, 38) >> 28 == 0o12,
         limit: 0,
     };
     let extra = &rest[extra_at..extra_at + usize::from(extra_len)];
@@ -307,7 +305,7 @@ fn record(rest: &[u8]) -> Result<Record<'_>> {
     if disk != 0 && disk != u16::MAX {
         bail!(Unsupported, "the zip entry {:?} is said to lie on another volume, which is not supported", shown());
     }
-    Ok(Record { entry, name, host, whole: &rest[..whole_len] })
+    Ok(Record { entry, name, whole: &rest[..whole_len] })
 }
 
 /// Takes those of size, stored size and offset that do not fit into 32 bits from the extra field of zip64.
@@ -369,7 +367,7 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
     for record in records(&directory.bytes) {
         let mut record = record?;
         record.entry.header += directory.base;
-        if let Some(key) = key_of(record.name, record.entry.flags, record.host)? {
+        if let Some(key) = key_of(record.name, record.entry.flags)? {
             let next = places.partition_point(|p| p.0 <= record.entry.header);
             record.entry.limit = places.get(next).map_or(directory.start, |p| p.0);
             each(key, record.entry);
@@ -379,17 +377,17 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
 }
 
 /// The key that an entry's name means; `None` for a folder and for what macOS adds. A name that is no key is an error.
-pub(super) fn key_of(name: &[u8], flags: u16, host: u8) -> Result<Option<String>> {
+pub(super) fn key_of(name: &[u8], flags: u16) -> Result<Option<String>> {
     let mut text = match std::str::from_utf8(name) {
         Ok(text) => text.to_string(),
         Err(_) if flags & UTF8 != 0 => bail!(Name, "the zip entry {:?} has a name that is not UTF-8", String::from_utf8_lossy(name)),
         Err(_) => name.iter().map(|&b| code_page_437(b)).collect(),
     };
-    if host == 0 && !text.contains('/') {
+    if !text.contains('/') {
         text = text.replace('\\', "/");
     }
     let mut key = text.as_str();
-    while let Some(rest) = key.strip_prefix("./") {
+    while let Some(rest) = key.strip_prefix('/').or_else(|| key.strip_prefix("./")) {
         key = rest;
     }
     let is_folder = text.ends_with('/');

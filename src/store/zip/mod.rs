@@ -270,6 +270,9 @@ impl Storage for ZipStore {
         let writer = self.writer()?;
         let name: Arc<str> = self.name_to_put(key).into();
         check_key(&name)?;
+        if name.contains('\\') && !name.contains('/') {
+            bail!(Name, "the name has backslashes and no slash, which zip archives of Windows have between folders");
+        }
         self.content.read(|content| self.check_condition(content, &name, condition))?;
         writer.append(&name, parts, |entry, data| {
             let slot = Arc::new(Slot::new(name.clone(), entry, data));

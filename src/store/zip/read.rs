@@ -131,8 +131,7 @@ impl Slot {
         }
         let name = header.get(LOCAL_LEN as usize..self.header_len()).unwrap_or_default();
         // Names that are stored in another form than the key's own are compared as keys.
-        let same = name == self.name.as_bytes()
-            || [0, 3].iter().any(|&host| key_of(name, u16_at(header, 6), host).is_ok_and(|key| key.as_deref() == Some(&*self.name)));
+        let same = name == self.name.as_bytes() || key_of(name, u16_at(header, 6)).is_ok_and(|key| key.as_deref() == Some(&*self.name));
         if !same {
             bail!(Chunk, "the zip entry's local header has the name {:?}, the directory another", String::from_utf8_lossy(name));
         }

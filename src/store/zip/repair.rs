@@ -191,7 +191,7 @@ impl Scan<'_> {
     }
 
     fn is_whole(&self, name: &[u8], entry: &Entry) -> Result<bool> {
-        let Ok(key) = key_of(name, entry.flags, 3) else { return Ok(false) };
+        let Ok(key) = key_of(name, entry.flags) else { return Ok(false) };
         let Some(key) = key else { return Ok(true) };
         let slot = Slot::new(key.into(), *entry, entry.limit - entry.stored);
         if slot.check_readable().is_err() {
@@ -219,10 +219,10 @@ impl Scan<'_> {
 
     /// The records of what was found, the last of each name.
     fn directory(&self) -> Result<Vec<u8>> {
-        let key = |name: &[u8], flags, host| key_of(name, flags, host).ok().flatten().map(Arc::<str>::from);
+        let key = |name: &[u8], flags| key_of(name, flags).ok().flatten().map(Arc::<str>::from);
         let mut last: HashMap<Arc<str>, u64> = HashMap::new();
         for (name, entry) in &self.entries {
-            key(name, entry.flags, 3).map(|key| last.insert(key, entry.header));
+            key(name, entry.flags).map(|key| last.insert(key, entry.header));
         }
         let mut out = Vec::new();
         let mut push = |bytes: &[u8]| -> Result<()> {
@@ -232,12 +232,12 @@ impl Scan<'_> {
         };
         for record in records(&self.listed) {
             let record = record?;
-            if key(record.name, record.entry.flags, record.host).is_none_or(|key| !last.contains_key(&key)) {
+            if key(record.name, record.entry.flags).is_none_or(|key| !last.contains_key(&key)) {
                 push(record.whole)?;
             }
         }
         for (name, entry) in &self.entries {
-            if key(name, entry.flags, 3).is_none_or(|key| last.get(&key) == Some(&entry.header)) {
+            if key(name, entry.flags).is_none_or(|key| last.get(&key) == Some(&entry.header)) {
                 push(&central_record(entry, name))?;
             }
         }

@@ -191,7 +191,7 @@ impl Writer {
         let mut count = 0;
         for record in records(&self.old) {
             let record = record?;
-            let is_key = key_of(record.name, record.entry.flags, record.host)?.is_some();
+            let is_key = key_of(record.name, record.entry.flags)?.is_some();
             if !is_key || slots.binary_search_by_key(&record.entry.header, |slot| slot.entry.header).is_ok() {
                 out.push(record.whole)?;
                 count += 1;
