@@ -29,6 +29,20 @@ pub unsafe fn off_standard(fd: i32) -> i32 {
     }
 }
 
+/// Opens the null device as those of standard input, output and error that are free: the crates beneath the object stores open sockets that
+/// cannot be moved, and what the program prints would go to a server.
+pub fn hold_standard() {
+    loop {
+        // SAFETY: the path is a C string.
+        let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        if !(0..3).contains(&fd) {
+            // SAFETY: the descriptor is this function's, or -1, which is none.
+            unsafe { libc::close(fd) };
+            return;
+        }
+    }
+}
+
 /// Returns why the last call of this thread failed.
 pub fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)

@@ -176,3 +176,28 @@ fn the_environment_names_a_proxy() {
     let (good, said) = through(&secure, &[("HTTPS_PROXY", &unknown)], 1);
     assert!(!good && said.contains("proxy authorization required"), "{said}");
 }
+
+/// Reads without standard input, output and error, and ends the process itself: whether it failed cannot be printed.
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn reads_without_standard_files() {
+    let Ok(url) = std::env::var("OZARR_TEST_READ") else { return };
+    // SAFETY: nothing else in this process uses the three descriptors.
+    (0..3).for_each(|fd| assert_eq!(unsafe { libc::close(fd) }, 0));
+    let store = store(&url, &[]);
+    let is_read = matches!(get(&store, "ready", 100), Ok(Some(value)) if value == b"yes");
+    let is_socket = |fd| std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok_and(|to| to.to_string_lossy().starts_with("socket"));
+    let taken = (0..3).any(is_socket);
+    // SAFETY: the call ends the process.
+    unsafe { libc::_exit(i32::from(taken) + 2 * i32::from(!is_read)) };
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn no_connection_takes_the_place_of_standard_output() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["reach::reads_without_standard_files", "--exact", "--ignored", "--nocapture"])
+        .env("OZARR_TEST_READ", var("OZARR_TEST_HTTP"));
+    assert_eq!(child.output().unwrap().status.code(), Some(0), "1: a connection has a standard number; 2: nothing was read");
+}

@@ -17,6 +17,9 @@ pub unsafe fn off_standard(fd: RawFd) -> RawFd {
     fd
 }
 
+/// Holds the standard handles; they are no numbers that another could take.
+pub fn hold_standard() {}
+
 /// An open handle, closed when it is dropped.
 pub struct OwnedFd(RawFd);
 

@@ -5,7 +5,7 @@ pub mod libc;
 mod locks;
 mod nt;
 
-pub use self::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, off_standard};
+pub use self::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, hold_standard, off_standard};
 pub use self::libc::O_PATH;
 pub use self::nt::errno;
 use std::cell::Cell;

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::{ForkReset, Lazy};
-use crate::platform::{errno_of, libc};
+use crate::platform::{self, errno_of, libc};
 use crate::store::mailbox::{Receiver, mailbox};
 use crate::threads::{block_signals, start};
 use futures_util::FutureExt;
@@ -79,6 +79,7 @@ impl Drop for BackgroundRuntime {
 
 /// This process's.
 pub(super) fn threads() -> Result<Arc<Threads>> {
+    platform::hold_standard();
     static CURRENT: Lazy<ForkReset<Mutex<Weak<Threads>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
     let mut current = CURRENT.get().get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(running) = current.upgrade() {
