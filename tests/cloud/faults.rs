@@ -206,6 +206,8 @@ fn only_the_objects_own_404_is_missing_and_a_403_if_it_is_said_so() {
     assert!(case.get("k").unwrap().is_none());
     assert_eq!(case.get("k").unwrap().unwrap(), BODY);
     assert!(case.get("none").unwrap().is_none());
+    let case = Case::new("gone", &[], |_, _| Fault::Answer(410, "", ""));
+    assert!(case.get("k").unwrap().is_none(), "what is gone for good is not there");
     let case = Case::new("hint", &[], |_, _| Fault::Answer(403, "", DENIED));
     let e = case.get("none").unwrap_err();
     assert!(e.message().contains("cloud.forbidden") && e.http_status() == 403, "{e}");

@@ -16,11 +16,12 @@ type Manner = fn(usize, &Seen) -> Fault;
 
 /// Name, what becomes of each request, whether requests come on connections that others came on before, and how many more requests there are
 /// than to a server that breaks nothing off.
-const MANNERS: [(&str, Manner, bool, RangeInclusive<usize>); 9] = [
+const MANNERS: [(&str, Manner, bool, RangeInclusive<usize>); 10] = [
     ("says that each connection ends", |_, _| Fault::None, false, 0..=0),
     ("keeps connections", |_, _| Fault::Kept, true, 0..=0),
     ("sends one byte at a time", |_, _| Fault::Pieces(1), false, 0..=0),
     ("sends a few bytes at a time", |_, _| Fault::Pieces(7), false, 0..=0),
+    ("does not tell the length of an object with a part of it", |_, _| Fault::Unmeasured, false, 0..=0),
     ("speaks HTTP/1.0 without lengths", |_, _| Fault::Old { told: false }, false, 0..=0),
     ("speaks HTTP/1.0 with lengths", |_, _| Fault::Old { told: true }, false, 0..=0),
     // A request may meet an ended connection before its end is noticed, and then keys are listed once more.

@@ -26,6 +26,8 @@ pub enum Fault {
     Unconditional,
     /// The server's answer with another `Content-Range`.
     WrongRange,
+    /// The server's answer; a `Content-Range` does not tell the object's length.
+    Unmeasured,
     /// The server's bytes without a length, so many of them.
     Short(usize),
     /// This answer: status and headers, and then zeros without an end.
@@ -195,6 +197,11 @@ fn answer(upstream: &str, mut head: Vec<String>, body: &[u8], fault: &Fault) -> 
         Fault::WrongRange => {
             if let Some(line) = answer.iter_mut().find(|line| line.to_ascii_lowercase().starts_with("content-range:")) {
                 *line = "Content-Range: bytes 1000-1009/2000".to_string();
+            }
+        }
+        Fault::Unmeasured => {
+            if let Some(line) = answer.iter_mut().find(|line| line.to_ascii_lowercase().starts_with("content-range:")) {
+                *line = line.split('/').next().unwrap().to_string() + "/*";
             }
         }
         Fault::Cut(n) => bytes.truncate(*n),

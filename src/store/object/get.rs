@@ -128,7 +128,7 @@ impl Live {
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
                 bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
             }
-            (404, _) => return Ok(true),
+            (404 | 410, _) => return Ok(true),
             (403, _) if self.options.forbidden_is_missing => return Ok(true),
             // What was replaced in the middle is begun anew.
             (412 | 416, _) if body.is_some() && tries.once() => {

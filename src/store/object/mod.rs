@@ -1,7 +1,7 @@
 //! Object stores and HTTP servers, through the crate `object_store`: S3 and what speaks its language, Google Cloud Storage, Azure, and any
 //! web server for reading. The only place with a runtime and `async`; callers wait on channels, so that they may be anywhere.
 //!
-//! What an answer means is decided in `tries.rs`: only 404 of an object is "missing"; everything else is an error, perhaps after further
+//! What an answer means is decided in `tries.rs`: only 404 and 410 of an object are "missing"; everything else is an error, perhaps after further
 //! tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
 mod build;
@@ -18,9 +18,10 @@ mod version;
 mod watch;
 mod within;
 
-use self::get::Want;
+use self::get::{Got, Want};
 use self::live::Live;
 use self::upload::Upload;
+use self::watch::UNTOLD_SIZE;
 use super::keys::{check_key, check_prefix};
 use super::remote::{Conditional, Remote, RemoteOptions, Service};
 use super::{
@@ -64,6 +65,10 @@ impl RemoteStore {
             match live.get(&asked, Want::Span(0, HEAD), None).await {
                 // An empty object has no range; a server without ranges has whole objects only.
                 Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, whole, None).await,
+                Ok(Some(got)) if got.size == UNTOLD_SIZE => {
+                    let told = live.get(&asked, Want::Nothing, Some(got.version)).await?;
+                    Ok(told.map(|told| Got { size: told.size, ..got }))
+                }
                 other => other,
             }
         })?;

@@ -25,6 +25,9 @@ const MOST_OF_LIST: usize = 64 << 20;
 /// The most bytes of an answer to what stores or erases: to a request for 1,000 keys it names each.
 const MOST_OF_REPLY: usize = 16 << 20;
 
+/// The length of an object of which the server sent a part without telling it.
+pub(super) const UNTOLD_SIZE: u64 = u64::MAX;
+
 tokio::task_local! {
     /// The notes of the try that is under way.
     pub(super) static SEEN: Arc<Seen>;
@@ -248,11 +251,28 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return listing(response).await;
     }
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
+    let response = measured(response, asked.range.as_deref());
     match (&asked.range, status, length) {
         (Some(range), 200, length) => cut(response, range, length).await,
         (range, _, None) => counted(response, range.as_deref().and_then(most_of)).await,
         _ => Ok(response),
     }
+}
+
+/// A part of an object whose length its server does not tell (`bytes 0-9/*`), with the length: where the part ends if the object ends
+/// there, else [`UNTOLD_SIZE`]. Without an ETag, parts could not be told from those of another object: such an answer stays as it is.
+fn measured(mut response: HttpResponse, range: Option<&str>) -> HttpResponse {
+    let headers = response.headers_mut();
+    let found = headers.get("content-range").and_then(|value| value.to_str().ok()).and_then(|text| text.trim().strip_suffix("/*"));
+    let (Some(found), true) = (found, headers.contains_key("etag")) else { return response };
+    let last = found.rsplit_once('-').and_then(|(_, last)| last.parse::<u64>().ok());
+    let (Some(last), Some(wanted)) = (last, range.and_then(parse_range)) else { return response };
+    let goes_on = matches!(wanted, (Some(start), len) if len < u64::MAX && start.checked_add(len - 1).is_some_and(|end| end <= last));
+    let size = if goes_on { UNTOLD_SIZE } else { last.saturating_add(1) };
+    if let Ok(value) = HeaderValue::from_str(&format!("{found}/{size}")) {
+        headers.insert("content-range", value);
+    }
+    response
 }
 
 /// A page of a listing. Anything else would be taken for one without keys.
