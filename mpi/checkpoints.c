@@ -1,6 +1,7 @@
 /* Checkpoints that all ranks write: rank 0 begins and commits them. */
 #include "internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,9 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
 }
 
 /* Begins the end of a checkpoint: the other ranks' handles are freed. */
-static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *call) {
+static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *function) {
+    char call[OM_MESSAGE];
+    snprintf(call, sizeof call, "%s of \"%.1000s\"", function, om_name(m, group));
     const ozarr_status status = om_enter(m, group != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "group is NULL"), NULL, call);
     if (status != OZARR_OK) return status;
     om_drop(m, group);
@@ -86,18 +89,19 @@ ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, oza
 
 ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank, const int64_t *shape,
                                  const int64_t *start, const int64_t *count, const void *data, size_t size) {
+    char more[256] = "";
+    size_t at = 0;
     ozarr_spec *spec = NULL;
     ozarr_array *array = NULL;
     ozarr_status status = ozarr_spec_new(type, rank, shape, &spec);
-    if (status == OZARR_OK) status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
+    for (int32_t d = 0; d < rank && status == OZARR_OK && at < sizeof more; d++)
+        at += (size_t)snprintf(more + at, sizeof more - at, "%s%" PRId64, d > 0 ? ", " : ", shape ", shape[d]);
+    if (status == OZARR_OK) status = om_create_below(m, group, path, spec, OZARR_CREATE_NEW, more, &array);
     else status = ozarr_mpi_agree(m, status);
     ozarr_spec_free(spec);
     if (status != OZARR_OK) return status;
     status = ozarr_mpi_array_write_all(m, array, start, count, type, data, size);
-    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
-    om_drop(m, array);
-    ozarr_array_free(array);
-    return status;
+    return status == OZARR_OK ? ozarr_mpi_array_close(m, array) : om_take_back(m, group, path, array, status);
 }
 
 ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type, const int64_t *start,

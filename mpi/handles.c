@@ -11,28 +11,9 @@ const om_handle *om_find(const ozarr_mpi *m, const void *handle) {
     return NULL;
 }
 
-ozarr_status om_remember(ozarr_mpi *m, const void *handle, const char *root, const char *mode) {
-    om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
-    if (more != NULL) m->handles = more;
-    char *copy = malloc(strlen(root) + 1);
-    if (more == NULL || copy == NULL) {
-        free(copy);
-        return om_error(OZARR_ERR_NO_MEMORY, "a location");
-    }
-    strcpy(copy, root);
-    om_handle *new = &m->handles[m->handle_count++];
-    *new = (om_handle){.handle = handle, .root = copy};
-    snprintf(new->mode, sizeof new->mode, "%s", mode);
-    return OZARR_OK;
-}
-
-void om_drop(ozarr_mpi *m, const void *handle) {
-    for (size_t i = 0; i < m->handle_count; i++)
-        if (m->handles[i].handle == handle) {
-            free(m->handles[i].root);
-            m->handles[i] = m->handles[--m->handle_count];
-            return;
-        }
+const char *om_name(const ozarr_mpi *m, const void *handle) {
+    const om_handle *known = om_valid(m, "ozarr_mpi") == OZARR_OK ? om_find(m, handle) : NULL;
+    return known != NULL ? known->name : "";
 }
 
 ozarr_status om_path_of(const ozarr_node *node, char **path) {
@@ -45,6 +26,36 @@ ozarr_status om_path_of(const ozarr_node *node, char **path) {
     status = ozarr_node_path(node, *path, length + 1, NULL);
     if (status != OZARR_OK) free(*path), *path = NULL;
     return status;
+}
+
+ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *node, const char *root, const char *mode) {
+    char *path = NULL;
+    const ozarr_status status = om_path_of(node, &path);
+    if (status != OZARR_OK) return status;
+    om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
+    if (more != NULL) m->handles = more;
+    const size_t size = strlen(root) + strlen(path) + 2;
+    char *copy = malloc(strlen(root) + 1), *name = malloc(size);
+    if (more != NULL && copy != NULL && name != NULL) {
+        strcpy(copy, root);
+        snprintf(name, size, "%s%s%s", root, path[0] != 0 ? "/" : "", path);
+        om_handle *new = &m->handles[m->handle_count++];
+        *new = (om_handle){.handle = handle, .root = copy, .name = name};
+        snprintf(new->mode, sizeof new->mode, "%s", mode);
+        free(path);
+        return OZARR_OK;
+    }
+    free(path), free(copy), free(name);
+    return om_error(OZARR_ERR_NO_MEMORY, "a location");
+}
+
+void om_drop(ozarr_mpi *m, const void *handle) {
+    for (size_t i = 0; i < m->handle_count; i++)
+        if (m->handles[i].handle == handle) {
+            free(m->handles[i].root), free(m->handles[i].name);
+            m->handles[i] = m->handles[--m->handle_count];
+            return;
+        }
 }
 
 /* The location of the store: what is left of a node's location in front of its path. How long it is. */
@@ -122,7 +133,7 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) {
         ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
-        if (here == OZARR_OK) here = om_remember(m, handle_of(array, group), bytes, mode);
+        if (here == OZARR_OK) here = om_remember(m, handle_of(array, group), node_of(array, group), bytes, mode);
         if (here == OZARR_OK && array != NULL) here = om_check_begin(m, *array);
         status = om_agree(m, here, NULL);
     }

@@ -16,6 +16,7 @@ enum { OM_MESSAGE = 2048, OM_PLANS = 8 };
 typedef struct om_handle {
     const void *handle;
     char *root; /* the location of its store */
+    char *name; /* its own location, which calls are compared by */
     char mode[3];
 } om_handle;
 
@@ -40,6 +41,7 @@ struct ozarr_mpi {
     size_t handle_count;
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
+    int64_t requests;   /* that were not waited for */
     int tag;
 };
 
@@ -100,10 +102,12 @@ void om_forget(const void *object);
 
 /* --- handles.c: nodes that all ranks have --- */
 
-/* Remembers a node of this rank. */
-ozarr_status om_remember(ozarr_mpi *m, const void *handle, const char *root, const char *mode);
+/* Remembers a node of this rank, whose handle is `handle`. */
+ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *node, const char *root, const char *mode);
 void om_drop(ozarr_mpi *m, const void *handle);
 const om_handle *om_find(const ozarr_mpi *m, const void *handle);
+/* The location of a node that was opened here, for the description of a call; "" of any other. */
+const char *om_name(const ozarr_mpi *m, const void *handle);
 
 /* The node's path in its store, to be freed. */
 ozarr_status om_path_of(const ozarr_node *node, char **path);
@@ -118,6 +122,14 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
+
+/* --- nodes.c --- */
+
+/* Creates an array below a group; `more` says what else the ranks have to agree on. */
+ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
+                             ozarr_array **out);
+/* Takes back an array that was created below a group, after a failure whose status and message stay. Collective. */
+ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, ozarr_status status);
 
 /* --- grow.c --- */
 

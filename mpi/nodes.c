@@ -101,28 +101,46 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
 }
 
 /* Begins a call on a path below a group. */
-static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_group *group, const char *path, int mode, const void *out) {
+static ozarr_status enter_below(ozarr_mpi *m, const char *function, const ozarr_group *group, const char *path, int mode, const char *more,
+                                const void *out) {
     char call[OM_MESSAGE];
     ozarr_status status = check_known(m, group, "group");
     if (status == OZARR_OK) status = not_null(path, "path");
     if (status == OZARR_OK) status = not_null(out, "out");
-    snprintf(call, sizeof call, "%s of %.500s below %.500s, mode %d", function, path ? path : "NULL",
-             status == OZARR_OK && om_find(m, group) != NULL ? om_find(m, group)->root : "a group", mode);
+    snprintf(call, sizeof call, "%s of %.500s below \"%.1000s\", mode %d%.300s", function, path ? path : "NULL", om_name(m, group), mode, more);
     return om_enter(m, status, NULL, call);
 }
 
-ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
-                                          ozarr_create_mode mode, ozarr_array **out) {
+ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, ozarr_create_mode mode, const char *more,
+                             ozarr_array **out) {
     if (out != NULL) *out = NULL;
-    ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, out);
+    ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, more, out);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
     return om_leave(m, om_share(m, status, NULL, om_find(m, group)->root, "r+", out, NULL));
 }
 
+ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
+                                          ozarr_create_mode mode, ozarr_array **out) {
+    return om_create_below(m, group, path, spec, mode, "", out);
+}
+
+ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, ozarr_status status) {
+    om_failure found;
+    om_failure_last(&found, status);
+    om_drop(m, array);
+    ozarr_array_free(array);
+    /* No rank stores into what rank 0 erases. */
+    const ozarr_status all = om_agree(m, OZARR_OK, NULL);
+    ozarr_status erased = OZARR_OK;
+    if (m->rank == 0 && all == OZARR_OK) erased = ozarr_group_erase(group, path);
+    if (om_agree(m, erased, NULL) != OZARR_OK) om_failure_add(&found, "; the array could not be erased, and has some of its values");
+    return om_failure_set(&found);
+}
+
 ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_array **out) {
     if (out != NULL) *out = NULL;
-    ozarr_status status = enter_below(m, "ozarr_mpi_group_open_array", group, path, 0, out);
+    ozarr_status status = enter_below(m, "ozarr_mpi_group_open_array", group, path, 0, "", out);
     if (status != OZARR_OK) return status;
     const om_handle known = *om_find(m, group);
     if (m->rank == 0) status = ozarr_group_open_array(group, path, out);
@@ -131,8 +149,10 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
 
 /* Begins to change an array or a group. */
 static ozarr_status enter_change(ozarr_mpi *m, const char *what, const void *handle, ozarr_status status) {
+    char call[2 * OM_MESSAGE];
     if (status == OZARR_OK) status = check_known(m, handle, "node");
-    return om_enter(m, status, NULL, what);
+    snprintf(call, sizeof call, "%s of \"%.1000s\"", what, om_name(m, handle));
+    return om_enter(m, status, NULL, call);
 }
 
 ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int64_t *shape, uint32_t flags) {
@@ -229,7 +249,9 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */
 static ozarr_status close_node(ozarr_mpi *m, ozarr_array *array, ozarr_group *group) {
     const void *handle = array != NULL ? (const void *)array : (const void *)group;
-    ozarr_status status = om_enter(m, not_null(handle, "the handle"), NULL, array != NULL ? "ozarr_mpi_array_close" : "ozarr_mpi_group_close");
+    char call[OM_MESSAGE];
+    snprintf(call, sizeof call, "%s of \"%.1000s\"", array != NULL ? "ozarr_mpi_array_close" : "ozarr_mpi_group_close", om_name(m, handle));
+    ozarr_status status = om_enter(m, not_null(handle, "the handle"), NULL, call);
     if (status != OZARR_OK) return status;
     om_drop(m, handle);
     om_failure found = {0};

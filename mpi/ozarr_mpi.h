@@ -77,7 +77,11 @@ OZARR_CHECKED ozarr_status ozarr_mpi_set(ozarr_mpi *m, const char *key, const ch
 /** Gets the number of this rank and the number of ranks; either may be NULL. */
 OZARR_CHECKED ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *size);
 
-/** Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone. */
+/**
+ * Frees the communicator and everything of `m`; arrays and groups that are open become handles of this rank alone.
+ *
+ * Errors: OZARR_ERR_STATE while there are requests that were not waited for: nothing is freed.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_close(ozarr_mpi *m);
 
 /** Runs on rank 0 what is to be done once; its status, and the message of `ozarr_last_error`, become those of all ranks. */
@@ -198,7 +202,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
 /** Begins a checkpoint. Arrays are made in it by `ozarr_mpi_group_create_array`, and closed before the commit. */
 OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, const char *name, ozarr_group **out);
 
-/** Creates an array in a checkpoint, or any group, of `rank` dimensions `shape`; writes each rank's box of it; closes it. */
+/**
+ * Creates an array in a checkpoint, or any group, of `rank` dimensions `shape`; writes each rank's box of it; closes it. After an error there
+ * is no array: the call can be made again.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *start, const int64_t *count, const void *data, size_t size);
 

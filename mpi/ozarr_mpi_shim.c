@@ -1,6 +1,7 @@
 /* Between the module `ozarr_mpi` and ozarr_mpi.h: communicators and array descriptors of Fortran. To be compiled by the C compiler that
  * belongs to the Fortran compiler. Dimensions are reversed here, and starts become 0-based. */
 #include <ISO_Fortran_binding.h>
+#include <ozarr_advanced.h>
 #include <ozarr_extend.h>
 #include <ozarr_mpi.h>
 #include <stdio.h>
@@ -52,16 +53,22 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
 }
 
 /* What this rank finds wrong before the call is told to the others, which are in it: the calls differ, and this rank's error is that of all. */
-static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cdesc_t *u, const int64_t *start, box *b) {
+static ozarr_status box_in(ozarr_mpi *m, const ozarr_array *array, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers,
+                           box *b) {
     int32_t rank = 0;
+    char text[100];
     ozarr_status status = ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK && numbers != rank) {
+        snprintf(text, sizeof text, "start has %d numbers, expected %d", (int)numbers, (int)rank);
+        status = ozarr_set_error(OZARR_ERR_RANK, text, NULL);
+    }
     if (status == OZARR_OK) status = box_of(u, rank, start, b);
     return status == OZARR_OK ? status : ozarr_mpi_agree(m, status);
 }
 
-ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start) {
+ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers) {
     box b;
-    const ozarr_status status = box_in(m, array, u, start, &b);
+    const ozarr_status status = box_in(m, array, u, start, numbers, &b);
     if (status != OZARR_OK) return status;
     return write ? ozarr_mpi_array_write_all_ex(m, array, 1, &b.region, &b.memory)
                  : ozarr_mpi_array_read_all_ex(m, array, 1, &b.region, &b.memory);
@@ -69,9 +76,9 @@ ozarr_status ozfm_move(ozarr_mpi *m, const ozarr_array *array, int32_t write, co
 
 /* Begins a write or a read. */
 ozarr_status ozfm_start(ozarr_mpi *m, const ozarr_array *array, int32_t write, const CFI_cdesc_t *u, const int64_t *start,
-                        ozarr_mpi_request **out) {
+                        int32_t numbers, ozarr_mpi_request **out) {
     box b;
-    const ozarr_status status = box_in(m, array, u, start, &b);
+    const ozarr_status status = box_in(m, array, u, start, numbers, &b);
     if (status != OZARR_OK) return status;
     return write ? ozarr_mpi_array_iwrite_all(m, array, 1, &b.region, &b.memory, out)
                  : ozarr_mpi_array_iread_all(m, array, 1, &b.region, &b.memory, out);
@@ -84,36 +91,56 @@ ozarr_status ozfm_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char 
     return status == OZARR_OK ? ozarr_mpi_series_put_ex(m, series, name, rank, &b.region, &b.memory) : ozarr_mpi_agree(m, status);
 }
 
+/* An array below a group. */
+typedef struct place {
+    ozarr_group *group;
+    const char *path;
+} place;
+
+static ozarr_status erase(void *user) {
+    const place *p = user;
+    return ozarr_group_erase(p->group, p->path);
+}
+
+/* Takes back an array that was created below a group and could not be written: the call can be made again. The error stays. */
+static ozarr_status take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, ozarr_status status) {
+    char text[1100];
+    place p = {group, path};
+    snprintf(text, sizeof text, "%s", ozarr_last_error());
+    const ozarr_status closed = ozarr_mpi_array_close(m, array), erased = ozarr_mpi_once(m, erase, &p);
+    (void)closed;
+    return ozarr_set_error(status, erased == OZARR_OK ? text : ozarr_last_error(), NULL);
+}
+
 /* Creates an array of a group as a specification says, writes each rank's box, closes it. */
-ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, const CFI_cdesc_t *u, const int64_t *start) {
+ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec, const CFI_cdesc_t *u, const int64_t *start,
+                           int32_t numbers) {
     ozarr_array *array = NULL;
     ozarr_status status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
     if (status != OZARR_OK) return status;
-    status = ozfm_move(m, array, 1, u, start);
-    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
-    ozarr_array_free(array);
-    return status;
+    status = ozfm_move(m, array, 1, u, start, numbers);
+    return status == OZARR_OK ? ozarr_mpi_array_close(m, array) : take_back(m, group, path, array, status);
 }
 
 /* Creates an array of a group of the variable's type, with default chunks and compression. `shape` is in C's order. */
 ozarr_status ozfm_put(ozarr_mpi *m, ozarr_group *group, const char *path, int32_t rank, const int64_t *shape, const CFI_cdesc_t *u,
-                      const int64_t *start) {
+                      const int64_t *start, int32_t numbers) {
     ozarr_type type = OZARR_FLOAT64;
     ozarr_spec *spec = NULL;
     ozarr_status status = type_of(u, &type);
     if (status == OZARR_OK) status = ozarr_spec_new(type, rank, shape, &spec);
-    status = status == OZARR_OK ? ozfm_put_spec(m, group, path, spec, u, start) : ozarr_mpi_agree(m, status);
+    status = status == OZARR_OK ? ozfm_put_spec(m, group, path, spec, u, start, numbers) : ozarr_mpi_agree(m, status);
     ozarr_spec_free(spec);
     return status;
 }
 
 /* Reads each rank's box of an array of a group. */
-ozarr_status ozfm_get(ozarr_mpi *m, const ozarr_group *group, const char *path, const CFI_cdesc_t *u, const int64_t *start) {
+ozarr_status ozfm_get(ozarr_mpi *m, const ozarr_group *group, const char *path, const CFI_cdesc_t *u, const int64_t *start, int32_t numbers) {
     ozarr_array *array = NULL;
     ozarr_status status = ozarr_mpi_group_open_array(m, group, path, &array);
     if (status != OZARR_OK) return status;
-    status = ozfm_move(m, array, 0, u, start);
-    if (status == OZARR_OK) return ozarr_mpi_array_close(m, array);
-    ozarr_array_free(array);
-    return status;
+    status = ozfm_move(m, array, 0, u, start, numbers);
+    const ozarr_status closed = status == OZARR_OK ? ozarr_mpi_array_close(m, array) : status;
+    if (status != OZARR_OK) ozarr_array_free(array);
+    return closed;
 }

@@ -93,16 +93,15 @@ static ozarr_status check_arguments(const arguments *a, om_view **views, size_t 
 }
 
 /* The call in words; all of it is the same on all ranks. */
-static void describe(const arguments *a, char text[OM_MESSAGE]) {
+static void describe(const ozarr_mpi *m, const arguments *a, char text[OM_MESSAGE]) {
     int32_t rank = 0;
     int64_t shape[PLAN_MAX_RANK], chunk[PLAN_MAX_RANK];
-    char path[512] = "";
     size_t at;
     snprintf(text, OM_MESSAGE, "a collective %s of no array", a->write ? "write" : "read");
     if (a->array == NULL || ozarr_array_rank(a->array, &rank) != OZARR_OK || ozarr_array_shape(a->array, shape) != OZARR_OK ||
-        ozarr_array_chunk_shape(a->array, chunk) != OZARR_OK || ozarr_node_path(ozarr_array_node(a->array), path, sizeof path, NULL) != OZARR_OK)
+        ozarr_array_chunk_shape(a->array, chunk) != OZARR_OK)
         return;
-    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%s\" of shape [", a->write ? "write" : "read", path);
+    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%.1000s\" of shape [", a->write ? "write" : "read", om_name(m, a->array));
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)
         at += (size_t)snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64, d ? ", " : "", shape[d]);
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)
@@ -172,7 +171,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     if (a->count > 0) compared[0].mine = type_number(&type, item);
     if (status == OZARR_OK) status = om_valid(m, "ozarr_mpi");
     if (status == OZARR_OK) status = om_plan_key(m, a->array, a->write, a->count, a->regions, &key, &compared[1].mine);
-    describe(a, call);
+    describe(m, a, call);
     status = om_enter(m, status, compared, call);
     if (status == OZARR_OK) {
         status = agree_on_type(m, &compared[0], &type, &item);
@@ -278,6 +277,7 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
         return status;
     }
     *out = r;
+    m->requests++;
     (void)om_move_on(r->move);
     return OZARR_OK;
 }
@@ -305,5 +305,6 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     const ozarr_status status = om_valid(request, "ozarr_mpi_request");
     if (status != OZARR_OK) return status;
     om_forget(request);
+    request->m->requests--;
     return end(request);
 }

@@ -204,10 +204,17 @@ static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, con
     return status;
 }
 
+/* A call in words: what is done, and to which series. */
+static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_MESSAGE]) {
+    if (om_valid(s, "ozarr_mpi_series") == OZARR_OK) snprintf(call, OM_MESSAGE, "%.600s, %.700s along %.500s", what, s->location, s->dimension);
+    else snprintf(call, OM_MESSAGE, "%.600s, no series", what);
+}
+
 /* Finds a variable, which must not have its values of this step, and makes room for them. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
-    char call[OM_MESSAGE];
-    snprintf(call, sizeof call, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
+    char what[600], call[OM_MESSAGE];
+    snprintf(what, sizeof what, "ozarr_mpi_series_put of %.500s", name ? name : "NULL");
+    describe(s, what, call);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     if (find(s, name) == NULL) status = add_variable(m, s, name);
@@ -370,11 +377,12 @@ static void remember_value(ozarr_mpi_series *s, double value) {
 }
 
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
-    char call[OM_MESSAGE];
+    char what[100], call[OM_MESSAGE];
     ozarr_status status = om_valid(series, "ozarr_mpi_series");
     if (status == OZARR_OK) status = check_value(series, value);
     if (status == OZARR_OK) status = take_step(series, value);
-    snprintf(call, sizeof call, "ozarr_mpi_series_step with value %.17g", value);
+    snprintf(what, sizeof what, "ozarr_mpi_series_step with value %.17g", value);
+    describe(series, what, call);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
@@ -392,7 +400,9 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
 }
 
 ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series) {
-    const ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, "ozarr_mpi_series_flush");
+    char call[OM_MESSAGE];
+    describe(series, "ozarr_mpi_series_flush", call);
+    const ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
     return publish(m, series);
@@ -416,8 +426,10 @@ static ozarr_status close_dataset(ozarr_mpi_series *s, bool cut) {
 }
 
 ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
+    char call[OM_MESSAGE];
     om_failure failed;
-    ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, "ozarr_mpi_series_close");
+    describe(series, "ozarr_mpi_series_close", call);
+    ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
     bool cut = false;

@@ -133,7 +133,7 @@ static ozarr_status spread_over_nodes(ozarr_mpi *m) {
 static void destroy(ozarr_mpi *m) {
     om_forget(m);
     if (m->comm != MPI_COMM_NULL) MPI_Comm_free(&m->comm);
-    for (size_t i = 0; i < m->handle_count; i++) free(m->handles[i].root);
+    for (size_t i = 0; i < m->handle_count; i++) free(m->handles[i].root), free(m->handles[i].name);
     for (int i = 0; i < OM_PLANS; i++)
         if (m->plans[i] != NULL && m->plans[i]->users == 0) ozarr_array_free(m->plans[i]->encoder), plan_free(m->plans[i]->p), free(m->plans[i]);
     free(m->handles);
@@ -223,7 +223,10 @@ ozarr_status ozarr_mpi_rank(const ozarr_mpi *m, int *rank, int *size) {
 }
 
 ozarr_status ozarr_mpi_close(ozarr_mpi *m) {
-    const ozarr_status status = om_enter(m, OZARR_OK, NULL, "ozarr_mpi_close");
+    ozarr_status status = om_valid(m, "ozarr_mpi");
+    if (status == OZARR_OK && m->requests > 0)
+        status = om_error(OZARR_ERR_STATE, "%lld requests were not waited for", (long long)m->requests);
+    status = om_enter(m, status, NULL, "ozarr_mpi_close");
     if (status == OZARR_OK) destroy(m);
     return status;
 }

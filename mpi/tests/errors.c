@@ -78,6 +78,67 @@ static void differences(void) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
+/* Two arrays that look alike, taken for each other by one rank: nothing is stored, and both handles stay what they are. */
+static void other_arrays(void) {
+    if (ranks == 1) return;
+    ozarr_array *a = array_of("alike.zarr"), *b = array_of("alike-too.zarr"), *mine = rank == 1 ? b : a;
+    int64_t start[2], count[2], bigger[2] = {32, 16}, now[2];
+    int32_t u[256];
+    for (int i = 0; i < 256; i++) u[i] = 7;
+    rows(start, count);
+    ERR(OZARR_ERR_ARGUMENT, "alike-too.zarr", ozarr_mpi_array_write_all(m, mine, start, count, OZARR_INT32, u, sizeof u));
+    check_values(a, 0);
+    check_values(b, 0);
+    OK(ozarr_mpi_array_resize(m, b, bigger, 0));
+    ERR(OZARR_ERR_ARGUMENT, "alike-too.zarr", ozarr_mpi_array_set_attr(m, mine, "x", "1"));
+    ERR(OZARR_ERR_ARGUMENT, "alike-too.zarr", ozarr_mpi_array_refresh(m, mine));
+    ERR(OZARR_ERR_ARGUMENT, "alike-too.zarr", ozarr_mpi_array_resize(m, mine, shape, 0));
+    OK(ozarr_array_shape(b, now));
+    CHECK(now[0] == 32);
+    OK(ozarr_mpi_array_resize(m, b, shape, 0));
+    ERR(OZARR_ERR_ARGUMENT, "alike-too.zarr", ozarr_mpi_array_close(m, mine));
+    check_values(a, 0);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_close(m, b));
+}
+
+/* What was put in part is taken back, and put again; the ranks agree on its shape. */
+static void put_again(void) {
+    ozarr_group *g = NULL;
+    int64_t start[2], count[2], other[2] = {16, 16};
+    int32_t u[256] = {0};
+    rows(start, count);
+    OK(ozarr_mpi_checkpoint_begin(m, "states.zarr", "one", &g));
+    count[0] += rank == ranks - 1;
+    ERR(OZARR_ERR_BOUNDS, "of dimension 0", ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    rows(start, count);
+    OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u));
+    other[1] += rank == ranks - 1;
+    if (ranks > 1) ERR(OZARR_ERR_ARGUMENT, "shape 16, 17", ozarr_mpi_group_put(m, g, "v", OZARR_INT32, 2, other, start, count, u, sizeof u));
+    OK(ozarr_mpi_checkpoint_commit(m, g));
+}
+
+/* The ranks are not closed before the requests that they have to wait for. */
+static void pending(void) {
+    ozarr_mpi *own = NULL;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *r = NULL;
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    int64_t start[2], count[2];
+    int32_t u[256] = {0};
+    rows(start, count);
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    OK(ozarr_mpi_array_create(own, "pending.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_mpi_array_iwrite_all(own, a, 1, &region, &memory, &r));
+    ERR(OZARR_ERR_STATE, "1 requests were not waited for", ozarr_mpi_close(own));
+    OK(ozarr_mpi_request_wait(r));
+    OK(ozarr_mpi_array_close(own, a));
+    OK(ozarr_mpi_close(own));
+}
+
 /* Arguments that are wrong on one rank. */
 static void arguments(void) {
     ozarr_array *a = array_of("arguments.zarr");
@@ -221,6 +282,9 @@ int main(int argc, char **argv) {
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     settings();
     differences();
+    other_arrays();
+    put_again();
+    pending();
     arguments();
     overlaps();
     storing();
