@@ -153,9 +153,12 @@ contains
     extents = extents(size(extents):1:-1)
     if (status == OZARR_OK .and. present(chunks)) then
       call integers_of(chunks, "chunks", numbers, status)
+      if (status == OZARR_OK .and. size(numbers) /= size(extents)) status = refused(OZARR_ERR_RANK, "chunks has " // &
+        decimal(size(numbers, kind=c_int64_t)) // " numbers, expected " // decimal(size(extents, kind=c_int64_t)))
       pieces = numbers(size(numbers):1:-1)
       at = c_loc(pieces)
     end if
+    call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozarr_mpi_array_create(self%handle, c_text(location), int(type, c_int32_t), &
       size(extents, kind=c_int32_t), extents, at, create_mode(overwrite, mode), handle)
     call array_take(array, handle, status)
@@ -265,8 +268,14 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_open_group
 
-  ! Where a box begins: the array's first element where nothing is given. What is no list of integers is told to the other ranks by the move,
-  ! which refuses a start before the array's first element.
+  ! Tells the other ranks, which are in the call, what this one found wrong by itself.
+  subroutine agreed(ranks, status)
+    type(c_ptr), intent(in) :: ranks
+    integer(c_int32_t), intent(inout) :: status
+    if (status /= OZARR_OK) status = ozarr_mpi_agree(ranks, status)
+  end subroutine agreed
+
+  ! Where a box begins: the array's first element where nothing is given. The move says what is wrong with an array that is not open.
   subroutine first_of(array, start, from, status)
     class(ozarr_array), intent(in) :: array
     class(*), intent(in), optional :: start(:)
@@ -276,8 +285,10 @@ contains
     status = OZARR_OK
     if (present(start)) then
       call integers_of(start, "start", from, status)
-    else
+    else if (array%is_open()) then
       from = [(1_c_int64_t, i=1, array%rank())]
+    else
+      from = [integer(c_int64_t) ::]
     end if
   end subroutine first_of
 
@@ -292,7 +303,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
-    if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 1_c_int32_t, u, from)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 1_c_int32_t, u, from, &
+      size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_write
 
@@ -307,7 +320,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
-    if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 0_c_int32_t, u, from)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 0_c_int32_t, u, from, &
+      size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_read
 
@@ -323,7 +338,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
-    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 1_c_int32_t, u, from, request%handle)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 1_c_int32_t, u, from, &
+      size(from, kind=c_int32_t), request%handle)
     call done(status, stat, errmsg)
   end subroutine ranks_iwrite
 
@@ -339,7 +356,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
-    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 0_c_int32_t, u, from, request%handle)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 0_c_int32_t, u, from, &
+      size(from, kind=c_int32_t), request%handle)
     call done(status, stat, errmsg)
   end subroutine ranks_iread
 
@@ -354,6 +373,7 @@ contains
     integer(c_int32_t) :: status
     call integers_of(shape, "shape", extents, status)
     if (status == OZARR_OK) status = checked_size(array, "shape", extents)
+    call agreed(self%handle, status)
     extents = extents(size(extents):1:-1)
     if (status == OZARR_OK) status = ozarr_mpi_array_resize(self%handle, array%handle, extents, 0_c_int32_t)
     call done(status, stat, errmsg)
@@ -366,6 +386,7 @@ contains
     integer(c_int64_t), intent(in) :: list(:)
     integer(c_int32_t) :: status
     status = OZARR_OK
+    if (.not. array%is_open()) return
     if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, what // " has " // decimal(size(list, kind=c_int64_t)) // &
       " numbers, expected " // decimal(int(array%rank(), c_int64_t)))
   end function checked_size
@@ -440,8 +461,9 @@ contains
     call integers_of(shape, "shape", extents, status)
     extents = extents(size(extents):1:-1)
     if (status == OZARR_OK) call integers_of(start, "start", from, status)
+    call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_put(self%handle, group%handle, c_text(path), &
-      size(extents, kind=c_int32_t), extents, u, from)
+      size(extents, kind=c_int32_t), extents, u, from, size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_put
 
@@ -458,7 +480,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
-    if (status == OZARR_OK) status = ozfm_put_spec(self%handle, group%handle, c_text(path), spec%handle, u, from)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_put_spec(self%handle, group%handle, c_text(path), spec%handle, u, from, &
+      size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_put_spec
 
@@ -474,7 +498,9 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
-    if (status == OZARR_OK) status = ozfm_get(self%handle, group%handle, c_text(path), u, from)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozfm_get(self%handle, group%handle, c_text(path), u, from, &
+      size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_get
 
@@ -578,6 +604,7 @@ contains
     if (present(memory)) bytes = memory
     self%handle = c_null_ptr
     self%ranks = ranks%handle
+    call agreed(ranks%handle, status)
     if (status == OZARR_OK) status = ozarr_mpi_series_open(ranks%handle, c_text(location), c_text(dimension), &
       kept, every, bytes, self%handle)
     call done(status, stat, errmsg)
@@ -594,6 +621,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
+    call agreed(self%ranks, status)
     if (status == OZARR_OK) status = ozfm_series_put(self%ranks, self%handle, c_text(name), size(from, kind=c_int32_t), u, from)
     call done(status, stat, errmsg)
   end subroutine series_put
@@ -607,6 +635,7 @@ contains
     real(c_double) :: number
     integer(c_int32_t) :: status
     call real_of(value, number, status)
+    call agreed(self%ranks, status)
     if (status == OZARR_OK) status = ozarr_mpi_series_step(self%ranks, self%handle, number)
     call done(status, stat, errmsg)
   end subroutine series_step

@@ -11,28 +11,31 @@ module ozarr_mpi_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozfm_new
-    function ozfm_move(m, array, writes, u, start) bind(c, name="ozfm_move") result(r)
+    function ozfm_move(m, array, writes, u, start, numbers) bind(c, name="ozfm_move") result(r)
       import :: c_ptr, c_int32_t, c_int64_t
       type(c_ptr), value :: m, array
       integer(c_int32_t), value :: writes
       type(*), dimension(..) :: u
+      integer(c_int32_t), value :: numbers
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t) :: r
     end function ozfm_move
-    function ozfm_put(m, group, path, rank, shape, u, start) bind(c, name="ozfm_put") result(r)
+    function ozfm_put(m, group, path, rank, shape, u, start, numbers) bind(c, name="ozfm_put") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t
       type(c_ptr), value :: m, group
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t), value :: rank
       integer(c_int64_t), intent(in) :: shape(*), start(*)
       type(*), dimension(..) :: u
+      integer(c_int32_t), value :: numbers
       integer(c_int32_t) :: r
     end function ozfm_put
-    function ozfm_get(m, group, path, u, start) bind(c, name="ozfm_get") result(r)
+    function ozfm_get(m, group, path, u, start, numbers) bind(c, name="ozfm_get") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t
       type(c_ptr), value :: m, group
       character(kind=c_char), intent(in) :: path(*)
       type(*), dimension(..) :: u
+      integer(c_int32_t), value :: numbers
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t) :: r
     end function ozfm_get
@@ -99,20 +102,22 @@ module ozarr_mpi_c
       type(c_ptr), value :: m, group
       integer(c_int32_t) :: r
     end function ozarr_mpi_group_close
-    function ozfm_start(m, array, writes, u, start, out) bind(c, name="ozfm_start") result(r)
+    function ozfm_start(m, array, writes, u, start, numbers, out) bind(c, name="ozfm_start") result(r)
       import :: c_ptr, c_int32_t, c_int64_t
       type(c_ptr), value :: m, array
       integer(c_int32_t), value :: writes
       type(*), dimension(..) :: u
+      integer(c_int32_t), value :: numbers
       integer(c_int64_t), intent(in) :: start(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozfm_start
-    function ozfm_put_spec(m, group, path, spec, u, start) bind(c, name="ozfm_put_spec") result(r)
+    function ozfm_put_spec(m, group, path, spec, u, start, numbers) bind(c, name="ozfm_put_spec") result(r)
       import :: c_ptr, c_char, c_int32_t, c_int64_t
       type(c_ptr), value :: m, group, spec
       character(kind=c_char), intent(in) :: path(*)
       type(*), dimension(..) :: u
+      integer(c_int32_t), value :: numbers
       integer(c_int64_t), intent(in) :: start(*)
       integer(c_int32_t) :: r
     end function ozfm_put_spec

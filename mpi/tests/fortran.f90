@@ -146,6 +146,8 @@ contains
     call check(is_step(3), "an array that was put by a specification")
     call ranks%close_group(g)
     call ranks%begin_checkpoint(g, place("states.zarr"), "first")
+    call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low], stat=status)
+    call check(status == OZARR_ERR_RANK, "a start of too few numbers")
     call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low, 1])
     call ranks%abandon(g)
     call ranks%open_latest(g, place("states.zarr"), stat=status)
