@@ -1,11 +1,12 @@
 """Arrays, with numpy's indices."""
+import base64
 import ctypes as C
 
 import numpy as np
 
 from . import _index, _types
 from . import _raw as raw
-from ._library import Error, handle, integers, lib, text
+from ._library import ArgumentError, Error, handle, integers, lib, text
 from ._node import Node
 
 
@@ -17,6 +18,13 @@ def memory_of(array, strides, code, dtype=None):
     memory = raw.ozarr_memory(struct_size=C.sizeof(raw.ozarr_memory), data=array.ctypes.data + low, size=high - low if array.size else 0,
                               offset=-low, strides=C.cast(given, C.c_void_p), type=code, dtype=dtype)
     return memory, (array, given)
+
+
+def checked_out(out, shape):
+    """Memory that elements of a shape are read into."""
+    if not isinstance(out, np.ndarray) or out.shape != shape or not out.flags.writeable:
+        raise ValueError(f"out is {getattr(out, 'shape', type(out))}, expected a writeable array of the shape {shape}")
+    return out
 
 
 def region_of(start, count, step=None):
@@ -78,6 +86,9 @@ class Array(Node):
         if self._code in _types.VARIABLE:
             if self.metadata.get("fill_value") is None:
                 return None
+            fill = self.metadata["fill_value"]
+            if self._code == raw.OZARR_BYTES:
+                return bytes(fill) if isinstance(fill, list) else base64.b64decode(fill)
             fill = text(lib.array_fill_text, self._handle)
             return fill if self._code == raw.OZARR_STRING else fill.encode()
         out, defined = np.zeros((), self.dtype), C.c_bool()
@@ -115,15 +126,14 @@ class Array(Node):
         if self._code in _types.VARIABLE:
             return self._given(self._read_variable(selection), out)
         if isinstance(selection, _index.Lists):
-            block = np.empty([len(values) for values in selection.lists], self.dtype)
+            dtype = self.dtype if out is None or self._code == raw.OZARR_BY_DTYPE else np.asarray(out).dtype
+            block = np.empty([len(values) for values in selection.lists], dtype if dtype.isnative else dtype.newbyteorder("="))
             self._move_lists(lib.array_read_orthogonal, selection.lists, block)
             return self._given(block[selection.key], out)
         if out is None:
             result = np.empty(selection.shape, self.dtype)
-        elif not isinstance(out, np.ndarray) or out.shape != selection.shape or not out.flags.writeable:
-            raise ValueError(f"out is {getattr(out, 'shape', type(out))}, expected a writeable array of the shape {selection.shape}")
         else:
-            result = out
+            result = checked_out(out, selection.shape)
         into = result if result.dtype.isnative else np.empty(result.shape, result.dtype.newbyteorder("="))
         if isinstance(selection, _index.Points):
             self._move_points(lib.array_read_points, selection, into)
@@ -140,21 +150,20 @@ class Array(Node):
             selection = _index.points_of(selection)
         if self._code in _types.VARIABLE:
             return self._write_variable(selection, value)
-        given = np.asarray(value, self.dtype if self._code == raw.OZARR_BY_DTYPE else None)
-        if _types.code_of(given.dtype) is None and self._code != raw.OZARR_BY_DTYPE:
-            given = given.astype(self.dtype)
-        if not given.dtype.isnative:
-            given = given.astype(given.dtype.newbyteorder("="))
-        given = np.broadcast_to(given, selection.shape)
+        given = _types.broadcast(self._values(value), selection.shape)
         if isinstance(selection, _index.Points):
             self._move_points(lib.array_write_points, selection, given)
         else:
             self._move_box(lib.array_write_ex, selection, given)
 
+    def _values(self, value):
+        """Values that are to be written, as they lie in memory."""
+        return np.asarray(value, self.dtype) if self._code == raw.OZARR_BY_DTYPE else _types.native_of(value, self.dtype)
+
     def _given(self, result, out):
         if out is None:
             return result
-        out[...] = result
+        checked_out(out, np.shape(result))[...] = result
         return out
 
     def _memory(self, array, strides):
@@ -192,12 +201,13 @@ class Array(Node):
     def _read_variable(self, selection):
         """Elements of variable length: the box around the selection is read."""
         if not isinstance(selection, _index.Box):
-            lists = selection.lists if isinstance(selection, _index.Lists) else [np.unique(x) for x in selection.points.T]
+            points = isinstance(selection, _index.Points)
+            lists = list(selection.points.T) if points else selection.lists
             if any(len(values) == 0 for values in lists):
-                return np.empty((0,) if isinstance(selection, _index.Points) else [len(x) for x in selection.lists], self.dtype)
-            low = [int(values[0]) for values in lists]
-            block = self._variable_box(low, [int(values[-1]) + 1 - first for values, first in zip(lists, low)], [1] * len(low))
-            if isinstance(selection, _index.Points):
+                return np.empty(selection.shape if points else [len(x) for x in lists], self.dtype)[... if points else selection.key]
+            low = [int(values.min()) for values in lists]
+            block = self._variable_box(low, [int(values.max()) + 1 - first for values, first in zip(lists, low)], [1] * len(low))
+            if points:
                 return block[tuple(selection.points.T - np.array(low)[:, None])].reshape(selection.shape)
             return block[np.ix_(*(values - first for values, first in zip(lists, low)))][selection.key]
         out = self._variable_box(selection.start, selection.count, selection.step).reshape(selection.shape)
@@ -231,7 +241,7 @@ class Array(Node):
         else:
             given[()] = value
         # Broadcast as the region counts, with the dimensions that integers took away.
-        given = np.broadcast_to(given, selection.shape).reshape(selection.count)
+        given = _types.broadcast(given, selection.shape).reshape(selection.count)
         data, offsets = _types.flattened(given.ravel(), self._code, self._list_type())
         region, lists = region_of(selection.start, selection.count, selection.step)
         lib.array_write_varlen(self._handle, C.byref(region), offsets.ctypes.data, data, len(data))
@@ -239,15 +249,18 @@ class Array(Node):
 
     def resize(self, shape, keep=False):
         """Changes the shape. Elements beyond it are erased, unless `keep`."""
+        if len(shape) != self.ndim:
+            raise ArgumentError(f"{len(shape)} lengths are given, expected {self.ndim}, one for each dimension")
         lib.array_resize(self._handle, integers(shape), raw.OZARR_RESIZE_KEEP if keep else 0)
 
     def append(self, values, axis=0):
         """Makes the array longer along `axis` by `values`."""
-        values = np.ascontiguousarray(values, self.dtype)
+        values = np.asarray(self._values(values) if self._code not in _types.VARIABLE else values, order="C")
+        axis = _index.integer(axis, self.ndim, "axis")
         expected = tuple(n for dim, n in enumerate(self.shape) if dim != axis)
         if values.ndim != self.ndim or tuple(n for dim, n in enumerate(values.shape) if dim != axis) != expected:
             raise ValueError(f"the values have the shape {values.shape}, the array {self.shape}: all but dimension {axis} must agree")
-        lib.array_append(self._handle, axis, values.shape[axis], self._code, values.ctypes.data, values.nbytes)
+        lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, values.ctypes.data, values.nbytes)
 
 
 class Outer:
@@ -257,6 +270,9 @@ class Outer:
         self.array = array
 
     def _lists(self, key):
+        for entry in key if isinstance(key, tuple) else (key,):
+            if isinstance(entry, (list, np.ndarray)) and np.ndim(entry) > 1:
+                raise IndexError(f"an outer index has the shape {np.shape(entry)}, expected a list for one dimension")
         entries = [entry for entry in _index.full(key, self.array.ndim) if entry is not Ellipsis]
         lists, dropped = [], []
         for dim, (entry, length) in enumerate(zip(entries, self.array.shape)):
@@ -283,5 +299,5 @@ class Outer:
     def __setitem__(self, key, value):
         lists, dropped = self._lists(key)
         shape = [len(values) for dim, values in enumerate(lists) if dim not in dropped]
-        given = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.array.dtype), shape)).reshape([len(x) for x in lists])
+        given = np.ascontiguousarray(_types.broadcast(self.array._values(value), shape)).reshape([len(x) for x in lists])
         self.array._move_lists(lib.array_write_orthogonal, lists, given)

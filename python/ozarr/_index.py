@@ -78,10 +78,11 @@ def array_index(entry, length, dim):
         return entry.nonzero()[0]
     if entry.dtype.kind not in "iu":
         raise IndexError(f"dimension {dim}: an index of the type {entry.dtype} is no array of integers or bools")
-    outside = (entry < -length) | (entry >= length)
+    given, entry = entry, entry.astype("i8")
+    outside = (given < -length) | (given >= length)
     if outside.any():
-        raise IndexError(f"dimension {dim}: index {entry[outside].flat[0]} is outside of 0 to {length}")
-    return np.where(entry < 0, entry + length, entry).astype("i8")
+        raise IndexError(f"dimension {dim}: index {given[outside].flat[0]} is outside of 0 to {length}")
+    return np.where(entry < 0, entry + length, entry)
 
 
 def parse(key, shape):

@@ -1,5 +1,6 @@
 """Finds and loads the shared library, and calls its functions: a status that is an error becomes an exception with the library's message."""
 import ctypes as C
+import operator
 import os
 import sys
 
@@ -79,6 +80,34 @@ def load():
     raise ImportError(f"the ozarr library could not be loaded ({'; '.join(tried)}): install the wheel, or set OZARR_LIBRARY to the file")
 
 
+class Text(C.c_char_p):
+    """A text that the library takes. It ends at the first NUL there: one with a NUL inside would be another text."""
+
+    @classmethod
+    def from_param(cls, value):
+        if isinstance(value, bytes) and b"\0" in value:
+            raise ArgumentError(f"{value.decode(errors='replace')!r} has a NUL character, where it would be cut off")
+        return C.c_char_p.from_param(value)
+
+
+def whole(kind):
+    """A number that the library takes in so many bits: one that has more is an error, where ctypes would cut them off."""
+    bits = 8 * C.sizeof(kind)
+    least = 0 if kind(-1).value > 0 else -(1 << bits - 1)
+
+    class Whole(kind):
+        @classmethod
+        def from_param(cls, value):
+            if isinstance(value, int) and not least <= value < least + (1 << bits):
+                raise ArgumentError(f"the number {value} has more than {bits} bits")
+            return kind.from_param(value)
+
+    return Whole
+
+
+TYPES = raw.TYPES | {"s": Text} | {letter: whole(raw.TYPES[letter]) for letter in "iuqz"}
+
+
 class Functions:
     """The functions of the library by their names without `ozarr_`, each declared when it is first used. One that returns a status
     raises the exception of an error; the interpreter's lock is released during each call."""
@@ -96,7 +125,7 @@ class Functions:
             raise ImportError(f"the library {self._library._name}, version {self._library.ozarr_version().decode()}, has no function ozarr_{name}: it is "
                               "older than this package; install the library and the package of one release")
         function.restype = raw.TYPES[signature[0]]
-        function.argtypes = [raw.TYPES[letter] for letter in signature[1:]]
+        function.argtypes = [TYPES[letter] for letter in signature[1:]]
         if signature[0] == "i" and name != "abi_version":
             function.errcheck = check
         setattr(self, name, function)
@@ -136,6 +165,9 @@ def text(function, *arguments):
 
 def integers(values):
     """A list of numbers as int64_t[]; of rank 0 an array of one, which is not read."""
+    values = [operator.index(value) for value in values]
+    if values and not -1 << 63 <= min(values) <= max(values) < 1 << 63:
+        raise ArgumentError(f"the numbers {values} do not fit into 64 bits")
     return (C.c_int64 * max(1, len(values)))(*values)
 
 
@@ -148,4 +180,7 @@ def handle(function, *arguments):
 
 def texts(values):
     """A list of strings or None as const char *const []."""
-    return (C.c_char_p * max(1, len(values)))(*(None if value is None else value.encode() for value in values))
+    given = [None if value is None else value.encode() for value in values]
+    for value in given:
+        Text.from_param(value)
+    return (C.c_char_p * max(1, len(given)))(*given)

@@ -12,7 +12,7 @@ from ._spec import CREATE, Spec, choice
 
 
 def where(location):
-    return os.fsencode(location) if isinstance(location, os.PathLike) else str(location).encode()
+    return os.fsencode(location)
 
 
 class Group(Node):
@@ -93,12 +93,17 @@ class Store:
     """An open store: a folder, an archive, a bucket (`Store(location, mode, **options)`), or memory (`Store.memory()`)."""
 
     def __init__(self, location=None, mode="r", **options):
-        self._handle, self._location, self._mode = None, None, mode
+        self._handle, self._location, self._mode, self._options = None, None, mode, options
         if location is None:
             return
-        self._location = os.fspath(location)
+        self._location = os.fsdecode(location)
         given = [x for key, value in options.items() for x in (key.replace("__", "."), str(value))]
         self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
+
+    def __reduce__(self):
+        if self._location is None:
+            raise TypeError("a store in memory cannot be pickled")
+        return reopen_store, (self._location, self._mode, self._options)
 
     @classmethod
     def memory(cls):
@@ -143,11 +148,16 @@ class Store:
             lib.store_free(found)
 
 
+def reopen_store(location, mode, options):
+    """What a pickled store becomes."""
+    return Store(location, mode, **options)
+
+
 def open(location, mode="r"):
     """Opens the array or the group at `location`, a path or a URL. `mode`: "r" for reading only, "r+" for reading and writing."""
     array, group = C.c_void_p(), C.c_void_p()
     lib.node_open(where(location), mode.encode(), C.byref(array), C.byref(group))
-    location = os.fspath(location)
+    location = os.fsdecode(location)
     return Array(array.value, location, mode) if array.value else Group(group.value, location, mode)
 
 
@@ -158,12 +168,12 @@ def create(location, shape, dtype="f8", mode="new", **choices):
     (parts of the metadata document, as JSON)."""
     with Spec(shape, dtype, **choices) as spec:
         found = handle(lib.array_create_ex, where(location), spec, choice(CREATE, mode, "mode"))
-    return Array(found, os.fspath(location), "r+")
+    return Array(found, os.fsdecode(location), "r+")
 
 
 def create_group(location, mode="new"):
     """Creates a group at `location`, with those above it."""
-    return Group(handle(lib.group_create, where(location), choice(CREATE, mode, "mode")), os.fspath(location), "r+")
+    return Group(handle(lib.group_create, where(location), choice(CREATE, mode, "mode")), os.fsdecode(location), "r+")
 
 
 def erase(location):

@@ -1,5 +1,7 @@
 """What an array to be created is like."""
+import base64
 import json
+import operator
 
 import numpy as np
 
@@ -22,7 +24,7 @@ class Spec:
     """What an array to be created is: a context manager that gives the library's specification."""
 
     def __init__(self, shape, dtype, **choices):
-        self.shape, self.dtype, self.choices = tuple(int(n) for n in (shape if np.iterable(shape) else (shape,))), dtype, choices
+        self.shape, self.dtype, self.choices = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,))), dtype, choices
 
     def __enter__(self):
         rank, shape = len(self.shape), integers(self.shape)
@@ -57,15 +59,20 @@ class Spec:
     def __exit__(self, *error):
         lib.spec_free(self.spec)
 
+    def names(self, values):
+        if len(values) != len(self.shape):
+            raise ArgumentError(f"{len(values)} names of dimensions are given, expected {len(self.shape)}")
+        lib.spec_set_dimension_names(self.spec, texts(values))
+
     def lengths(self, function, values):
-        values = [int(n) for n in (values if np.iterable(values) else [values] * len(self.shape))]
+        values = list(values) if np.iterable(values) else [values] * len(self.shape)
         if len(values) != len(self.shape):
             raise ArgumentError(f"{len(values)} lengths of chunks are given, expected {len(self.shape)}")
         function(self.spec, integers(values))
 
     def fill(self, value):
         if value is None or self.code in _types.VARIABLE:
-            given = value.decode() if isinstance(value, bytes) else value
+            given = base64.b64encode(value).decode() if isinstance(value, bytes) else value
             return lib.spec_set_member_json(self.spec, b"fill_value", json.dumps(given).encode())
         if self.code is None:
             element = np.zeros((), self.dtype)
@@ -75,8 +82,8 @@ class Spec:
                 return lib.spec_set_fill_dtype(self.spec, dtype, element.ctypes.data, element.nbytes)
             finally:
                 lib.dtype_free(dtype)
-        element = np.asarray(value).astype(self.dtype)
-        lib.spec_set_fill_value(self.spec, self.code, element.ctypes.data)
+        element = _types.native_of(value, self.dtype)
+        lib.spec_set_fill_value(self.spec, _types.code_of(element.dtype), element.ctypes.data)
 
     def members(self, values):
         for name, value in values.items():
@@ -88,7 +95,7 @@ SETTERS = {
     "chunks": lambda s, v: s.lengths(lib.spec_set_chunks, v),
     "inner_chunks": lambda s, v: s.lengths(lib.spec_set_inner_chunks, v),
     "fill_value": None,
-    "dimension_names": lambda s, v: lib.spec_set_dimension_names(s.spec, texts(v)),
+    "dimension_names": lambda s, v: s.names(list(v)),
     "attributes": lambda s, v: lib.spec_set_member_json(s.spec, b"attributes", json.dumps(v, default=plain).encode()),
     "compressor": lambda s, v: lib.spec_set_compressor(s.spec, v.encode(), -1 if s.choices.get("level") is None else s.choices["level"]),
     "level": None,

@@ -38,6 +38,26 @@ def code_of(dtype):
     return code
 
 
+def native_of(value, dtype):
+    """Numbers in memory for elements of a type, which the library then converts: an array of numpy's own types in this machine's order."""
+    given = np.asarray(value)
+    if dtype.kind in "iu" and given.dtype.kind in "fO" and not isinstance(value, np.ndarray):
+        # Integers of which some need 64 bits without a sign are floats, or objects, to numpy.
+        objects = np.asarray(value, object)
+        if all(isinstance(one, (int, np.integer)) for one in objects.flat):
+            given = objects.astype(dtype)
+    if code_of(given.dtype) is None:
+        given = given.astype(dtype)
+    return given if given.dtype.isnative else given.astype(given.dtype.newbyteorder("="))
+
+
+def broadcast(given, shape):
+    """Values as a selection has them: numpy lets an assignment have more dimensions of length 1 in front."""
+    while given.ndim > len(shape) and given.shape[0] == 1:
+        given = given[0]
+    return np.broadcast_to(given, shape)
+
+
 def of_array(array):
     """The numpy type, and the number, of an open array."""
     number = C.c_int32()
@@ -137,8 +157,12 @@ def converted(elements, number):
 
 def flattened(values, number, list_type):
     """The reverse: bytes and offsets of objects."""
+    kinds = {raw.OZARR_STRING: str, raw.OZARR_BYTES: (bytes, bytearray, memoryview, np.ndarray)}.get(number, object)
+    for value in values:
+        if not isinstance(value, kinds):
+            raise ValueTypeError(f"{value!r} is no {'text' if number == raw.OZARR_STRING else 'bytes'}")
     if number == raw.OZARR_STRING:
-        parts = [str(value).encode() for value in values]
+        parts = [value.encode() for value in values]
     elif number == raw.OZARR_JSON:
         parts = [json.dumps(value).encode() for value in values]
     elif number == raw.OZARR_LIST:

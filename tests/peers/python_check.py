@@ -3,7 +3,7 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+import argparse, ctypes as C, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
 from pathlib import Path
 import numpy as np, xarray as xr, zarr
 import ozarr
@@ -134,6 +134,55 @@ def errors(where):
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
 
 
+def exact(where):
+    """What would become another number, text or place is an error; what fits is kept to the last bit."""
+    z = ozarr.create(where / "big.zarr", (2,), "u8")
+    z[...] = [2**63 + 1, 1]
+    check(z[...].tolist() == [2**63 + 1, 1], "integers of 64 bits without a sign")
+    i1 = ozarr.create(where / "i1.zarr", (3,), "i1")
+    table = ozarr.create(where / "table.zarr", (3, 300), "i4", chunks=(2, 100))
+    model = np.arange(900).reshape(3, 300)
+    table[...] = model
+    names = ozarr.create(where / "names.zarr", (3, 2), str)
+    words = np.array([["a", "b"], ["c", "d"], ["e", "f"]], object)
+    names[...] = words
+    raw = ozarr.create(where / "raw.zarr", (1,), bytes)
+    group = ozarr.create_group(where / "exact.zarr")
+    create = lambda *given, **choices: lambda: ozarr.create(where / "refused.zarr", *given, **choices)
+    for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")),
+                   lambda: i1.append(np.array([300])), lambda: i1.oindex.__setitem__([0], np.array([300])), lambda: table.read(([0, 1], slice(None)), out=np.zeros((2, 300), "i1")),
+                   lambda: table.read(([0, 1], slice(None)), out=np.zeros((5, 2, 300))), lambda: table.resize((1,)), lambda: table.resize((2**64 + 2, 1)), create((4.5,), "i4"),
+                   create((3, 5), "i4", dimension_names=("x",)), create((4,), "i4", chunks=(2**64 + 2,)), create((4,), "i4", level=2**40, compressor="zstd"),
+                   lambda: table.oindex[[[0, 1], [1, 2]], 0], lambda: table.oindex[np.ones((3, 300), bool)], lambda: raw.write(0, 5), lambda: names.write((0, 0), None),
+                   lambda: ozarr.open(f"{where}/i1.zarr\0more"), lambda: group.attrs.__setitem__("a\0b", 1), lambda: group.create("a\0b", (2,)), lambda: ozarr.create(123, (3,)),
+                   lambda: pickle.dumps(ozarr.Store.memory())):
+        try:
+            action()
+        except (TypeError, ValueError, OverflowError, IndexError, ozarr.Error, C.ArgumentError):
+            check(True, "")
+        else:
+            raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
+    same(table[...], model, "what was refused changed nothing")
+    check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
+    for key in (np.array([1, 2], "u1"), np.array([1, -2], "i1"), np.array([0, 2], "u8")):
+        same(table[:, key], model[:, key], f"{key.dtype} as indices")
+    for key in ((slice(None, None, -1), [0, 1]), (np.empty((2, 0), int), 0), (slice(0, 0), [1, 1]), ([], None, slice(None)), (None, [2, 0], slice(None, None, -1))):
+        same(names[key], words[key], f"texts by {key}")
+    table[0] = np.ones((1, 1, 300))
+    check(table[0].sum() == 300, "values with more dimensions of length 1")
+    table.append(np.zeros((3, 2)), axis=-1)
+    check(table.shape == (3, 302), "the last dimension")
+    for version in (2, 3):
+        fill = ozarr.create(where / f"fill{version}.zarr", (1,), bytes, fill_value=b"\xff\0", zarr_format=version)
+        check((fill.fill_value, fill[0]) == (b"\xff\0", b"\xff\0"), "a fill value of bytes")
+        check(zarr.open_array(where / f"fill{version}.zarr", mode="r")[...].tolist() == [b"\xff\0"], "a fill value of bytes for zarr-python")
+    check(ozarr.create(os.fsencode(where / "bytes.zarr"), (3,)).shape == (3,) and (where / "bytes.zarr").is_dir(), "a location as bytes")
+    store = ozarr.Store(where / "exact.zarr", file__sync="none")
+    again = pickle.loads(pickle.dumps(store))
+    del again
+    check(store.open("").list() == {}, "a store whose copy has ended")
+
+
 def groups(where):
     with ozarr.create_group(where / "g.zarr") as g:
         g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3))
@@ -233,6 +282,7 @@ def main():
             raise
         shutil.rmtree(where / f"a{number}.zarr")
     errors(where)
+    exact(where)
     groups(where)
     xarrays(where, random.Random(given.seed))
     page(where)
