@@ -119,8 +119,10 @@ impl<'a> TextObject<'a> {
             out.extend_from_slice(if std::mem::take(&mut first) { b"" } else { b"," });
             out.extend_from_slice(margin.as_bytes());
         };
+        // Of a name that occurs twice the last member is the one that counts. Changes and members may both be many.
+        let last: HashMap<&str, usize> = self.members.iter().enumerate().map(|(i, m)| (&*m.name, i)).collect();
         let mut added: Vec<(&str, &str)> = changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect();
-        added.retain(|(name, _)| self.member(name).is_none());
+        added.retain(|(name, _)| !last.contains_key(name));
         sort_by(&mut added, |(a, _), (b, _)| order(b, a));
         let mut add = |out: &mut Vec<u8>, begin: &mut dyn FnMut(&mut Vec<u8>), until: Option<&str>| {
             while let Some((name, value)) = added.pop_if(|(name, _)| until.is_none_or(|until| order(name, until).is_lt())) {
@@ -130,11 +132,10 @@ impl<'a> TextObject<'a> {
                 out.extend_from_slice(value.as_bytes());
             }
         };
-        for member in &self.members {
+        for (i, member) in self.members.iter().enumerate() {
             add(&mut out, &mut begin, Some(&member.name));
             match changes.get(&*member.name) {
-                // Of a name that occurs twice only the last one is left.
-                Some(Some(value)) if self.member(&member.name).is_some_and(|last| last.place == member.place) => {
+                Some(Some(value)) if last.get(&*member.name) == Some(&i) => {
                     begin(&mut out);
                     out.extend_from_slice(&self.text[member.place.start..member.value]);
                     out.extend_from_slice(value.as_bytes());
