@@ -117,7 +117,7 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         let mut changes = HashMap::new();
         for path in &paths {
             let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
-            changes.insert(path::relative(group, path).to_string(), entry);
+            changes.insert(path::relative(group, path).to_string(), entry_text(&listed, entry, &key)?);
         }
         publish_changed(store, (&key, text), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
@@ -142,12 +142,20 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
             }
             for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
                 let entry = path::join(path::relative(group, path), name);
-                let value = fresh.shift_remove(&entry);
-                changes.insert(entry, value);
+                let text = entry_text(&listed, fresh.shift_remove(&entry), &key)?;
+                changes.insert(entry, text);
             }
         }
         publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
+}
+
+/// Writes the value of a changed entry, so that of many nodes only their texts are held.
+fn entry_text(listed: &Listed<'_>, value: Option<Value>, key: &str) -> Result<Option<String>> {
+    let Some(value) = value else { return Ok(None) };
+    let within = listed.depth() + 1;
+    document::check_depth(within + document::depth(&value), key)?;
+    Ok(Some(json::to_text_within(&value, within)))
 }
 
 /// Stores a document, `now` as it was read, with other consolidated entries: without those of a node that was erased and of all below it, and
@@ -156,19 +164,11 @@ fn publish_changed(
     store: &Store,
     (key, now): (&str, &[u8]),
     listed: &Listed<'_>,
-    changes: &HashMap<String, Option<Value>>,
+    changes: &HashMap<String, Option<String>>,
     erased: Option<&str>,
     condition: Condition,
 ) -> Result<()> {
-    let within = listed.depth() + 1;
-    let mut texts = HashMap::new();
-    for (name, value) in changes {
-        if let Some(value) = value {
-            document::check_depth(within + document::depth(value), key)?;
-        }
-        texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, within)));
-    }
-    let text = listed.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
+    let text = listed.changed(changes, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
     if text == now { Ok(()) } else { document::publish_text(store, key, &text, MAX_CONSOLIDATED, condition) }
 }
 
