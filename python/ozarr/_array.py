@@ -37,8 +37,8 @@ class Array(Node):
 
     _kind = "array"
 
-    def __init__(self, found, location=None, mode="r"):
-        super().__init__(found, location, mode)
+    def __init__(self, found, location=None, mode="r", store=None):
+        super().__init__(found, location, mode, store)
         self.dtype, self._code = _types.of_array(found)
         rank = C.c_int32()
         lib.array_rank(found, C.byref(rank))

@@ -58,8 +58,8 @@ class Node:
 
     _kind = None
 
-    def __init__(self, found, location=None, mode="r"):
-        self._handle, self._location, self._mode = found, location, mode
+    def __init__(self, found, location=None, mode="r", store=None):
+        self._handle, self._location, self._mode, self._store = found, location, mode, store
 
     def _as_node(self):
         return getattr(lib, f"{self._kind}_node")(self._handle)
@@ -116,12 +116,19 @@ class Node:
             getattr(lib, f"{self._kind}_free")(found)
 
     def __reduce__(self):
+        if self._store is not None and self._store._location is not None:
+            return reopen_in, (self._store, self.path)
         if self._location is None:
             raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
         return reopen, (self._location, "r+" if self._mode != "r" else "r")
 
     def _below(self, name):
         return None if self._location is None else f"{self._location}/{name}"
+
+
+def reopen_in(store, path):
+    """What a pickled node of a store becomes."""
+    return store.open(path)
 
 
 def reopen(location, mode):

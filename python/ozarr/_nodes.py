@@ -22,11 +22,11 @@ class Group(Node):
 
     def __getitem__(self, path):
         try:
-            return Array(handle(lib.group_open_array, self._handle, path.encode()), self._below(path), self._mode)
+            return Array(handle(lib.group_open_array, self._handle, path.encode()), self._below(path), self._mode, self._store)
         except Error as e:
             if e.status != raw.OZARR_ERR_NODE_KIND:
                 raise
-        return Group(handle(lib.group_open_group, self._handle, path.encode()), self._below(path), self._mode)
+        return Group(handle(lib.group_open_group, self._handle, path.encode()), self._below(path), self._mode, self._store)
 
     def __setitem__(self, path, values):
         """Creates an array of those values."""
@@ -75,11 +75,11 @@ class Group(Node):
         """Creates an array below: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
             found = handle(lib.group_create_array, self._handle, path.encode(), spec, choice(CREATE, mode, "mode"))
-        return Array(found, self._below(path), "r+")
+        return Array(found, self._below(path), "r+", self._store)
 
     def create_group(self, path, mode="new"):
         found = handle(lib.group_create_group, self._handle, path.encode(), choice(CREATE, mode, "mode"))
-        return Group(found, self._below(path), "r+")
+        return Group(found, self._below(path), "r+", self._store)
 
     def consolidate(self):
         """Collects the metadata of everything below in one document."""
@@ -116,17 +116,17 @@ class Store:
         kind = C.c_int32()
         lib.store_node_kind(self._handle, path.encode(), C.byref(kind))
         if kind.value == raw.OZARR_NODE_KIND_GROUP:
-            return Group(handle(lib.group_open_at, self._handle, path.encode()), mode=self._mode)
-        return Array(handle(lib.array_open_at, self._handle, path.encode()), mode=self._mode)
+            return Group(handle(lib.group_open_at, self._handle, path.encode()), mode=self._mode, store=self)
+        return Array(handle(lib.array_open_at, self._handle, path.encode()), mode=self._mode, store=self)
 
     def create(self, path, shape, dtype="f8", mode="new", **choices):
         """Creates an array: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
-            return Array(handle(lib.array_create_at, self._handle, path.encode(), spec, choice(CREATE, mode, "mode")), mode="r+")
+            return Array(handle(lib.array_create_at, self._handle, path.encode(), spec, choice(CREATE, mode, "mode")), mode="r+", store=self)
 
     def create_group(self, path="", mode="new", zarr_format=3):
         found = handle(lib.group_create_at, self._handle, path.encode(), zarr_format, choice(CREATE, mode, "mode"))
-        return Group(found, mode="r+")
+        return Group(found, mode="r+", store=self)
 
     def flush(self):
         lib.store_flush(self._handle)

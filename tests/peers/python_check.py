@@ -181,6 +181,9 @@ def exact(where):
     again = pickle.loads(pickle.dumps(store))
     del again
     check(store.open("").list() == {}, "a store whose copy has ended")
+    ozarr.Store(where / "exact.zarr", "r+").create("inner/z", (2,), "i4", fill_value=4)
+    for node in (store.open("inner/z"), store.open("inner")["z"]):
+        same(pickle.loads(pickle.dumps(node))[...], [4, 4], "a pickled node of a store with options")
 
 
 def groups(where):
