@@ -96,12 +96,16 @@ static ozarr_status check_arguments(const arguments *a, om_view **views, size_t 
 static void describe(const ozarr_mpi *m, const arguments *a, char text[OM_MESSAGE]) {
     int32_t rank = 0;
     int64_t shape[PLAN_MAX_RANK], chunk[PLAN_MAX_RANK];
+    char path[512] = "";
     size_t at;
     snprintf(text, OM_MESSAGE, "a collective %s of no array", a->write ? "write" : "read");
     if (a->array == NULL || ozarr_array_rank(a->array, &rank) != OZARR_OK || ozarr_array_shape(a->array, shape) != OZARR_OK ||
         ozarr_array_chunk_shape(a->array, chunk) != OZARR_OK)
         return;
-    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%.1000s\" of shape [", a->write ? "write" : "read", om_name(m, a->array));
+    /* What was not opened here is known by its path. */
+    const char *name = om_name(m, a->array);
+    if (name[0] == 0 && ozarr_node_path(ozarr_array_node(a->array), path, sizeof path, NULL) == OZARR_OK) name = path;
+    at = (size_t)snprintf(text, OM_MESSAGE, "a collective %s of \"%.1000s\" of shape [", a->write ? "write" : "read", name);
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)
         at += (size_t)snprintf(text + at, OM_MESSAGE - at, "%s%" PRId64, d ? ", " : "", shape[d]);
     for (int d = 0; d < rank && at < OM_MESSAGE; d++)
