@@ -11,7 +11,7 @@ struct ozarr_mpi_request {
     const ozarr_array *array;
     om_cached *cached;
     om_view *views;
-    om_move *move;
+    om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
@@ -157,7 +157,7 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
     r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
     job.tag = m->tag = (m->tag + 1) % 16384;
     status = om_move_new(&job, &r->move);
-    return r->cached->alone ? status : om_agree(m, status, NULL);
+    return r->cached->alone ? OZARR_OK : om_agree(m, status, NULL);
 }
 
 /* Begins a collective read or write; `status` is what the caller found already. After an error nothing is left. */
@@ -166,10 +166,11 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     uint64_t key = 0;
     size_t item = 0;
     *out = NULL;
+    om_view *views = NULL;
     ozarr_mpi_request *r = calloc(1, sizeof *r);
-    if (r == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a request");
-    r->m = m, r->array = a->array, r->write = a->write, r->own = a->own;
-    if (status == OZARR_OK) status = check_arguments(a, &r->views, &item);
+    if (r == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "a request");
+    if (status == OZARR_OK) status = check_arguments(a, &views, &item);
+    if (r != NULL) r->m = m, r->array = a->array, r->views = views, r->write = a->write, r->own = a->own;
     ozarr_memory type = type_of(a);
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
     if (a->count > 0) compared[0].mine = type_number(&type, item);
@@ -185,9 +186,12 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
         om_leave(m, status);
     }
     if (status == OZARR_OK) *out = r;
-    else request_free(r);
+    else if (r != NULL) request_free(r);
     return status;
 }
+
+/* Goes on; false when this rank has done its part. */
+static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
 
 /* The message of an error of a write says what is stored. */
 static ozarr_status tell_stored(ozarr_mpi *m, ozarr_status status, int64_t stored, int64_t total) {
@@ -207,13 +211,13 @@ static ozarr_status end(ozarr_mpi_request *r) {
     ozarr_mpi *m = r->m;
     om_failure failed;
     ozarr_status shards = OZARR_OK;
-    if (r->shards) {
+    if (r->shards && r->move != NULL) {
         (void)om_move_on(r->move);
         shards = om_shards(r->move, r->cached->encoder);
         if (shards != OZARR_OK) om_failure_last(&failed, shards);
     }
-    while (om_move_on(r->move)) om_move_pause(r->move);
-    ozarr_status status = om_move_end(r->move, &stored, &total);
+    while (move_on(r)) om_move_pause(r->move);
+    ozarr_status status = r->move != NULL ? om_move_end(r->move, &stored, &total) : om_error(OZARR_ERR_NO_MEMORY, "the buffers of a collective call");
     if (status == OZARR_OK && !r->own) status = om_check_begin(m, r->array);
     status = shards != OZARR_OK ? om_failure_set(&failed) : om_agree(m, status, NULL);
     if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write && !r->own) status = tell_stored(m, status, stored, total);
@@ -282,7 +286,7 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
     }
     *out = r;
     m->requests++;
-    (void)om_move_on(r->move);
+    (void)move_on(r);
     return OZARR_OK;
 }
 
@@ -301,7 +305,7 @@ ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_array *array, i
 ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
     if (done == NULL) return om_error(OZARR_ERR_NULL, "done is NULL");
     const ozarr_status status = om_valid(request, "ozarr_mpi_request");
-    if (status == OZARR_OK) *done = !om_move_on(request->move);
+    if (status == OZARR_OK) *done = !move_on(request);
     return status;
 }
 

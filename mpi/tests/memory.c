@@ -1,0 +1,95 @@
+/* Memory that ends on one rank: each allocation of the library fails in turn, of a call that all ranks make. It fails on all of them with one status,
+ * nobody waits for ever, and the same call succeeds afterwards.
+ *
+ *   memory FOLDER */
+#define _GNU_SOURCE /* dladdr */
+#include "check.h"
+
+#include <dlfcn.h>
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+enum { ROWS = 16, WIDTH = 64 };
+
+static ozarr_mpi *m;
+static ozarr_array *array;
+static int64_t shape[2] = {0, WIDTH}, start[2], count[2] = {ROWS, WIDTH};
+static int32_t u[ROWS * WIDTH], read_back[ROWS * WIDTH];
+static long countdown = -1; /* allocations until one fails; negative: none does */
+static int failed;
+
+/* Whether this allocation fails: one that libozarr_mpi makes, when its turn has come. */
+static int fails(void *caller) {
+    Dl_info here, library;
+    if (countdown < 0) return 0;
+    const long left = countdown;
+    countdown = -1;
+    const int mine = dladdr(caller, &here) != 0 && dladdr((void *)(uintptr_t)ozarr_mpi_new, &library) != 0 && here.dli_fbase == library.dli_fbase;
+    countdown = mine ? left - 1 : left;
+    return mine && left == 0 ? ++failed : 0;
+}
+
+void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
+
+static ozarr_status write_all(void) { return ozarr_mpi_array_write_all(m, array, start, count, OZARR_INT32, u, sizeof u); }
+static ozarr_status read_all(void) { return ozarr_mpi_array_read_all(m, array, start, count, OZARR_INT32, read_back, sizeof read_back); }
+static ozarr_status iwrite_all(void) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    ozarr_mpi_request *request = NULL;
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
+    const ozarr_status status = ozarr_mpi_array_iwrite_all(m, array, 1, &region, &memory, &request);
+    return status == OZARR_OK ? ozarr_mpi_request_wait(request) : status;
+}
+static ozarr_status open_it(void) {
+    ozarr_array *a = NULL;
+    const ozarr_status status = ozarr_mpi_array_open(m, "memory.zarr", "r", &a);
+    return status == OZARR_OK ? ozarr_mpi_array_close(m, a) : status;
+}
+static ozarr_status save(void) {
+    ozarr_group *g = NULL;
+    const ozarr_status status = ozarr_mpi_checkpoint_begin(m, "saved.zarr", "state", &g);
+    if (status != OZARR_OK) return status;
+    const ozarr_status put = ozarr_mpi_group_put(m, g, "u", OZARR_INT32, 2, shape, start, count, u, sizeof u);
+    const ozarr_status ended = put == OZARR_OK ? ozarr_mpi_checkpoint_commit(m, g) : ozarr_mpi_checkpoint_abandon(m, g);
+    return put != OZARR_OK ? put : ended;
+}
+
+static void sweep(const char *name, ozarr_status (*call)(void)) {
+    for (int more = 1, k = 0; more; k++) {
+        failed = 0;
+        countdown = rank == ranks - 1 ? k : -1;
+        const ozarr_status status = call();
+        countdown = -1;
+        more = failed;
+        MPI_Bcast(&more, 1, MPI_INT, ranks - 1, MPI_COMM_WORLD);
+        if (status != (more ? OZARR_ERR_NO_MEMORY : OZARR_OK)) FAIL("%s at allocation %d gave %s", name, k, ozarr_status_name(status));
+        if (more) CHECK(same_everywhere(ozarr_last_error()));
+        OK(call());
+    }
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    shape[0] = ROWS * ranks, start[0] = ROWS * rank;
+    for (int i = 0; i < ROWS * WIDTH; i++) u[i] = rank * ROWS * WIDTH + i;
+    for (int64_t rows = 7; rows <= ROWS; rows += ROWS - 7) { /* chunks of several ranks, and of one each */
+        const int64_t chunks[2] = {rows, WIDTH};
+        OK(ozarr_mpi_array_create(m, "memory.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &array));
+        sweep("write", write_all);
+        sweep("read", read_all);
+        CHECK(memcmp(u, read_back, sizeof u) == 0);
+        sweep("a write that does not wait", iwrite_all);
+        OK(ozarr_mpi_array_close(m, array));
+    }
+    sweep("open", open_it);
+    sweep("checkpoint", save);
+    OK(ozarr_mpi_close(m));
+    return end_ranks();
+}
