@@ -34,6 +34,8 @@ static int make_box(const oz_var *var, const size_t *start, const size_t *count,
         b->ends[d] = n ? b->start[d] + (b->shape[d] - 1) * b->step[d] + 1 : 0;
         b->steps = b->steps || b->step[d] != 1;
     }
+    /* What holds no element lengthens nothing. */
+    if (!b->count) memset(b->ends, 0, sizeof b->ends);
     if (var->scalar_of_one) b->start[0] = 0, b->shape[0] = 1, b->step[0] = 1;
     return NC_NOERR;
 }

@@ -219,6 +219,25 @@ static void deletion(void) {
     SHOW(nc_abort(id));
 }
 
+/* What holds no element lengthens no dimension, wherever it begins. */
+static void nothing(void) {
+    int dims[2], var;
+    size_t len;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+    SHOW(nc_def_dim(file, "x", 3, &dims[1]));
+    SHOW(nc_def_var(file, "v", NC_INT, 2, dims, &var));
+    SHOW(nc_put_vara_int(file, var, ((size_t[]){4, 0}), ((size_t[]){2, 0}), &var));
+    SHOW(nc_put_vara_int(file, var, ((size_t[]){0, 3}), ((size_t[]){1, 0}), &var));
+    SHOW(nc_inq_dimlen(file, dims[0], &len));
+    printf("%zu\n", len);
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_dimlen(file, dims[0], &len));
+    printf("%zu\n", len);
+    SHOW(nc_close(file));
+}
+
 /* Rounding goes on where a file is opened again. */
 static void quantized(void) {
     int dim, var[4], mode, digits;
@@ -759,7 +778,7 @@ static void appending(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion},
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
     {"appending", appending}};
