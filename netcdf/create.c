@@ -75,7 +75,9 @@ static ozarr_status set_compressor(ozarr_spec *spec, const oz_var *var, int form
     bool text = var->form == OZ_STRINGS || var->form == OZ_LISTS;
     const char *name = defaults->compressor;
     int level = defaults->level;
-    ozarr_shuffle shuffle = text ? OZARR_SHUFFLE_DEFAULT : defaults->shuffle;
+    /* The setting's shuffle belongs to its compressor. */
+    bool said = deflate || zstd || oz_var_filter(var, 307);
+    ozarr_shuffle shuffle = text || said ? OZARR_SHUFFLE_DEFAULT : defaults->shuffle;
     if (shuffled) {
         shuffle = OZARR_SHUFFLE_BYTE;
         if (format == 3 && strncmp(name, "blosc", 5) != 0) name = "blosc:zstd";
