@@ -220,10 +220,25 @@ static bool is_array_fill(const oz_var *var, const void *value) {
     return !ozarr_array_fill_value(var->array, own, size, &defined) && defined && memcmp(own, value, size) == 0;
 }
 
+/* The format of a variable's array; 0 if it cannot be told. */
+static int32_t zarr_format(const oz_var *var) {
+    int32_t format = 0;
+    return ozarr_node_zarr_format(ozarr_array_node(var->array), &format) ? 0 : format;
+}
+
+/* Makes the fill value an attribute, too. */
+static int show_fill(oz_var *var) {
+    oz_att *made = oz_att_new(&var->atts, OZ_FILL_VALUE);
+    if (!made || !(made->values = calloc(1, var->info->size))) return NC_ENOMEM;
+    made->type = var->type;
+    made->info = var->info;
+    made->len = 1;
+    return oz_copy_values(var->info, made->values, var->fill, 1);
+}
+
 /* The fill value; one that format 2 states is also the attribute, as xarray and NCZarr have it. */
 static int read_fill(oz_var *var, bool hidden) {
     bool defined = false;
-    int32_t format = 3;
     char text[1024] = "";
     size_t len;
     const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
@@ -236,7 +251,8 @@ static int read_fill(oz_var *var, bool hidden) {
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
-        return *(char **)var->fill ? NC_NOERR : NC_ENOMEM;
+        if (!*(char **)var->fill) return NC_ENOMEM;
+        return hidden || !text[0] || zarr_format(var) != 2 ? NC_NOERR : show_fill(var);
     }
     if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return NC_NOERR;
     ozarr_type stored = OZARR_AS_STORED;
@@ -247,15 +263,7 @@ static int read_fill(oz_var *var, bool hidden) {
         oz_default_fill(var->info->base, var->fill);
         return NC_NOERR;
     }
-    if (hidden || !defined || ozarr_node_zarr_format(ozarr_array_node(var->array), &format) || format != 2) return NC_NOERR;
-    if (is_usual_fill(var)) return NC_NOERR;
-    oz_att *made = oz_att_new(&var->atts, OZ_FILL_VALUE);
-    if (!made || !(made->values = malloc(size))) return NC_ENOMEM;
-    made->type = var->type;
-    made->info = var->info;
-    made->len = 1;
-    memcpy(made->values, var->fill, size);
-    return NC_NOERR;
+    return hidden || !defined || zarr_format(var) != 2 || is_usual_fill(var) ? NC_NOERR : show_fill(var);
 }
 
 /* Takes away what we added for other programs. */
