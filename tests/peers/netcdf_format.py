@@ -438,6 +438,29 @@ def errors(build):
     check("errors", answers[0] == answers[1] and answers[0][0] == 0, difference)
 
 
+SETTINGS = """netcdf settings {
+dimensions: x = 2 ; t = UNLIMITED ;
+variables:
+  int deflated(t, x) ; deflated:_DeflateLevel = 1 ;
+  int plain(t, x) ;
+  string s(x) ; string s:_FillValue = "none" ;
+data: deflated = 1, 2, 3, 4 ; plain = 9, 10, 11, 12 ; s = "a", _ ;
+group: g { dimensions: x = 5 ; variables: int hides(x) ; data: hides = 1, 2, 3, 4, 5 ; }
+}
+"""
+
+
+def settings(build):
+    """What the setting says is for the variables about which the program says nothing; format 2 keeps a string's fill value, and a dimension
+    that hides another one."""
+    (build / "settings.cdl").write_text(SETTINGS)
+    check("ncgen settings.nc", run(["ncgen", "-4", "-o", "settings.nc", "settings.cdl"], build)[0] == 0)
+    for number, spec in enumerate(("compressor=blosc:zstd,level=5,shuffle=bit", "compressor=blosc:lz4,shuffle=byte", "format=2")):
+        code, _, err = run(["ncgen", "-4", "-o", f"settings{number}.zarr", "settings.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
+        check(f"ncgen with {spec}", code == 0, err)
+        compare(f"the file with {spec}", build, "settings.nc", f"settings{number}.zarr")
+
+
 def calls(build):
     """Names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads, watching and appending, call by call as netCDF-4 has it, or
     (watching, as HDF5 locks its files) the classic format; in both formats of Zarr."""
@@ -533,6 +556,7 @@ def main():
     alone(build, given.prefix.resolve())
     errors(build)
     calls(build)
+    settings(build)
     fortran(build)
     parallel(build)
     if given.deep:

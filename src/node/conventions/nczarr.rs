@@ -395,16 +395,18 @@ impl Scope {
         put(array, vec![(KeyPart::Array, Value::Object(member))], Some(array))
     }
 
-    /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group; of one without a name one of
-    /// the root's that says its length.
+    /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group, which hides one of another length
+    /// above; of one without a name one of the root's that says its length.
     fn reference(&mut self, array: &Array, name: Option<&str>, length: u64) -> Result<String> {
         let anonymous = format!("_Anonymous_Dim_{length}");
         let depth = if name.is_none() { 1 } else { self.groups.len() };
         let name = name.unwrap_or(&anonymous);
-        for (group, dimensions) in self.groups[..depth].iter_mut().rev() {
+        for (at, (group, dimensions)) in self.groups[..depth].iter_mut().enumerate().rev() {
             let Some(d) = dimensions.iter_mut().find(|d| d.name == name) else { continue };
             if d.is_unlimited {
                 d.length = d.length.max(length);
+            } else if d.length != length && at + 1 < depth {
+                break;
             } else if d.length != length {
                 bail!(
                     Metadata,
@@ -626,6 +628,22 @@ mod tests {
         array(&strict, "v", DataType::Int8, &[9], Some(&["x"]));
         let e = strict.close(None).unwrap_err();
         assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"v\"") && e.message().contains("\"x\""), "{e}");
+    }
+
+    #[test]
+    fn a_groups_dimension_hides_one_of_another_length_above() {
+        let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
+        let store = Store::new(&context, shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
+        Group::create(&store, "g", Some(Format::V2), Create::New).unwrap();
+        for (path, length) in [("a", 2), ("g/b", 5), ("g/c", 5), ("h", 2)] {
+            array(&store, path, DataType::Int32, &[length], Some(&["x"]));
+        }
+        store.close(None).unwrap();
+        let named = |path: &str| Array::open(&store, path).unwrap().nczarr().unwrap().unwrap().dimensions;
+        assert_eq!(["a", "g/b", "g/c", "h"].map(named), [["/x"], ["/g/x"], ["/g/x"], ["/x"]]);
+        array(&store, "g/d", DataType::Int32, &[3], Some(&["x"]));
+        let e = store.close(None).unwrap_err();
+        assert!(e.message().contains("3 long along \"x\", which is defined as 5"), "{e}");
     }
 
     #[test]
