@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+json *oz_record_read(json *value) {
+    if (!value || value->kind != JSON_STRING) return value;
+    json *record = json_read(value->text);
+    json_free(value);
+    return record;
+}
+
 static bool from_base64(const char *text, unsigned char *bytes, size_t size) {
     size_t n = 0;
     unsigned bits = 0;

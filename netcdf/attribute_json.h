@@ -8,6 +8,9 @@
 /* The group's attribute that says what Zarr does not: dimensions, the order of nodes, types of attributes. Its name hides it from xarray. */
 #define OZ_RECORD "_nc_model"
 
+/* Gives the record itself of the attribute's value, which is the object or, as format 2 has it, its text; takes the value. */
+json *oz_record_read(json *value);
+
 /* Fills the list with the attributes of a JSON object, whose text is `source`. `types` is the object of recorded types, or NULL;
  * `var` the variable that they are of, or NULL. */
 int oz_atts_read(const oz_group *group, oz_list *atts, const json *object, const char *source, const json *types, const oz_var *var);

@@ -163,7 +163,8 @@ static ozarr_status set_rest(ozarr_spec *spec, const oz_var *var, int format, co
     const char *names[64];
     for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
     ozarr_status status = ozarr_spec_set_zarr_format(spec, format);
-    if (!status && var->rank) status = ozarr_spec_set_dimension_names(spec, names);
+    /* In format 2 xarray wants an empty list of a scalar, too. */
+    if (!status && (var->rank || format == 2)) status = ozarr_spec_set_dimension_names(spec, names);
     /* Chunks of one dimension lie beside the document: a small variable has one folder, and no second one in it. */
     if (!status && var->rank == 1) status = ozarr_spec_set_separator(spec, ".");
     if (!status && var->big_endian) status = ozarr_spec_set_big_endian(spec, true);

@@ -185,6 +185,7 @@ static void take_record(oz_reading *reading) {
         reading->record = *place;
         *place = reading->record->next;
         reading->record->next = NULL;
+        reading->record = oz_record_read(reading->record);
         return;
     }
 }

@@ -386,7 +386,7 @@ static int read_opened(const oz_group *group, oz_list *groups) {
     reading->source = node_text(node, NULL);
     reading->owned = true;
     reading->attributes = reading->source ? json_read(reading->source) : NULL;
-    reading->record = record ? json_read(record) : NULL;
+    reading->record = oz_record_read(record ? json_read(record) : NULL);
     reading->nczarr = nczarr ? json_read(nczarr) : NULL;
     free(record);
     free(nczarr);

@@ -60,8 +60,16 @@ static void write_record(text *t, const oz_group *group) {
 static int store_group_atts(oz_group *group) {
     ozarr_node *node = ozarr_group_node(group->handle);
     text attributes = {0}, record = {0};
+    int32_t format = 3;
     oz_atts_write(&attributes, group->file, &group->atts, NULL, 3);
     write_record(&record, group);
+    /* NCZarr opens no file with an attribute that is an object. */
+    if (!ozarr_node_zarr_format(node, &format) && format == 2 && !record.failed) {
+        text quoted = {0};
+        text_quote(&quoted, record.bytes, strlen(record.bytes));
+        free(record.bytes);
+        record = quoted;
+    }
     ozarr_status status = attributes.failed || record.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_begin(node);
     if (!status) status = ozarr_attrs_set(node, attributes.bytes);
     if (!status) status = ozarr_attr_set_json(node, OZ_RECORD, record.bytes);

@@ -444,7 +444,8 @@ variables:
   int deflated(t, x) ; deflated:_DeflateLevel = 1 ;
   int plain(t, x) ;
   string s(x) ; string s:_FillValue = "none" ;
-data: deflated = 1, 2, 3, 4 ; plain = 9, 10, 11, 12 ; s = "a", _ ;
+  int crs ; crs:grid_mapping_name = "latitude_longitude" ;
+data: deflated = 1, 2, 3, 4 ; plain = 9, 10, 11, 12 ; s = "a", _ ; crs = 7 ;
 group: g { dimensions: x = 5 ; variables: int hides(x) ; data: hides = 1, 2, 3, 4, 5 ; }
 }
 """
@@ -452,13 +453,20 @@ group: g { dimensions: x = 5 ; variables: int hides(x) ; data: hides = 1, 2, 3, 
 
 def settings(build):
     """What the setting says is for the variables about which the program says nothing; format 2 keeps a string's fill value, and a dimension
-    that hides another one."""
+    that hides another one, and is read by xarray and NCZarr."""
     (build / "settings.cdl").write_text(SETTINGS)
+    (build / "nczarr.cdl").write_text("netcdf nczarr { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; } }")
     check("ncgen settings.nc", run(["ncgen", "-4", "-o", "settings.nc", "settings.cdl"], build)[0] == 0)
     for number, spec in enumerate(("compressor=blosc:zstd,level=5,shuffle=bit", "compressor=blosc:lz4,shuffle=byte", "format=2")):
         code, _, err = run(["ncgen", "-4", "-o", f"settings{number}.zarr", "settings.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
         check(f"ncgen with {spec}", code == 0, err)
         compare(f"the file with {spec}", build, "settings.nc", f"settings{number}.zarr")
+    with xr.open_dataset(build / "settings2.zarr", engine="zarr") as data:
+        check("xarray reads a scalar of format 2", data["crs"].item() == 7, data)
+    code, out, err = run(["ncgen", "-4", "-o", "nczarr.zarr", "nczarr.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2")
+    check("ncgen in format 2", code == 0, out + err)
+    with netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file") as file:
+        check("NCZarr reads format 2", (file["v"][...] == [1, 2]).all() and (file["g/w"][...] == [3, 4, 5]).all(), file)
 
 
 def calls(build):

@@ -68,6 +68,8 @@ impl Model {
     fn fill_group(&mut self, group: &Group, into: &mut Members, outer: &[Vec<usize>]) -> Outcome {
         let all = group.attributes().all()?;
         let record = all.get(RECORD).cloned().unwrap_or_default();
+        // Format 2 has it as a text.
+        let record = record.as_str().and_then(|text| json::parse_text(text).ok()).unwrap_or(record);
         self.recorded_dims(group, &record, into)?;
         let types = |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&group.nc_attribute_type(name).ok()??));
         into.attributes = read(&group.attributes().shown()?, &types, None);
