@@ -152,16 +152,15 @@ pub fn is_non_finite(number: &Number) -> bool {
 
 /// Returns whether a value is or contains a bare token `NaN`, `Infinity` or `-Infinity`.
 pub fn has_non_finite(value: &Value) -> bool {
-    has_number(value, is_non_finite)
+    has(value, |value| matches!(value, Value::Number(number) if is_non_finite(number)))
 }
 
-/// Returns whether a value is or contains a number of which `test` is true.
-pub fn has_number(value: &Value, test: fn(&Number) -> bool) -> bool {
+/// Returns whether `test` is true of a value or of one that it contains.
+pub fn has(value: &Value, test: fn(&Value) -> bool) -> bool {
     match value {
-        Value::Number(number) => test(number),
-        Value::Array(items) => items.iter().any(|item| has_number(item, test)),
-        Value::Object(members) => members.values().any(|member| has_number(member, test)),
-        _ => false,
+        Value::Array(items) => items.iter().any(|item| has(item, test)),
+        Value::Object(members) => members.values().any(|member| has(member, test)),
+        value => test(value),
     }
 }
 

@@ -210,7 +210,7 @@ fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
         _ if nothing => Fill::variable(&[]),
         (DataType::VarText, Value::String(s)) => Fill::variable(s.as_bytes()),
         // zarr-python takes numbers as their text.
-        (DataType::VarText, Value::Number(n)) if !n.is_text() => Fill::variable(n.as_str().as_bytes()),
+        (DataType::VarText, Value::Number(n)) => Fill::variable(n.as_str().as_bytes()),
         (DataType::VarBytes, Value::String(s)) => Fill::variable(&STANDARD.decode(s).map_err(|_| unfit(data_type, value))?),
         (DataType::VarBytes, Value::Array(items)) => {
             let bytes: Option<Vec<u8>> = items.iter().map(|i| u8::try_from(i.as_u64()?).ok()).collect();

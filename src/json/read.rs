@@ -55,7 +55,7 @@ struct JsonText<'a> {
 }
 
 impl JsonText<'_> {
-    /// Returns the number that serde_json spells as `text`, by its spelling in the source.
+    /// Returns the number that serde_json spells as `text`, or the string that one stands for, by its spelling in the source.
     fn number(&self, text: &str) -> Value {
         let mut spelling = text;
         if text.contains('e') {
@@ -63,7 +63,8 @@ impl JsonText<'_> {
             let all = self.spellings.get_or_init(|| spellings::of(self.text, false).numbers);
             spelling = all.get(i).copied().unwrap_or(text);
         }
-        Value::Number(Number::of_text(Text::new(spelling)))
+        let spelling = Text::new(spelling);
+        if spelling.starts_with('"') { Value::HalfPairs(spelling) } else { Value::Number(Number::of_text(spelling)) }
     }
 }
 

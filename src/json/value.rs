@@ -24,6 +24,8 @@ pub enum Value {
     Number(Number),
     /// A string.
     String(Text),
+    /// A string with half of a surrogate pair, which no [`Text`] can hold: as it is written, in its quotation marks.
+    HalfPairs(Text),
     /// A list.
     Array(List),
     /// An object.
@@ -33,8 +35,7 @@ pub enum Value {
 /// The value that a look-up of a missing member or item gives.
 static NULL: Value = Value::Null;
 
-/// A number as JSON writes it. Two are equal if their texts are. The bare tokens `NaN`, `Infinity` and `-Infinity` are among them, and, in
-/// its quotation marks, what a document has as a string and no text can hold ([`Number::is_text`]).
+/// A number as JSON writes it. Two are equal if their texts are. The bare tokens `NaN`, `Infinity` and `-Infinity` are among them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Number(Text);
 
@@ -57,11 +58,6 @@ impl Number {
     /// Returns the number as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// Returns whether it is a string with half of a surrogate pair, kept as it is written.
-    pub fn is_text(&self) -> bool {
-        self.0.starts_with('"')
     }
 
     /// Returns the number as an unsigned integer, or `None` for any other text, such as `1.0` or `1e3`.

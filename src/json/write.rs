@@ -117,6 +117,7 @@ impl Display for Value {
             Value::Null => f.write_str("null"),
             Value::Bool(is_true) => Display::fmt(is_true, f),
             Value::Number(number) => f.write_str(number.as_str()),
+            Value::HalfPairs(text) => f.write_str(text),
             Value::String(text) => write_string(f, text),
             Value::Array(items) => {
                 f.write_char('[')?;

@@ -69,7 +69,7 @@ pub fn in_attributes(attributes: &Map) -> Vec<Finding> {
         if has_non_finite(value) {
             findings.deviation("HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
         }
-        if json::has_number(value, json::Number::is_text) {
+        if json::has(value, |value| matches!(value, Value::HalfPairs(_))) {
             findings.deviation("HD-07", format!("the attribute {name:?} holds half of a surrogate pair, which is no Unicode"));
         }
     }

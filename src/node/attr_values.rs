@@ -41,7 +41,7 @@ impl Attributes {
     /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them. `_FillValue` may be base64 of a double.
     pub fn get_f64(&self, name: &str) -> Result<f64> {
         self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {
-            Value::Number(n) if !n.is_text() => match n.as_str().parse::<f64>() {
+            Value::Number(n) => match n.as_str().parse::<f64>() {
                 Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
                 _ => bail!(Range, "attribute {name:?} of {} is {}, which no double can hold", self.name(), brief(value)),
             },
@@ -58,7 +58,7 @@ impl Attributes {
     pub fn get_string(&self, name: &str) -> Result<String> {
         self.with(name, |value| match value {
             Value::String(s) => Ok(s.to_string()),
-            Value::Number(n) if n.is_text() => Err(self.wrong_kind(name, value, "Unicode; it can be had as JSON")),
+            Value::HalfPairs(_) => Err(self.wrong_kind(name, value, "Unicode; it can be had as JSON")),
             other => Err(self.wrong_kind(name, other, "a string")),
         })
     }

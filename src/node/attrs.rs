@@ -79,9 +79,8 @@ impl JsonKind {
             Value::Null => JsonKind::Null,
             Value::Bool(_) => JsonKind::Bool,
             Value::Number(n) if is_integer(n) => JsonKind::Integer,
-            Value::Number(n) if n.is_text() => JsonKind::String,
             Value::Number(_) => JsonKind::Number,
-            Value::String(_) => JsonKind::String,
+            Value::String(_) | Value::HalfPairs(_) => JsonKind::String,
             Value::Array(_) => JsonKind::Array,
             Value::Object(_) => JsonKind::Object,
         }

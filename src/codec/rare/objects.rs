@@ -235,6 +235,7 @@ fn pack(value: &Value) -> Result<Packed> {
             _ => bail!(Range, "the number {n} has no form in MessagePack"),
         },
         Value::String(s) => Packed::from(s.as_str()),
+        Value::HalfPairs(text) => bail!(Range, "the text {text} is no Unicode, and has no form in MessagePack"),
         Value::Array(list) => Packed::Array(list.iter().map(pack).collect::<Result<_>>()?),
         Value::Object(map) => Packed::Map(map.iter().map(|(k, v)| Ok((Packed::from(k.as_str()), pack(v)?))).collect::<Result<_>>()?),
     })

@@ -468,8 +468,7 @@ fn type_of(value: &Value) -> &'static str {
     };
     let number = |value: &Value| value.is_number().then(|| integer(value).unwrap_or("<f8"));
     match value {
-        Value::String(_) => ">S1",
-        Value::Number(n) if n.is_text() => ">S1",
+        Value::String(_) | Value::HalfPairs(_) => ">S1",
         Value::Number(_) => number(value).unwrap_or("<f8"),
         Value::Array(items) if !items.is_empty() => {
             let types: Option<Vec<&'static str>> = items.iter().map(number).collect();
