@@ -44,7 +44,7 @@ impl FileObject {
     /// Says whether it is the file that `st` tells of.
     pub(super) fn is_file(&self, st: &libc::stat) -> Result<bool> {
         let own = os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?;
-        Ok((own.st_dev, own.st_ino) == (st.st_dev, st.st_ino))
+        Ok(os::is_same(&own, st))
     }
 
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.

@@ -232,6 +232,11 @@ pub fn write_at_start(fd: BorrowedFd<'_>, bytes: &[u8]) -> Os<()> {
     Ok(())
 }
 
+/// Says whether both are of one file or folder.
+pub fn is_same(a: &libc::stat, b: &libc::stat) -> bool {
+    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
+}
+
 /// What is known of an open file.
 pub fn stat(fd: BorrowedFd<'_>) -> Os<libc::stat> {
     let mut st = MaybeUninit::<libc::stat>::zeroed();

@@ -150,7 +150,7 @@ fn is_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<
         return Ok(false);
     }
     match (os::stat_at(root, path.as_c(), false), os::stat(file)?) {
-        (Ok(named), own) => Ok((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)),
+        (Ok(named), own) => Ok(os::is_same(&named, &own)),
         (Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)), _) => Ok(false),
         (Err(e), _) => Err(e),
     }

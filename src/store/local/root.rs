@@ -114,7 +114,7 @@ impl LocalStore {
             Err(Errno(libc::ENOENT)) => return Ok(None),
             st => st.map_err(failed)?,
         };
-        if !is_same(&named, &os::stat(fd.as_fd()).map_err(failed)?) {
+        if !os::is_same(&named, &os::stat(fd.as_fd()).map_err(failed)?) {
             return Ok(None);
         }
         if is_left {
@@ -178,13 +178,9 @@ impl LocalStore {
             return false;
         }
         let named = c_path(&self.root).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| !is_same(&own, &named)));
+        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| !os::is_same(&own, &named)));
         is_other && self.reopen_root().is_ok()
     }
-}
-
-fn is_same(a: &libc::stat, b: &libc::stat) -> bool {
-    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
 
 #[cfg(test)]
