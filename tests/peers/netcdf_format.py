@@ -461,6 +461,8 @@ def settings(build):
         code, _, err = run(["ncgen", "-4", "-o", f"settings{number}.zarr", "settings.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC=spec)
         check(f"ncgen with {spec}", code == 0, err)
         compare(f"the file with {spec}", build, "settings.nc", f"settings{number}.zarr")
+        answers = [run([*program, f"settings{number}.zarr"], build, **more)[1] for program, more in ((["ncdump"], PRELOAD), ([PROGRAM, "dump"], {}))]
+        check(f"ozarr dump with {spec}", answers[0] == answers[1] != "", answers)
     with xr.open_dataset(build / "settings2.zarr", engine="zarr") as data:
         check("xarray reads a scalar of format 2", data["crs"].item() == 7, data)
     code, out, err = run(["ncgen", "-4", "-o", "nczarr.zarr", "nczarr.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2")

@@ -228,7 +228,7 @@ fn type_of(array: &Array) -> Option<NcType> {
 fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attribute>) {
     let hidden = !record.is_null() && record.get("fill").and_then(Value::as_bool) != Some(true);
     let fill = array.fill();
-    let same = array.data_type() == nc.in_memory() && nc != NcType::String;
+    let same = matches!(array.data_type(), DataType::VarText) || (array.data_type() == nc.in_memory() && nc != NcType::String);
     if attributes.iter().any(|a| a.name == FILL) || hidden || !same || !fill.defined || array.format() != Format::V2 {
         return;
     }
@@ -236,6 +236,8 @@ fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attr
     let values = match nc {
         NcType::Char if element.first() == Some(&0) => return,
         NcType::Char => Values::Chars(element.to_vec()),
+        NcType::String if element.is_empty() => return,
+        NcType::String => Values::Strings(vec![String::from_utf8_lossy(&element).into_owned()]),
         nc => {
             let number = nc.number(&element);
             let double = |n: Number| match n {
