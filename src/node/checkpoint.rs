@@ -188,7 +188,11 @@ impl Checkpoints {
         if lookup::find_bare(&self.store, place)?.is_some() || MAKES_A_GROUP.iter().find(is_there).is_none() {
             return Ok(None);
         }
-        let group = Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "")?;
+        let group = match Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "") {
+            // Another process has removed it meanwhile.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
         Ok(group.attributes().view()?.get(ATTRIBUTE).and_then(|about| about.get("number")?.as_u64()).or(Some(0)))
     }
 
@@ -200,7 +204,12 @@ impl Checkpoints {
         for name in MAKES_A_GROUP {
             let key = path::join(&place, name);
             if let Some(text) = get(&**shared, &key, MAX_CONSOLIDATED)? {
-                document::publish_text(&self.store, &path::join(&place, &hidden(name)), &text, MAX_CONSOLIDATED, Condition::None)?;
+                let put = document::publish_text(&self.store, &path::join(&place, &hidden(name)), &text, MAX_CONSOLIDATED, Condition::None);
+                if put.is_err() && get(&**shared, &key, MAX_CONSOLIDATED)?.is_none() {
+                    // Another process removes it, and its folder went before the document came.
+                    continue;
+                }
+                put?;
                 shared.erase(&key).map_err(|e| e.at_key(&key))?;
                 self.store.note_document(&key);
             }

@@ -187,6 +187,31 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
 }
 
 #[test]
+fn what_several_prune_at_once_is_gone_for_each() {
+    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-prunes-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    // Of its own for each, as in processes of their own.
+    let here = || {
+        let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+        Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite)
+    };
+    for round in 0..8 {
+        let all = Checkpoints::new(&here(), "").unwrap();
+        drop(all.begin("killed").unwrap());
+        (0..4).for_each(|n| make(&all, &format!("{round}-{n}"), n + 1).unwrap());
+        std::thread::scope(|s| {
+            let prunes = [(); 3].map(|()| s.spawn(|| Checkpoints::new(&here(), "").unwrap().prune(1)));
+            prunes.into_iter().for_each(|prune| prune.join().unwrap().unwrap());
+        });
+        all.prune(1).unwrap();
+        assert_eq!((newest(&here(), ""), names(&all)), (4, vec![format!("{round}-3")]));
+        let left = here().key_list("").unwrap();
+        assert!(left.iter().all(|key| key.starts_with(&format!("{round}-3/")) || !key.contains('/')), "{left:?}");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
 fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
     for path in ["", "run/restart"] {
         let store = Store::memory(&Context::with_threads(1));

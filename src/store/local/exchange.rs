@@ -86,12 +86,14 @@ impl LocalStore {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
-        if !folder.is_empty() && os::rename(root, path.as_c(), aside.as_c()).is_ok() {
-            if cfg!(windows) {
-                // What is open may be known by its former name there.
-                return listing::remove_tree(root, aside.as_c()).map_err(told);
-            }
-            return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told);
+        let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
+        match renamed {
+            // What is open may be known by its former name there.
+            Ok(()) if cfg!(windows) => return listing::remove_tree(root, aside.as_c()).map_err(told),
+            Ok(()) => return empty_folder(fd, 0).and_then(|()| remove_folder(root, aside.as_c())).map_err(told),
+            // Another process removes it; what gets its name from now on is not what was to go.
+            Err(Errno(libc::ENOENT)) => return Ok(()),
+            Err(_) => {}
         }
         self.empty_in_place(folder, fd)?;
         if folder.is_empty() { Ok(()) } else { remove_folder(root, path.as_c()) }

@@ -100,7 +100,12 @@ pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<()> {
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
-    for (name, kind) in os::entries(fd).map_err(|e| e.error("list the folder"))? {
+    let entries = match os::entries(fd) {
+        // Another process has removed it meanwhile.
+        Err(Errno(libc::ENOENT)) => return Ok(()),
+        other => other.map_err(|e| e.error("list the folder"))?,
+    };
+    for (name, kind) in entries {
         if kind != EntryKind::Folder {
             match os::unlink(fd, &name) {
                 Ok(()) | Err(Errno(libc::ENOENT)) => continue,

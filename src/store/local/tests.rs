@@ -425,6 +425,20 @@ fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
 }
 
 #[test]
+fn a_folder_that_another_process_removes_meanwhile_is_erased() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    put(&store, "g/x/c/0", b"1").unwrap();
+    let open = std::fs::File::open(folder.file("g/x")).unwrap();
+    std::fs::remove_dir_all(folder.file("g/x")).unwrap();
+    listing::empty_folder(open.as_fd(), 0).unwrap();
+    // It left its name before this one could take it; the one that has its name now is of another writer.
+    put(&store, "g/y/c/0", b"1").unwrap();
+    fault::with(&[fail(Call::Rename, libc::ENOENT)], || store.erase_prefix("g/")).0.unwrap();
+    assert_eq!(value(&store, "g/y/c/0").unwrap(), b"1");
+}
+
+#[test]
 fn a_folder_whose_document_cannot_be_erased_keeps_all_that_is_in_it() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::Batch);
