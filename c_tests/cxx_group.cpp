@@ -51,6 +51,13 @@ static void attributes(Node &node) {
     node.set_attr_json("list", "[1,2]");
     CHECK(node.template attr<std::uint64_t>("huge") == UINT64_MAX && node.template attr<std::vector<int>>("list") == std::vector<int>({1, 2}));
     THROWS(OZARR_ERR_TYPE, (void)node.template attr<int>("list"));
+    // C would end these texts at the NUL inside.
+    const std::string cut("dt\0.", 4);
+    THROWS(OZARR_ERR_ARGUMENT, (void)node.template attr<double>(cut));
+    THROWS(OZARR_ERR_ARGUMENT, node.set_attr(cut, 1));
+    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("units", cut));
+    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("meanings", std::vector<std::string>{"land", cut}));
+    THROWS(OZARR_ERR_ARGUMENT, ozarr::group::open(std::string("run.zarr\0/x", 11)));
     node.set_attr("range", std::vector<float>{0.1f, 500});
     CHECK(bare(node.attr_json("range")) == "[0.1,500.0]" && node.template attr<std::vector<float>>("range")[0] == 0.1f);
     node.set_attr("meanings", std::vector<std::string>{"land", "", "sea"});

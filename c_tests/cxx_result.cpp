@@ -41,6 +41,8 @@ int main() {
     CHECK(m && m->create_group("g").ok() && *m->kind("g") == ozarr::node_kind::group);
     auto c = ozarr::context::create();
     CHECK(c && c->set("threads", "1").ok() && !c->set("colour", "red").ok());
+    const auto cut = ozarr::group::open(std::string("run.zarr\0/x", 11));
+    CHECK(!cut && cut.error().status() == OZARR_ERR_ARGUMENT && std::string(cut.error().what()).find("NUL") != std::string::npos);
     CHECK(with_exceptions());
     return finish();
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 template <class F>
 static void throws(int line, ozarr_status status, const char *says, F call) {
@@ -195,6 +196,8 @@ static void copies_tell_their_progress() {
     THROWS(OZARR_ERR_CANCELLED, "", ozarr::copy("parts.zarr", "never.zarr", options));
     options.progress = [](std::int64_t, std::int64_t) -> bool { throw 1; };
     THROWS(OZARR_ERR_CALLBACK, "", ozarr::copy("parts.zarr", "never2.zarr", options));
+    options.progress = [](std::int64_t, std::int64_t) -> bool { throw std::runtime_error("the meter is broken"); };
+    THROWS(OZARR_ERR_CALLBACK, "the meter is broken", ozarr::copy("parts.zarr", "never3.zarr", options));
     auto g = ozarr::group::open("copied.zarr", "r+");
     g.rename("a", "b");
     g.erase("b");

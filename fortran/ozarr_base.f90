@@ -157,11 +157,19 @@ contains
     end do
   end function text_at
 
-  ! The text as C wants it: ended by NUL. Blanks at the end are not part of it.
+  ! The text as C wants it: ended by NUL. Blanks at the end are not part of it, nor are NULs there, as programs append them for C. One with a
+  ! NUL inside, which C would end there, becomes what the library refuses by OZARR_ERR_ARGUMENT.
   function c_text(text) result(c)
     character(*), intent(in) :: text
     character(kind=c_char, len=:), allocatable :: c
-    c = trim(text) // c_null_char
+    integer :: n
+    n = len_trim(text)
+    do while (n > 0)
+      if (text(n:n) /= c_null_char) exit
+      n = n - 1
+    end do
+    c = text(:n) // c_null_char
+    if (index(text(:n), c_null_char) > 0) c = char(192, c_char) // char(128, c_char) // c_null_char
   end function c_text
 
   ! The mode of an open: "r" where none is given.
@@ -172,14 +180,6 @@ contains
     if (present(mode)) text = c_text(mode)
   end function mode_text
 
-  ! Refuses a text with a NUL inside, where C would end it.
-  function checked(text) result(status)
-    character(*), intent(in) :: text
-    integer(c_int32_t) :: status
-    status = OZARR_OK
-    if (index(text, c_null_char) > 0) status = refused(OZARR_ERR_ARGUMENT, "the text has a NUL inside, expected none")
-  end function checked
-
   ! A list of texts without the blanks at their ends, the last one first where `reversed`. A blank text is NULL where `blank_is_null`. One
   ! more pointer, NULL, is behind them where `ended`.
   subroutine make_texts(list, texts, reversed, blank_is_null, ended)
@@ -187,15 +187,16 @@ contains
     type(c_texts), intent(out), target :: texts
     logical, intent(in) :: reversed, blank_is_null
     logical, intent(in), optional :: ended
+    character(kind=c_char, len=:), allocatable :: text
     integer :: i, c, n
     allocate (texts%letters(len(list) + 1, max(size(list), 1)), texts%pointers(max(size(list) + merge(1, 0, present(ended)), 1)))
     texts%pointers = c_null_ptr
     do i = 1, size(list)
       c = merge(size(list) + 1 - i, i, reversed)
-      n = len_trim(list(i))
-      if (n == 0 .and. blank_is_null) cycle
-      texts%letters(:n, c) = transfer(list(i)(:n), texts%letters(:, c), n)
-      texts%letters(n + 1, c) = c_null_char
+      text = c_text(list(i))
+      n = len(text)
+      if (n == 1 .and. blank_is_null) cycle
+      texts%letters(:n, c) = transfer(text, texts%letters(:, c), n)
       texts%pointers(c) = c_loc(texts%letters(1, c))
     end do
   end subroutine make_texts

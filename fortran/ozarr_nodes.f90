@@ -293,12 +293,7 @@ contains
     character(*), intent(in) :: name, value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: status
-    status = checked(value)
-    if (status == OZARR_OK) then
-      status = ozarr_attr_set_string(self%handle, c_text(name), c_text(value))
-    end if
-    call done(status, stat, errmsg)
+    call done(ozarr_attr_set_string(self%handle, c_text(name), c_text(value)), stat, errmsg)
   end subroutine set_text
 
   subroutine get_logical(self, name, value, stat, errmsg)

@@ -101,7 +101,12 @@ public:
         OZARR_MPI_TRY(ozarr_mpi_new(comm, &h));
         return ranks(h);
     }
-    returned<void> close() { return detail::checked(ozarr_mpi_close(release())); }
+    /// Refused by OZARR_ERR_STATE while there are requests that were not waited for: then nothing is closed.
+    returned<void> close() {
+        const ozarr_status status = ozarr_mpi_close(h_);
+        if (status != OZARR_ERR_STATE) h_ = nullptr;
+        return detail::checked(status);
+    }
 
     /// The number of this rank, and how many there are.
     returned<int> rank() const {
@@ -112,7 +117,7 @@ public:
     }
     /// Changes a setting, alike on all ranks: "aggregators", "round_bytes", "message_bytes", "range_bytes", "overlap", "check_writes"; see
     /// ozarr_mpi_set.
-    returned<void> set(const std::string &key, const std::string &value) { return detail::checked(ozarr_mpi_set(h_, key.c_str(), value.c_str())); }
+    returned<void> set(const std::string &key, const std::string &value) { return detail::checked(ozarr_mpi_set(h_, detail::c_text(key), detail::c_text(value))); }
     /// Calls `f`, which gives `returned<void>`, on rank 0 only; its failure becomes that of all ranks.
     template <class F>
     returned<void> once(F f) {
@@ -132,34 +137,34 @@ public:
         if (!chunks.empty())
             if (auto wrong = detail::same_rank("chunk shape", chunks.size(), n)) return refused<array>(*wrong);
         return made([&](ozarr_array **out) {
-            return ozarr_mpi_array_create(h_, location.c_str(), static_cast<ozarr_type>(t), n, shape.data(), chunks.empty() ? nullptr : chunks.data(),
+            return ozarr_mpi_array_create(h_, detail::c_text(location), static_cast<ozarr_type>(t), n, shape.data(), chunks.empty() ? nullptr : chunks.data(),
                                           static_cast<ozarr_create_mode>(flags), out);
         });
     }
     returned<array> create(const std::string &location, const spec &s, existing flags = existing::fail) {
         if (auto wrong = s.problem()) return refused<array>(*wrong);
         return made([&](ozarr_array **out) {
-            return ozarr_mpi_array_create_ex(h_, location.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), out);
+            return ozarr_mpi_array_create_ex(h_, detail::c_text(location), s.get(), static_cast<ozarr_create_mode>(flags), out);
         });
     }
     returned<array> open_array(const std::string &location, const char *mode = "r") {
-        return made([&](ozarr_array **out) { return ozarr_mpi_array_open(h_, location.c_str(), mode, out); });
+        return made([&](ozarr_array **out) { return ozarr_mpi_array_open(h_, detail::c_text(location), mode, out); });
     }
     /// The array at a path below a group that was opened here.
     returned<array> open_array(const group &g, const std::string &path) {
-        return made([&](ozarr_array **out) { return ozarr_mpi_group_open_array(h_, g.get(), path.c_str(), out); });
+        return made([&](ozarr_array **out) { return ozarr_mpi_group_open_array(h_, g.get(), detail::c_text(path), out); });
     }
     returned<array> create_array(group &g, const std::string &path, const spec &s, existing flags = existing::fail) {
         if (auto wrong = s.problem()) return refused<array>(*wrong);
         return made([&](ozarr_array **out) {
-            return ozarr_mpi_group_create_array(h_, g.get(), path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), out);
+            return ozarr_mpi_group_create_array(h_, g.get(), detail::c_text(path), s.get(), static_cast<ozarr_create_mode>(flags), out);
         });
     }
     returned<group> open_group(const std::string &location, const char *mode = "r") {
-        return found([&](ozarr_group **out) { return ozarr_mpi_group_open(h_, location.c_str(), mode, out); });
+        return found([&](ozarr_group **out) { return ozarr_mpi_group_open(h_, detail::c_text(location), mode, out); });
     }
     returned<group> create_group(const std::string &location, existing flags = existing::fail) {
-        return found([&](ozarr_group **out) { return ozarr_mpi_group_create(h_, location.c_str(), static_cast<ozarr_create_mode>(flags), out); });
+        return found([&](ozarr_group **out) { return ozarr_mpi_group_create(h_, detail::c_text(location), static_cast<ozarr_create_mode>(flags), out); });
     }
     returned<void> close(array &a) { return detail::checked(ozarr_mpi_array_close(h_, a.release())); }
     returned<void> close(group &g) { return detail::checked(ozarr_mpi_group_close(h_, g.release())); }
@@ -171,10 +176,10 @@ public:
     returned<void> refresh(array &a) { return detail::checked(ozarr_mpi_array_refresh(h_, a.get())); }
     /// Sets an attribute to a value that is given as JSON.
     returned<void> set_attr_json(array &a, const std::string &name, const std::string &json) {
-        return detail::checked(ozarr_mpi_array_set_attr(h_, a.get(), name.c_str(), json.c_str()));
+        return detail::checked(ozarr_mpi_array_set_attr(h_, a.get(), detail::c_text(name), detail::c_text(json)));
     }
     returned<void> set_attr_json(group &g, const std::string &name, const std::string &json) {
-        return detail::checked(ozarr_mpi_group_set_attr(h_, g.get(), name.c_str(), json.c_str()));
+        return detail::checked(ozarr_mpi_group_set_attr(h_, g.get(), detail::c_text(name), detail::c_text(json)));
     }
     /// Sets an attribute to a number.
     template <class N, class T, class = std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>>>
@@ -234,7 +239,7 @@ public:
     // Checkpoints: groups that are there as a whole or not at all.
 
     returned<group> begin_checkpoint(const std::string &location, const std::string &name) {
-        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_begin(h_, location.c_str(), name.c_str(), out); });
+        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_begin(h_, detail::c_text(location), detail::c_text(name), out); });
     }
     /// Creates an array of `shape` below a group, and writes this rank's region of it.
     template <class T>
@@ -243,20 +248,20 @@ public:
         auto wrong = detail::same_rank("region's start", r.start.size(), n);
         if (!wrong) wrong = detail::same_rank("region's shape", r.shape.size(), n);
         if (wrong) return refused<void>(*wrong);
-        return detail::checked(ozarr_mpi_group_put(h_, g.get(), path.c_str(), static_cast<ozarr_type>(type_of<T>::value), n, shape.data(), r.start.data(),
+        return detail::checked(ozarr_mpi_group_put(h_, g.get(), detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), n, shape.data(), r.start.data(),
                                                    r.shape.data(), data, bytes<T>(size)));
     }
     /// Reads this rank's region of an array below a group.
     template <class T>
     returned<void> get(const group &g, const std::string &path, T *data, std::size_t size, const region &r) {
-        return detail::checked(ozarr_mpi_group_get(h_, g.get(), path.c_str(), static_cast<ozarr_type>(type_of<T>::value), r.start.data(), r.shape.data(),
+        return detail::checked(ozarr_mpi_group_get(h_, g.get(), detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), r.start.data(), r.shape.data(),
                                                    data, bytes<T>(size)));
     }
     using collective::get;
     returned<void> commit(group &g) { return detail::checked(ozarr_mpi_checkpoint_commit(h_, g.release())); }
     returned<void> abandon(group &g) { return detail::checked(ozarr_mpi_checkpoint_abandon(h_, g.release())); }
     returned<group> latest_checkpoint(const std::string &location) {
-        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_latest(h_, location.c_str(), out); });
+        return found([&](ozarr_group **out) { return ozarr_mpi_checkpoint_latest(h_, detail::c_text(location), out); });
     }
 
 private:
@@ -347,7 +352,7 @@ public:
     static returned<ranks_series> open(const ranks &m, const std::string &location, const std::string &dimension, std::int64_t keep = -1,
                                        std::int64_t publish_every = 0, std::size_t memory = 0) {
         ranks_series s;
-        OZARR_MPI_TRY(ozarr_mpi_series_open(m.get(), location.c_str(), dimension.c_str(), keep, publish_every, memory, &s.h_));
+        OZARR_MPI_TRY(ozarr_mpi_series_open(m.get(), detail::c_text(location), detail::c_text(dimension), keep, publish_every, memory, &s.h_));
         s.ranks_ = m.get();
         return s;
     }
@@ -364,7 +369,7 @@ public:
         box.start = r.start.data(), box.shape = r.shape.data();
         const bool fits = r.start.size() == r.shape.size() && (from.value.strides == nullptr || from.strides.size() == r.shape.size());
         const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
-        return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, name.c_str(), rank, &box, &from.value));
+        return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, detail::c_text(name), rank, &box, &from.value));
     }
     /// Ends the step, whose coordinate is `value`.
     returned<void> step(double value) { return detail::checked(ozarr_mpi_series_step(ranks_, h_, value)); }

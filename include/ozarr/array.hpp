@@ -30,7 +30,7 @@ public:
     /// Opens an array; mode "r" for reading only, "r+" for reading and writing.
     static returned<array> open(const std::string &location, const char *mode = "r") {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_open(location.c_str(), mode, &h));
+        OZARR_HPP_TRY(ozarr_array_open(detail::c_text(location), mode, &h));
         return adopt(h);
     }
     /// Creates an array; without chunks their shape is suggested.
@@ -39,7 +39,7 @@ public:
         std::int32_t rank = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
         if (!chunks.empty()) OZARR_HPP_CHECK(detail::same_rank("chunk shape", chunks.size(), rank));
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_create(location.c_str(), static_cast<ozarr_type>(t), rank, shape.data(),
+        OZARR_HPP_TRY(ozarr_array_create(detail::c_text(location), static_cast<ozarr_type>(t), rank, shape.data(),
                                          chunks.empty() ? nullptr : chunks.data(), static_cast<ozarr_create_mode>(flags), &h));
         return adopt(h);
     }
@@ -50,7 +50,7 @@ public:
     static returned<array> create(const std::string &location, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_create_ex(location.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_array_create_ex(detail::c_text(location), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return adopt(h);
     }
 
@@ -93,7 +93,7 @@ public:
     returned<void> set_dimension_names(const std::vector<std::string> &names) {
         OZARR_HPP_CHECK(detail::same_rank("list of names", names.size(), rank_));
         std::vector<const char *> pointers;
-        for (const std::string &name : names) pointers.push_back(name.empty() ? nullptr : name.c_str());
+        for (const std::string &name : names) pointers.push_back(name.empty() ? nullptr : detail::c_text(name));
         return detail::checked(ozarr_array_set_dimension_names(h_, pointers.data()));
     }
     /// What parts that were never written read as. T has to be the array's type.
@@ -146,7 +146,7 @@ public:
     template <class T>
     returned<void> read_field(const std::string &field, T *data, std::size_t size, const region &r = {}) const {
         static_assert(!std::is_const_v<T>, "cannot read into constant memory");
-        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, r, nullptr, field.c_str()));
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, r, nullptr, detail::c_text(field)));
         return returned<void>();
     }
     /// The type of the elements.
@@ -168,7 +168,7 @@ public:
     /// One field; the others stay as they are.
     template <class T>
     returned<void> write_field(const std::string &field, const T *data, std::size_t size, const region &r = {}) const {
-        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, r, nullptr, field.c_str()));
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, r, nullptr, detail::c_text(field)));
         return returned<void>();
     }
     template <class T>
@@ -269,13 +269,13 @@ public:
     returned<std::vector<std::int64_t>> read_times(const std::string &units, const region &r = {}) const {
         std::vector<std::int64_t> out;
         OZARR_HPP_CHECK(read_resized(out, r, [&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
-            return ozarr_array_read_times(a, where, units.c_str(), static_cast<std::int64_t *>(m->data), m->size);
+            return ozarr_array_read_times(a, where, detail::c_text(units), static_cast<std::int64_t *>(m->data), m->size);
         }));
         return out;
     }
     returned<void> write_times(const std::string &units, const std::vector<std::int64_t> &counts, const region &r = {}) const {
         OZARR_HPP_CHECK(transfer([&](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *m) {
-            return ozarr_array_write_times(a, where, units.c_str(), static_cast<const std::int64_t *>(m->data), m->size);
+            return ozarr_array_write_times(a, where, detail::c_text(units), static_cast<const std::int64_t *>(m->data), m->size);
         }, counts.data(), counts.size(), r));
         return returned<void>();
     }

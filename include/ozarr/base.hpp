@@ -115,6 +115,9 @@ namespace detail {
 
 using problem = std::optional<error>;
 
+/// A text as C has it. One with a NUL inside, which C would end there, is given as what the library refuses by OZARR_ERR_ARGUMENT.
+inline const char *c_text(const std::string &text) noexcept { return text.find('\0') == std::string::npos ? text.c_str() : "\xC0\x80"; }
+
 /// The text that `get(buf, cap, &len)` writes.
 template <class F>
 ozarr_status text(std::string &out, F get) {
@@ -196,7 +199,7 @@ inline std::string version() { return ozarr_version(); }
 /// The number of its binary interface.
 inline int abi_version() { return ozarr_abi_version(); }
 /// Whether it has a feature, such as "cloud" or a codec's name.
-inline bool has_feature(const std::string &name) { return ozarr_has_feature(name.c_str()); }
+inline bool has_feature(const std::string &name) { return ozarr_has_feature(detail::c_text(name)); }
 
 } // namespace OZARR_HPP_MODE
 } // namespace ozarr

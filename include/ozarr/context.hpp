@@ -16,10 +16,10 @@ namespace detail {
 
 /// Settings of a context; of the default one where `c` is NULL.
 inline returned<void> set_context(ozarr_context *c, const std::string &key, const std::string &value) {
-    return checked(ozarr_context_set(c, key.c_str(), value.c_str()));
+    return checked(ozarr_context_set(c, detail::c_text(key), detail::c_text(value)));
 }
 inline returned<std::string> context_setting(const ozarr_context *c, const std::string &key) {
-    return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_context_get(c, key.c_str(), b, n, l); });
+    return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_context_get(c, detail::c_text(key), b, n, l); });
 }
 /// Logs by a function object, which the program keeps.
 template <class F>

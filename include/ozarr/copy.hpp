@@ -29,7 +29,7 @@ struct copy_options {
 
 namespace detail {
 
-/// The options as C has them; what `progress` throws becomes OZARR_ERR_CALLBACK.
+/// The options as C has them; what `progress` throws becomes an error with its text.
 inline ozarr_copy_options c_copy_options(const copy_options &options) {
     ozarr_copy_options o = OZARR_COPY_OPTIONS_INIT;
     o.mode = static_cast<ozarr_create_mode>(options.mode);
@@ -44,11 +44,7 @@ inline ozarr_copy_options c_copy_options(const copy_options &options) {
 #ifdef OZARR_NO_EXCEPTIONS
         return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED;
 #else
-        try {
-            return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED;
-        } catch (...) {
-            return OZARR_ERR_CALLBACK;
-        }
+        return caught([&] { return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED; });
 #endif
     };
     return o;
@@ -59,12 +55,12 @@ inline ozarr_copy_options c_copy_options(const copy_options &options) {
 /// Copies the node at a location, with everything below it.
 inline returned<void> copy(const std::string &source, const std::string &dest, const copy_options &options = {}) {
     const ozarr_copy_options o = detail::c_copy_options(options);
-    return detail::checked(ozarr_copy(source.c_str(), dest.c_str(), &o));
+    return detail::checked(ozarr_copy(detail::c_text(source), detail::c_text(dest), &o));
 }
 /// The same between paths of stores.
 inline returned<void> copy(const store &from, const std::string &path, store &to, const std::string &to_path, const copy_options &options = {}) {
     const ozarr_copy_options o = detail::c_copy_options(options);
-    return detail::checked(ozarr_copy_at(from.get(), path.c_str(), to.get(), to_path.c_str(), &o));
+    return detail::checked(ozarr_copy_at(from.get(), detail::c_text(path), to.get(), detail::c_text(to_path), &o));
 }
 
 } // namespace OZARR_HPP_MODE

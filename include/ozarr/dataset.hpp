@@ -20,12 +20,12 @@ public:
     /// `zarr_format`: 2, 3, or 0 for that of the group above.
     static returned<dataset> create(const std::string &location, existing flags = existing::fail, int zarr_format = 0) {
         dataset d;
-        OZARR_HPP_TRY(ozarr_dataset_create(location.c_str(), zarr_format, static_cast<ozarr_create_mode>(flags), &d.h_));
+        OZARR_HPP_TRY(ozarr_dataset_create(detail::c_text(location), zarr_format, static_cast<ozarr_create_mode>(flags), &d.h_));
         return d;
     }
     static returned<dataset> open(const std::string &location, const char *mode = "r") {
         dataset d;
-        OZARR_HPP_TRY(ozarr_dataset_open(location.c_str(), mode, &d.h_));
+        OZARR_HPP_TRY(ozarr_dataset_open(detail::c_text(location), mode, &d.h_));
         return d;
     }
 
@@ -37,11 +37,11 @@ public:
     }
 
     returned<void> define_dimension(const std::string &name, std::int64_t length) {
-        return detail::checked(ozarr_dataset_define_dimension(h_, name.c_str(), length));
+        return detail::checked(ozarr_dataset_define_dimension(h_, detail::c_text(name), length));
     }
     /// Resizes all variables that have the dimension.
     returned<void> resize_dimension(const std::string &name, std::int64_t length) {
-        return detail::checked(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
+        return detail::checked(ozarr_dataset_resize_dimension(h_, detail::c_text(name), length));
     }
     returned<std::vector<dimension>> dimensions() const {
         std::int64_t n = 0;
@@ -57,52 +57,52 @@ public:
 
     /// The length of a dimension: what all its variables have.
     returned<std::int64_t> dimension_length(const std::string &name) const {
-        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, name.c_str(), n, nullptr); });
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, detail::c_text(name), n, nullptr); });
     }
     /// The length of its longest variable: steps of a run that ended early may be in some of them only.
     returned<std::int64_t> longest(const std::string &name) const {
         std::int64_t shared = 0;
-        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, name.c_str(), &shared, n); });
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_dimension_length(h_, detail::c_text(name), &shared, n); });
     }
 
     /// Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have; OZARR_ERR_TIMEOUT after so many
     /// seconds; negative: no limit.
     returned<std::int64_t> wait_growth(const std::string &name, std::int64_t beyond, double seconds = -1) {
-        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_wait_growth(h_, name.c_str(), beyond, seconds, n); });
+        return detail::value<std::int64_t>([&](std::int64_t *n) { return ozarr_dataset_wait_growth(h_, detail::c_text(name), beyond, seconds, n); });
     }
 
     /// A variable of elements of type T along dimensions that are defined.
     template <class T>
     returned<array> define_variable(const std::string &name, const std::vector<std::string> &along) {
         std::vector<const char *> names;
-        for (const std::string &d : along) names.push_back(d.c_str());
+        for (const std::string &d : along) names.push_back(detail::c_text(d));
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int32_t>(names.size()),
+        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int32_t>(names.size()),
                                                     names.data(), &h));
         return array::adopt(h);
     }
     /// As above, with every choice of the struct of C.
     returned<array> define_variable(const std::string &name, const ozarr_variable &v, existing flags = existing::fail) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, name.c_str(), &v, static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, detail::c_text(name), &v, static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     /// A dimension of as many values, and the variable that holds them.
     template <class T>
     returned<array> define_coordinate(const std::string &name, const std::vector<T> &values, const char *units = nullptr, std::int64_t chunk = 0) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()), chunk,
+        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()), chunk,
                                                       values.data(), values.size() * sizeof(T), units, &h));
         return array::adopt(h);
     }
     /// A time axis, counts of units such as "hours since 2026-01-01".
     returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr, std::int64_t chunk = 0) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, name.c_str(), length, chunk, units.c_str(), calendar, &h));
+        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, detail::c_text(name), length, chunk, detail::c_text(units), calendar, &h));
         return array::adopt(h);
     }
     returned<void> set_coordinate(const std::string &name) {
-        return detail::checked(ozarr_dataset_set_coordinate(h_, name.c_str()));
+        return detail::checked(ozarr_dataset_set_coordinate(h_, detail::c_text(name)));
     }
 
     /// The names of all variables; with `coordinates` only of those.
@@ -120,7 +120,7 @@ public:
     }
     returned<array> variable(const std::string &name) const {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_open_variable(h_, name.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_dataset_open_variable(h_, detail::c_text(name), &h));
         return array::adopt(h);
     }
     /// The group that it is, for its attributes.

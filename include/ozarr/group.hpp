@@ -52,34 +52,34 @@ public:
 
     static returned<group> open(const std::string &location, const char *mode = "r") {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_open(location.c_str(), mode, &h));
+        OZARR_HPP_TRY(ozarr_group_open(detail::c_text(location), mode, &h));
         return group(h);
     }
     static returned<group> create(const std::string &location, existing flags = existing::fail) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create(location.c_str(), static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create(detail::c_text(location), static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
 
     returned<array> open_array(const std::string &path) const {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_open_array(h_, path.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_group_open_array(h_, detail::c_text(path), &h));
         return array::adopt(h);
     }
     returned<group> open_group(const std::string &path) const {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_open_group(h_, path.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_group_open_group(h_, detail::c_text(path), &h));
         return group(h);
     }
     returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_array(h_, path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_array(h_, detail::c_text(path), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     returned<group> create_group(const std::string &path, existing flags = existing::fail) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_group(h_, path.c_str(), static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_group(h_, detail::c_text(path), static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
 
@@ -94,7 +94,7 @@ public:
     returned<void> put(const std::string &path, const index &shape, const T *data, std::size_t size) {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
         const auto rank = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
-        return detail::checked(ozarr_group_put(h_, path.c_str(), static_cast<ozarr_type>(type_of<T>::value), rank, shape.data(), data, size * sizeof(T)));
+        return detail::checked(ozarr_group_put(h_, detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), rank, shape.data(), data, size * sizeof(T)));
     }
     template <class T>
     returned<void> put(const std::string &path, const index &shape, const std::vector<T> &data) {
@@ -104,13 +104,13 @@ public:
     template <class T>
     returned<void> get(const std::string &path, T *data, std::size_t size) const {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
-        return detail::checked(ozarr_group_get(h_, path.c_str(), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
+        return detail::checked(ozarr_group_get(h_, detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
     using detail::node<ozarr_group>::get;
     /// Moves the node at a path to another path below this group.
-    returned<void> rename(const std::string &path, const std::string &to) { return detail::checked(ozarr_group_rename(h_, path.c_str(), to.c_str())); }
+    returned<void> rename(const std::string &path, const std::string &to) { return detail::checked(ozarr_group_rename(h_, detail::c_text(path), detail::c_text(to))); }
     /// Erases the node at a path, with everything below it.
-    returned<void> erase(const std::string &path) { return detail::checked(ozarr_group_erase(h_, path.c_str())); }
+    returned<void> erase(const std::string &path) { return detail::checked(ozarr_group_erase(h_, detail::c_text(path))); }
     /// Collects the metadata of everything below into one document.
     returned<void> consolidate() {
         return detail::checked(ozarr_group_consolidate(h_));
@@ -123,7 +123,7 @@ public:
     checkpoint() = default;
     static returned<checkpoint> begin(const std::string &location, const std::string &name) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_checkpoint_begin(location.c_str(), name.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_checkpoint_begin(detail::c_text(location), detail::c_text(name), &h));
         return checkpoint(h);
     }
     /// Makes it durable, and there for everybody, at once. Close its arrays and groups before.
@@ -134,15 +134,15 @@ public:
     /// The newest one that was committed, for reading; OZARR_ERR_NOT_FOUND if there is none.
     static returned<group> latest(const std::string &location) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_checkpoint_latest(location.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_checkpoint_latest(detail::c_text(location), &h));
         return group(h);
     }
     /// All that were committed, the oldest first.
     static returned<std::vector<child>> list(const std::string &location) {
-        return detail::listed([&](ozarr_node_iter **out) { return ozarr_checkpoint_list(location.c_str(), out); });
+        return detail::listed([&](ozarr_node_iter **out) { return ozarr_checkpoint_list(detail::c_text(location), out); });
     }
     /// Removes all but the newest `keep`.
-    static returned<void> prune(const std::string &location, std::int64_t keep) { return detail::checked(ozarr_checkpoint_prune(location.c_str(), keep)); }
+    static returned<void> prune(const std::string &location, std::int64_t keep) { return detail::checked(ozarr_checkpoint_prune(detail::c_text(location), keep)); }
 
 private:
     explicit checkpoint(ozarr_group *h) noexcept : group(h) {}
@@ -171,11 +171,11 @@ returned<any_node> either(F open) {
 
 /// Opens what a location holds: `std::get_if<ozarr::array>(&node)`.
 inline returned<any_node> open_node(const std::string &location, const char *mode = "r") {
-    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_open(location.c_str(), mode, a, g); });
+    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_open(detail::c_text(location), mode, a, g); });
 }
 /// Opens what exported() gave, in the store at a location, without reading metadata.
 inline returned<any_node> import_node(const std::string &location, const std::vector<unsigned char> &bytes, const char *mode = "r") {
-    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_import(location.c_str(), mode, bytes.data(), bytes.size(), a, g); });
+    return detail::either([&](ozarr_array **a, ozarr_group **g) { return ozarr_node_import(detail::c_text(location), mode, bytes.data(), bytes.size(), a, g); });
 }
 
 } // namespace OZARR_HPP_MODE

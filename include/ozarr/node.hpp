@@ -76,11 +76,11 @@ public:
     }
     /// Changes a rarely used setting of this handle, such as "write_fill_chunks", "chunk_cache" or "write_back".
     returned<void> set(const std::string &key, const std::string &value) {
-        return detail::checked(ozarr_node_set(as_node(h_), key.c_str(), value.c_str()));
+        return detail::checked(ozarr_node_set(as_node(h_), detail::c_text(key), detail::c_text(value)));
     }
     /// The value of a setting of this handle; see ozarr_node_get.
     returned<std::string> setting(const std::string &key) const {
-        return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_get(as_node(h_), key.c_str(), b, n, l); });
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_get(as_node(h_), detail::c_text(key), b, n, l); });
     }
 
     /// The metadata, a group's with those of all below it, for import_node in other processes: one reads and sends them to the others.
@@ -102,14 +102,14 @@ public:
     }
     returned<bool> has_attr(const std::string &name) const {
         ozarr_json_kind kind = 0;
-        ozarr_status status = ozarr_attr_kind(as_node(h_), name.c_str(), &kind);
+        ozarr_status status = ozarr_attr_kind(as_node(h_), detail::c_text(name), &kind);
         if (status == OZARR_ERR_NOT_FOUND) return false;
         OZARR_HPP_TRY(status);
         return true;
     }
     returned<json_kind> attr_kind(const std::string &name) const {
         ozarr_json_kind kind = 0;
-        OZARR_HPP_TRY(ozarr_attr_kind(as_node(h_), name.c_str(), &kind));
+        OZARR_HPP_TRY(ozarr_attr_kind(as_node(h_), detail::c_text(name), &kind));
         return static_cast<json_kind>(kind);
     }
 
@@ -120,12 +120,12 @@ public:
         static_assert(std::is_arithmetic_v<T> || std::is_same_v<T, std::string> || attr_list<T>::value,
                       "attributes are bool, integers, floating point, std::string, or vectors of numbers or strings; else attr_json()");
         T value{};
-        OZARR_HPP_TRY(fetch(name.c_str(), value));
+        OZARR_HPP_TRY(fetch(detail::c_text(name), value));
         return value;
     }
     /// The value of an attribute of any kind, as JSON.
     returned<std::string> attr_json(const std::string &name) const {
-        return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_attr_get_json(as_node(h_), name.c_str(), b, n, l); });
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_attr_get_json(as_node(h_), detail::c_text(name), b, n, l); });
     }
     /// All attributes, as one JSON object.
     returned<std::string> attrs_json() const {
@@ -135,45 +135,45 @@ public:
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
     returned<void> set_attr(const std::string &name, T value) {
         if constexpr (std::is_same_v<T, bool>) {
-            OZARR_HPP_TRY(ozarr_attr_set_bool(as_node(h_), name.c_str(), value));
+            OZARR_HPP_TRY(ozarr_attr_set_bool(as_node(h_), detail::c_text(name), value));
         } else if constexpr (sizeof(T) > 8) {
-            OZARR_HPP_TRY(ozarr_attr_set_double(as_node(h_), name.c_str(), static_cast<double>(value)));
+            OZARR_HPP_TRY(ozarr_attr_set_double(as_node(h_), detail::c_text(name), static_cast<double>(value)));
         } else {
-            OZARR_HPP_TRY(ozarr_attr_set_numbers(as_node(h_), name.c_str(), number_type<T>(), &value, OZARR_SINGLE));
+            OZARR_HPP_TRY(ozarr_attr_set_numbers(as_node(h_), detail::c_text(name), number_type<T>(), &value, OZARR_SINGLE));
         }
         return returned<void>();
     }
     returned<void> set_attr(const std::string &name, const std::string &value) {
         OZARR_HPP_CHECK(no_nul(value));
-        return detail::checked(ozarr_attr_set_string(as_node(h_), name.c_str(), value.c_str()));
+        return detail::checked(ozarr_attr_set_string(as_node(h_), detail::c_text(name), detail::c_text(value)));
     }
     returned<void> set_attr(const std::string &name, const char *value) {
-        return detail::checked(ozarr_attr_set_string(as_node(h_), name.c_str(), value));
+        return detail::checked(ozarr_attr_set_string(as_node(h_), detail::c_text(name), value));
     }
     /// Sets an attribute to a list of numbers.
     template <class T, class = std::enable_if_t<attr_list<std::vector<T>>::value && std::is_arithmetic_v<T>>>
     returned<void> set_attr(const std::string &name, const std::vector<T> &values) {
-        return detail::checked(ozarr_attr_set_numbers(as_node(h_), name.c_str(), number_type<T>(), values.data(), static_cast<std::int64_t>(values.size())));
+        return detail::checked(ozarr_attr_set_numbers(as_node(h_), detail::c_text(name), number_type<T>(), values.data(), static_cast<std::int64_t>(values.size())));
     }
     /// Sets an attribute to a list of strings.
     returned<void> set_attr(const std::string &name, const std::vector<std::string> &values) {
         std::vector<const char *> pointers;
         for (const std::string &value : values) {
             OZARR_HPP_CHECK(no_nul(value));
-            pointers.push_back(value.c_str());
+            pointers.push_back(detail::c_text(value));
         }
-        return detail::checked(ozarr_attr_set_strings(as_node(h_), name.c_str(), pointers.data(), static_cast<std::int64_t>(pointers.size())));
+        return detail::checked(ozarr_attr_set_strings(as_node(h_), detail::c_text(name), pointers.data(), static_cast<std::int64_t>(pointers.size())));
     }
     /// Sets an attribute to any value, given as JSON.
     returned<void> set_attr_json(const std::string &name, const std::string &json) {
-        return detail::checked(ozarr_attr_set_json(as_node(h_), name.c_str(), json.c_str()));
+        return detail::checked(ozarr_attr_set_json(as_node(h_), detail::c_text(name), detail::c_text(json)));
     }
     /// Replaces all attributes by those of a JSON object.
     returned<void> set_attrs_json(const std::string &json) {
-        return detail::checked(ozarr_attrs_set(as_node(h_), json.c_str()));
+        return detail::checked(ozarr_attrs_set(as_node(h_), detail::c_text(json)));
     }
     returned<void> erase_attr(const std::string &name) {
-        return detail::checked(ozarr_attr_erase(as_node(h_), name.c_str()));
+        return detail::checked(ozarr_attr_erase(as_node(h_), detail::c_text(name)));
     }
     /// From here on setters are collected; commit_attrs() stores them in one write.
     returned<void> begin_attrs() {

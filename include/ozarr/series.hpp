@@ -26,7 +26,7 @@ struct step_memory {
     ozarr_memory value = OZARR_MEMORY_INIT;
 };
 
-inline const char *text_at(const std::string &text) { return text.c_str(); }
+inline const char *text_at(const std::string &text) { return detail::c_text(text); }
 inline const char *text_at(const char *text) { return text; }
 
 /// The names and memories of the variables of one step; the names live as long as the call.
@@ -115,14 +115,14 @@ public:
     static returned<series> open(dataset &d, const std::string &dimension, std::int64_t keep = -1, std::int64_t publish_every = 0,
                                  std::size_t memory = 0) {
         series s;
-        OZARR_HPP_TRY(ozarr_series_open(d.get(), dimension.c_str(), keep, publish_every, memory, &s.h_));
+        OZARR_HPP_TRY(ozarr_series_open(d.get(), detail::c_text(dimension), keep, publish_every, memory, &s.h_));
         return s;
     }
     /// The values of a variable for the step that comes next, from `size` elements at `data`; they are copied.
     template <class T>
     returned<void> put(const std::string &name, const T *data, std::size_t size) {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
-        return detail::checked(ozarr_series_put(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
+        return detail::checked(ozarr_series_put(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
     template <class T>
     returned<void> put(const std::string &name, const std::vector<T> &data) {
@@ -132,7 +132,7 @@ public:
     template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
     returned<void> put(const std::string &name, const M &memory) {
         const detail::step_memory m(detail::view_of(memory));
-        return detail::checked(ozarr_series_put_ex(h_, name.c_str(), &m.value));
+        return detail::checked(ozarr_series_put_ex(h_, detail::c_text(name), &m.value));
     }
     /// Ends the step; `value` is that of the coordinate, unless it was put.
     returned<void> step(double value) { return detail::checked(ozarr_series_step(h_, value, 0, nullptr, nullptr)); }
@@ -160,11 +160,11 @@ public:
 
 /// A count of units, as in "hours since 2026-01-01", as a date and time: "2026-01-31 12:30:00". Without a calendar: the standard one.
 inline returned<std::string> time_to_text(const std::string &units, std::int64_t count, const char *calendar = nullptr) {
-    return detail::text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_time_to_text(units.c_str(), calendar, count, b, n, l); });
+    return detail::text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_time_to_text(detail::c_text(units), calendar, count, b, n, l); });
 }
 /// A date and time as a count of units.
 inline returned<std::int64_t> time_from_text(const std::string &units, const std::string &moment, const char *calendar = nullptr) {
-    return detail::value<std::int64_t>([&](std::int64_t *count) { return ozarr_time_from_text(units.c_str(), calendar, moment.c_str(), count); });
+    return detail::value<std::int64_t>([&](std::int64_t *count) { return ozarr_time_from_text(detail::c_text(units), calendar, detail::c_text(moment), count); });
 }
 
 } // namespace OZARR_HPP_MODE

@@ -24,7 +24,7 @@ public:
     /// From a text: `"<M8[s]"`, `"float64"`, `"double"`, JSON of a metadata document; `format` 2 or 3 takes that format's only.
     static dtype parse(const std::string &text, int format = 0) {
         dtype d(nullptr);
-        d.made(ozarr_dtype_parse(text.c_str(), format, &d.h_));
+        d.made(ozarr_dtype_parse(detail::c_text(text), format, &d.h_));
         return d;
     }
     /// The type of numbers T.
@@ -61,7 +61,7 @@ public:
         if (h_ == nullptr || type.get() == nullptr) return *this;
         if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
         const std::int64_t shape = static_cast<std::int64_t>(values);
-        made(ozarr_dtype_add_field(h_, name.c_str(), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
+        made(ozarr_dtype_add_field(h_, detail::c_text(name), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
         return *this;
     }
     /// As a metadata document of that format has it.
@@ -114,7 +114,7 @@ public:
     /// A specification from a metadata document, as of array::metadata(). Its chunks and names are what stands there.
     static spec from_json(const std::string &document) {
         spec s;
-        s.made(ozarr_spec_from_json(document.c_str(), &s.h_));
+        s.made(ozarr_spec_from_json(detail::c_text(document), &s.h_));
         return s;
     }
 
@@ -128,12 +128,12 @@ public:
     }
     template <class T>
     spec &fill_value(const T &value) { return set(ozarr_spec_set_fill_value(h_, static_cast<ozarr_type>(type_of<T>::value), &value)); }
-    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "fill_value", json.c_str())); }
+    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "fill_value", detail::c_text(json))); }
     /// One name for each dimension.
     spec &dimension_names(const std::vector<std::string> &names) {
         if (!ranked("list of names", names.size())) return *this;
         std::vector<const char *> pointers;
-        for (const std::string &name : names) pointers.push_back(name.c_str());
+        for (const std::string &name : names) pointers.push_back(detail::c_text(name));
         return set(ozarr_spec_set_dimension_names(h_, pointers.data()));
     }
     spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
@@ -143,15 +143,15 @@ public:
         const char text[] = {separator, 0};
         return set(ozarr_spec_set_separator(h_, text));
     }
-    spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, name.c_str(), level)); }
+    spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, detail::c_text(name), level)); }
     spec &shape(const index &shape) { return ranked("shape", shape.size()) ? set(ozarr_spec_set_shape(h_, shape.data())) : *this; }
     spec &shuffle(ozarr_shuffle shuffle) { return set(ozarr_spec_set_shuffle(h_, shuffle)); }
     spec &keep_bits(int bits) { return set(ozarr_spec_set_keep_bits(h_, bits)); }
     spec &zfp(ozarr_zfp mode, double parameter = 0) { return set(ozarr_spec_set_zfp(h_, mode, parameter)); }
     spec &checksum(bool checksum = true) { return set(ozarr_spec_set_checksum(h_, checksum)); }
     /// A member of the metadata document, such as `codecs`, `compressor` or `filters`.
-    spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, name.c_str(), json.c_str())); }
-    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "attributes", json.c_str())); }
+    spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, detail::c_text(name), detail::c_text(json))); }
+    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_member_json(h_, "attributes", detail::c_text(json))); }
 
     /// Chunks are no shards any more.
     spec &no_inner_chunks() { return set(ozarr_spec_set_inner_chunks(h_, nullptr)); }

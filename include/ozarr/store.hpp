@@ -59,7 +59,7 @@ inline ozarr_store_table own_table(own_store &functions, const std::string &name
     ozarr_store_table t = OZARR_STORE_TABLE_INIT;
     const std::uint32_t can = functions.can();
     t.flags = can & OZARR_CALLBACK_ANY_THREAD;
-    t.name = name.c_str();
+    t.name = detail::c_text(name);
     t.user = &functions;
     t.destroy = [](void *user) { delete &own(user); };
     t.get = [](void *user, const char *key, ozarr_answer *answer) {
@@ -80,7 +80,7 @@ inline ozarr_store_table own_table(own_store &functions, const std::string &name
         t.list = [](void *user, const char *prefix, ozarr_keys *keys) {
             return caught([&]() -> ozarr_status {
                 for (const std::string &key : own(user).list(prefix))
-                    if (const ozarr_status status = ozarr_keys_add(keys, key.c_str())) return status;
+                    if (const ozarr_status status = ozarr_keys_add(keys, detail::c_text(key))) return status;
                 return OZARR_OK;
             });
         };
@@ -99,12 +99,12 @@ public:
                                 const std::vector<std::pair<std::string, std::string>> &options = {}, const context *settings = nullptr) {
         std::vector<const char *> list;
         for (const auto &option : options) {
-            list.push_back(option.first.c_str());
-            list.push_back(option.second.c_str());
+            list.push_back(detail::c_text(option.first));
+            list.push_back(detail::c_text(option.second));
         }
         list.push_back(nullptr);
         store s;
-        OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), location.c_str(), mode, list.data(), &s.h_));
+        OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), detail::c_text(location), mode, list.data(), &s.h_));
         return s;
     }
 #ifndef OZARR_NO_EXCEPTIONS
@@ -122,7 +122,7 @@ public:
     /// What lies below a path of this store, as a store of its own; all of it if the path is empty.
     returned<store> below(const std::string &path, const char *mode = "r") const {
         store s;
-        OZARR_HPP_TRY(ozarr_store_below(h_, path.c_str(), mode, &s.h_));
+        OZARR_HPP_TRY(ozarr_store_below(h_, detail::c_text(path), mode, &s.h_));
         return s;
     }
     /// This store behind a cache of so many bytes in memory.
@@ -141,24 +141,24 @@ public:
 
     returned<array> open_array(const std::string &path) const {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_open_at(h_, path.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_array_open_at(h_, detail::c_text(path), &h));
         return array::adopt(h);
     }
     returned<group> open_group(const std::string &path) const {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_open_at(h_, path.c_str(), &h));
+        OZARR_HPP_TRY(ozarr_group_open_at(h_, detail::c_text(path), &h));
         return group(h);
     }
     returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_create_at(h_, path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_array_create_at(h_, detail::c_text(path), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     /// `zarr_format`: 2, 3, or 0 for that of the group above.
     returned<group> create_group(const std::string &path, existing flags = existing::fail, int zarr_format = 0) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create_mode>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_at(h_, detail::c_text(path), zarr_format, static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
     /// Opens what exported() of a node gave, without reading metadata.
@@ -168,12 +168,12 @@ public:
     /// The kind of the node at a path; nothing is no error.
     returned<node_kind> kind(const std::string &path) const {
         ozarr_node_kind k = 0;
-        OZARR_HPP_TRY(ozarr_store_node_kind(h_, path.c_str(), &k));
+        OZARR_HPP_TRY(ozarr_store_node_kind(h_, detail::c_text(path), &k));
         return static_cast<node_kind>(k);
     }
     /// Erases a node with everything below it.
     returned<void> erase(const std::string &path) {
-        return detail::checked(ozarr_store_node_erase(h_, path.c_str()));
+        return detail::checked(ozarr_store_node_erase(h_, detail::c_text(path)));
     }
     returned<void> flush() {
         return detail::checked(ozarr_store_flush(h_));
@@ -186,7 +186,7 @@ public:
 
 /// Erases the node at a location, with everything below it.
 inline returned<void> erase(const std::string &location) {
-    return detail::checked(ozarr_node_erase(location.c_str()));
+    return detail::checked(ozarr_node_erase(detail::c_text(location)));
 }
 
 } // namespace OZARR_HPP_MODE

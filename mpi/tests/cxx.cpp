@@ -89,6 +89,7 @@ static void regions(ozarr::ranks &m) {
     /* While the program computes. */
     const auto w = values(r, 3);
     auto request = GET(m.iwrite(t, w.data(), w.size(), r));
+    CHECK(failure([&] { return m.close(); }) == OZARR_ERR_STATE && m.get() != nullptr);
     while (!GET(request.test())) {}
     GET(request.wait());
     std::vector<double> part(w.size());

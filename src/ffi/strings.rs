@@ -28,6 +28,9 @@ pub(super) unsafe fn empty(all: &[(*mut *mut c_void, &str)]) -> Result<()> {
     all.iter().try_for_each(|&(out, argument)| not_null(out, argument))
 }
 
+/// What languages whose texts have a length give in place of one with a NUL inside, which C would end there: no UTF-8, so never a text.
+const NUL_INSIDE: &CStr = c"\xC0\x80";
+
 /// A text that the caller gives.
 ///
 /// # Safety
@@ -36,7 +39,10 @@ pub(super) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a
     not_null(text, argument)?;
     // SAFETY: not NULL; the rest is the caller's promise.
     let bytes = unsafe { CStr::from_ptr(text) };
-    bytes.to_str().map_err(|e| err!(Argument, "the argument `{argument}` is not UTF-8 at byte {}", e.valid_up_to()))
+    bytes.to_str().map_err(|e| match bytes == NUL_INSIDE {
+        true => err!(Argument, "the argument `{argument}` has a NUL inside, expected none"),
+        false => err!(Argument, "the argument `{argument}` is not UTF-8 at byte {}", e.valid_up_to()),
+    })
 }
 
 /// `count` texts that the caller gives.
@@ -314,6 +320,8 @@ mod tests {
             assert_eq!(text(c"é".as_ptr(), "path").unwrap(), "é");
             let e = text(c"a\xff".as_ptr(), "path").unwrap_err();
             assert_eq!((e.kind(), e.message()), (ErrorKind::Argument, "the argument `path` is not UTF-8 at byte 1"));
+            let e = text(NUL_INSIDE.as_ptr(), "path").unwrap_err();
+            assert_eq!((e.kind(), e.message()), (ErrorKind::Argument, "the argument `path` has a NUL inside, expected none"));
             assert_eq!(text(std::ptr::null(), "path").unwrap_err().kind(), ErrorKind::Null);
         }
     }
