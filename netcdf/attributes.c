@@ -62,6 +62,13 @@ static int set_fill(oz_var *var, const void *values) {
     return oz_copy_values(var->info, var->fill, values, 1);
 }
 
+/* Has the array made anew for its fill value; one with elements keeps its own, and the attribute is stored beside it. */
+static void note_fill(oz_var *var) {
+    if (!oz_var_made(var)) return;
+    if (var->written) var->fill_apart = true;
+    else var->recreate = true;
+}
+
 int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -83,6 +90,7 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     att->json = NULL;
     touch(group, var);
     bool fill = var && strcmp(new_name, OZ_FILL_VALUE) == 0 && att->type == var->type && att->len == 1;
+    if (fill) note_fill(var);
     return fill ? set_fill(var, att->values) : NC_NOERR;
 }
 
@@ -202,6 +210,6 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     att->values = copy;
     if (!group->file->classic) group->file->defining = true;
     touch(group, var);
-    if (fill && oz_var_made(var) && !var->written) var->recreate = true;
+    if (fill) note_fill(var);
     return range;
 }

@@ -236,8 +236,14 @@ static int show_fill(oz_var *var) {
     return oz_copy_values(var->info, made->values, var->fill, 1);
 }
 
-/* The fill value; one that format 2 states is also the attribute, as xarray and NCZarr have it. */
-static int read_fill(oz_var *var, bool hidden) {
+/* Whether the array's fill value is an attribute, too: one that format 2 states, as xarray and NCZarr have it, and what our record says. */
+static bool shows_fill(const oz_var *var, bool recorded, bool stated, bool usual) {
+    if (zarr_format(var) == 2) return recorded ? stated : !usual;
+    return stated && (var->form == OZ_CHARS || var->form == OZ_STRINGS);
+}
+
+/* The fill value. `recorded`: our record tells of the variable's group; `stated`: it says that there is the attribute. */
+static int read_fill(oz_var *var, bool recorded, bool stated) {
     bool defined = false;
     char text[1024] = "";
     size_t len;
@@ -252,7 +258,7 @@ static int read_fill(oz_var *var, bool hidden) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
         if (!*(char **)var->fill) return NC_ENOMEM;
-        return hidden || !text[0] || zarr_format(var) != 2 ? NC_NOERR : show_fill(var);
+        return shows_fill(var, recorded, stated, !text[0]) ? show_fill(var) : NC_NOERR;
     }
     if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return NC_NOERR;
     ozarr_type stored = OZARR_AS_STORED;
@@ -263,7 +269,7 @@ static int read_fill(oz_var *var, bool hidden) {
         oz_default_fill(var->info->base, var->fill);
         return NC_NOERR;
     }
-    return hidden || !defined || zarr_format(var) != 2 || is_usual_fill(var) ? NC_NOERR : show_fill(var);
+    return defined && shows_fill(var, recorded, stated, is_usual_fill(var)) ? show_fill(var) : NC_NOERR;
 }
 
 /* Takes away what we added for other programs. */
@@ -316,7 +322,7 @@ static int read_var(oz_group *group, const char *name, const oz_listed *listed, 
     var->compact = json_true(mine, "compact");
     if (var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
     oz_var_read_quantize(var);
-    return read_fill(var, group->reading->record && !json_true(mine, "fill"));
+    return read_fill(var, group->reading->record, json_true(mine, "fill"));
 }
 
 /* Puts the names that are recorded first, in their order. */

@@ -267,7 +267,8 @@ static void quantized(void) {
 }
 
 static void fill_modes_of(int mode) {
-    int dim, time, before, after, own, old = -1, no_fill, fill, values[4] = {0};
+    int dim, time, before, after, own, late, old = -1, no_fill, fill, values[4] = {0};
+    char renamed = 0;
     create(mode);
     SHOW(nc_set_fill(file, NC_NOFILL, &old));
     SHOW(old);
@@ -280,6 +281,8 @@ static void fill_modes_of(int mode) {
     SHOW(nc_def_var(file, "after", NC_INT, 1, &dim, &after));
     SHOW(nc_def_var(file, "own", NC_INT, 1, &time, &own));
     SHOW(nc_def_var_fill(file, own, NC_FILL, &(int){-7}));
+    SHOW(nc_def_var(file, "late", NC_CHAR, 1, &dim, &late));
+    SHOW(nc_put_att_text(file, late, "a_longer_name", 1, "-"));
     SHOW(nc_inq_var_fill(file, before, &no_fill, &fill));
     SHOW(nc_inq_var_fill(file, after, &no_fill, &fill));
     SHOW(nc_inq_var_fill(file, own, &no_fill, &fill));
@@ -289,11 +292,15 @@ static void fill_modes_of(int mode) {
     SHOW(nc_get_var_int(file, after, values));
     printf("%d %d\n", values[0], values[3]);
     SHOW(nc_put_var1_int(file, own, &(size_t){2}, &(int){5}));
+    SHOW(nc_put_var1_text(file, late, &(size_t){2}, "a"));
+    SHOW(nc_rename_att(file, late, "a_longer_name", "_FillValue"));
     SHOW(nc_get_vara_int(file, own, &(size_t){0}, &(size_t){3}, values));
     printf("%d %d %d\n", values[0], values[1], values[2]);
     SHOW(nc_close(file));
     open(NC_NOWRITE);
     SHOW(nc_set_fill(file, NC_FILL, &old));
+    SHOW(nc_get_att_text(file, late, "_FillValue", &renamed));
+    SHOW(renamed);
     SHOW(nc_get_vara_int(file, own, &(size_t){0}, &(size_t){3}, values));
     printf("%d %d %d\n", values[0], values[1], values[2]);
     SHOW(nc_get_var_int(file, after, values));

@@ -444,16 +444,17 @@ variables:
   int deflated(t, x) ; deflated:_DeflateLevel = 1 ;
   int plain(t, x) ;
   string s(x) ; string s:_FillValue = "none" ;
+  char c(x) ; c:_FillValue = "-" ;
   int crs ; crs:grid_mapping_name = "latitude_longitude" ;
-data: deflated = 1, 2, 3, 4 ; plain = 9, 10, 11, 12 ; s = "a", _ ; crs = 7 ;
+data: deflated = 1, 2, 3, 4 ; plain = 9, 10, 11, 12 ; s = "a", _ ; c = "a-" ; crs = 7 ;
 group: g { dimensions: x = 5 ; variables: int hides(x) ; data: hides = 1, 2, 3, 4, 5 ; }
 }
 """
 
 
 def settings(build):
-    """What the setting says is for the variables about which the program says nothing; format 2 keeps a string's fill value, and a dimension
-    that hides another one, and is read by xarray and NCZarr."""
+    """What the setting says is for the variables about which the program says nothing; both formats keep the fill value of text, and
+    format 2 a dimension that hides another one; xarray reads all, NCZarr format 2."""
     (build / "settings.cdl").write_text(SETTINGS)
     (build / "nczarr.cdl").write_text("netcdf nczarr { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; group: g { dimensions: y = 3 ; variables: short w(y) ; data: w = 3, 4, 5 ; } }")
     check("ncgen settings.nc", run(["ncgen", "-4", "-o", "settings.nc", "settings.cdl"], build)[0] == 0)
@@ -463,8 +464,14 @@ def settings(build):
         compare(f"the file with {spec}", build, "settings.nc", f"settings{number}.zarr")
         answers = [run([*program, f"settings{number}.zarr"], build, **more)[1] for program, more in ((["ncdump"], PRELOAD), ([PROGRAM, "dump"], {}))]
         check(f"ozarr dump with {spec}", answers[0] == answers[1] != "", answers)
-    with xr.open_dataset(build / "settings2.zarr", engine="zarr") as data:
-        check("xarray reads a scalar of format 2", data["crs"].item() == 7, data)
+        code, _, err = run([PROGRAM, "from", "settings.nc", f"from{number}.zarr", *(["--format", "2"] if number == 2 else [])], build)
+        check(f"ozarr from for {spec}", code == 0, err)
+        compare(f"what ozarr from makes for {spec}", build, "settings.nc", f"from{number}.zarr")
+        for name in f"settings{number}.zarr", f"from{number}.zarr":
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with xr.open_dataset(build / name, engine="zarr") as data:
+                    check(f"xarray reads {name}", data["crs"].item() == 7 and data["s"].values[0] == "a" and data["c"].values[0] == b"a", data.load())
     code, out, err = run(["ncgen", "-4", "-o", "nczarr.zarr", "nczarr.cdl"], build, **PRELOAD, OZARR_NETCDF_SPEC="format=2")
     check("ncgen in format 2", code == 0, out + err)
     with netCDF4.Dataset(f"file://{build}/nczarr.zarr#mode=nczarr,file") as file:

@@ -224,19 +224,23 @@ fn type_of(array: &Array) -> Option<NcType> {
     }
 }
 
-/// The fill value that format 2 states is also the attribute, unless it is the usual one.
+/// The fill value is also the attribute where format 2 states one that is not the usual one, and where the record says so of text.
 fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attribute>) {
-    let hidden = !record.is_null() && record.get("fill").and_then(Value::as_bool) != Some(true);
+    let stated = record.get("fill").and_then(Value::as_bool) == Some(true);
+    let says = match array.format() {
+        Format::V2 => stated || record.is_null(),
+        Format::V3 => stated && matches!(nc, NcType::Char | NcType::String),
+    };
     let fill = array.fill();
     let same = matches!(array.data_type(), DataType::VarText) || (array.data_type() == nc.in_memory() && nc != NcType::String);
-    if attributes.iter().any(|a| a.name == FILL) || hidden || !same || !fill.defined || array.format() != Format::V2 {
+    if attributes.iter().any(|a| a.name == FILL) || !says || !same || !fill.defined {
         return;
     }
     let element = fill.element(array.data_type());
     let values = match nc {
-        NcType::Char if element.first() == Some(&0) => return,
+        NcType::Char if element.first() == Some(&0) && !stated => return,
         NcType::Char => Values::Chars(element.to_vec()),
-        NcType::String if element.is_empty() => return,
+        NcType::String if element.is_empty() && !stated => return,
         NcType::String => Values::Strings(vec![String::from_utf8_lossy(&element).into_owned()]),
         nc => {
             let number = nc.number(&element);
@@ -246,7 +250,7 @@ fn add_fill(array: &Array, nc: NcType, record: &Value, attributes: &mut Vec<Attr
             };
             // NCZarr stores it with few digits. A byte's is stated in attributes only where it is another one than netCDF's.
             let usual = nc.default_fill().unwrap_or(Number::Integer(if nc == NcType::Byte { -127 } else { 255 }));
-            if (double(number) - double(usual)).abs() <= 1e-5 * double(usual).abs() {
+            if !stated && (double(number) - double(usual)).abs() <= 1e-5 * double(usual).abs() {
                 return;
             }
             Values::Numbers(nc, vec![number])

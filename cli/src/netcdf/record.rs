@@ -12,8 +12,13 @@ use ozarr::node::{Format, Map, Value, json};
 pub fn members(attributes: &[Attribute], variable: Option<NcType>, format: Format) -> Map {
     let is_fill = |a: &Attribute| variable.is_some() && a.name == FILL;
     let value = |a: &Attribute| if is_fill(a) { fill_value(&a.values) } else { value(&a.values) };
-    // In format 2 it is the array's fill value.
-    let kept = attributes.iter().filter(|a| !(is_fill(a) && format == Format::V2));
+    // In format 2 it is the array's fill value, and that of text in format 3, where xarray reads no such attribute.
+    let is_text = |a: &Attribute| match &a.values {
+        Values::Chars(bytes) => variable == Some(NcType::Char) && bytes.len() == 1,
+        Values::Strings(all) => variable == Some(NcType::String) && all.len() == 1,
+        Values::Numbers(..) => false,
+    };
+    let kept = attributes.iter().filter(|a| !(is_fill(a) && (format == Format::V2 || is_text(a))));
     kept.map(|a| (a.name.as_str(), value(a))).collect()
 }
 

@@ -219,10 +219,11 @@ fn named(data_type: DataType, double: f64) -> Option<Element> {
 }
 
 /// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
-/// the number, where JSON has one.
+/// the number, where JSON has one. Text has none: xarray refuses a store with it, and the array's fill value says it.
 pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
     match (format, Real::load(data_type, element)) {
         (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
+        (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
         (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
         (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
     }

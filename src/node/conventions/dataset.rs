@@ -722,6 +722,18 @@ mod tests {
         assert_eq!(array.packing().unwrap_err().kind(), ErrorKind::Metadata);
     }
 
+    /// xarray refuses a store of version 3 in which text has `_FillValue`.
+    #[test]
+    fn the_missing_value_of_text_is_the_fill_value_alone() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        ds.define_dimension("x", 2).unwrap();
+        let variable = VariableSpec { missing: Some(Element::from_slice(b"-")), ..VariableSpec::new(DataType::Bytes(1), &["x"]) };
+        let text = ds.define_variable("text", &variable, Create::New).unwrap();
+        assert!(text.attributes().get_json("_FillValue").is_err());
+        assert_eq!(text.fill().element(text.data_type()).as_slice(), b"-");
+    }
+
     #[test]
     fn times_are_read_and_written_in_the_units_that_are_asked_for() {
         let store = memory_store();
