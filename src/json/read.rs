@@ -30,10 +30,13 @@ fn attempt<'t>(text: &'t str, spellings: OnceCell<Vec<&'t str>>) -> Result<Value
     value.map_err(|e| invalid(&e))
 }
 
-/// Returns the error for a text that is not JSON.
+/// Returns the error for a text that is not JSON, or is nested too deep for serde_json, which has no kind for that.
 fn invalid(e: &serde_json::Error) -> Error {
     let (line, column, text) = (e.line(), e.column(), e.to_string());
     let reason = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    if reason == "recursion limit exceeded" {
+        return err!(Metadata, "at line {line}, column {column} values are nested deeper than the limit of 127 levels");
+    }
     err!(Metadata, "invalid JSON at line {line}, column {column}: {reason}")
 }
 
