@@ -255,12 +255,23 @@ class Array(Node):
 
     def append(self, values, axis=0):
         """Makes the array longer along `axis` by `values`."""
-        values = np.asarray(self._values(values) if self._code not in _types.VARIABLE else values, order="C")
+        is_variable = self._code in _types.VARIABLE
+        values = np.asarray(values, object) if is_variable else np.asarray(self._values(values), order="C")
         axis = _index.integer(axis, self.ndim, "axis")
-        expected = tuple(n for dim, n in enumerate(self.shape) if dim != axis)
-        if values.ndim != self.ndim or tuple(n for dim, n in enumerate(values.shape) if dim != axis) != expected:
-            raise ValueError(f"the values have the shape {values.shape}, the array {self.shape}: all but dimension {axis} must agree")
+        before = self.shape
+        if values.ndim != self.ndim or values.shape[:axis] + values.shape[axis + 1:] != before[:axis] + before[axis + 1:]:
+            raise ValueError(f"the values have the shape {values.shape}, the array {before}: all but dimension {axis} must agree")
+        if is_variable:
+            return self._append_variable(values, axis, before)
         lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, values.ctypes.data, values.nbytes)
+
+    def _append_variable(self, values, axis, before):
+        self.resize(before[:axis] + (before[axis] + values.shape[axis],) + before[axis + 1:])
+        try:
+            self[(slice(None),) * axis + (slice(before[axis], None),)] = values
+        except BaseException:
+            self.resize(before)
+            raise
 
 
 class Outer:

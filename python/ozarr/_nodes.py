@@ -29,10 +29,14 @@ class Group(Node):
         return Group(handle(lib.group_open_group, self._handle, path.encode()), self._below(path), self._mode, self._store)
 
     def __setitem__(self, path, values):
-        """Creates an array of those values."""
+        """Creates an array of those values. None is left where they cannot be stored."""
         values = np.asarray(values)
         with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
-            array[...] = values
+            try:
+                array[...] = values
+            except BaseException:
+                del self[path]
+                raise
 
     def __delitem__(self, path):
         lib.group_erase(self._handle, path.encode())

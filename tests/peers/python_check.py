@@ -218,6 +218,19 @@ def groups(where):
     check(not wrong, f"threads {wrong}")
 
 
+def texts(where):
+    """Texts are appended; values that are refused leave neither elements nor an array behind."""
+    with ozarr.create_group(where / "texts.zarr") as g, g.create("t", (2, 0), str) as t:
+        t.append([["a"], ["é"]], axis=-1)
+        for action in (lambda: t.append([["b"], [3]], axis=1), lambda: t.append(["b", "c"]), lambda: g.__setitem__("new", np.array(["a", 3], object))):
+            try:
+                action()
+            except (ValueError, TypeError):
+                continue
+            raise AssertionError(f"not refused: {action.__code__.co_consts}")
+        check(t[...].tolist() == [["a"], ["é"]] and list(g) == ["t"], f"{t[...]} {list(g)}")
+
+
 def xarrays(where, r):
     rng = np.random.default_rng(r.randrange(1 << 30))
     ds = xr.Dataset({"t": (("time", "y", "x"), rng.random((4, 5, 6)), {"units": "K"}), "packed": (("y", "x"), np.round(rng.random((5, 6)), 2)),
@@ -287,6 +300,7 @@ def main():
     errors(where)
     exact(where)
     groups(where)
+    texts(where)
     xarrays(where, random.Random(given.seed))
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
