@@ -7,7 +7,7 @@ use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
-use crate::store::os::fault::{self, Effect, Fault};
+use crate::store::os::fault::{self, Effect};
 use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -117,7 +117,7 @@ fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
             let all = Checkpoints::new(&store, "").unwrap();
             make(&all, "a", 1).unwrap();
             make(&all, "b", 2).unwrap();
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
+            let hit = fault::Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::ENOSPC) };
             let (done, _) = fault::with(&[hit], || make(&all, "a", 3).and_then(|()| all.prune(1)));
             let found = newest(&store, "");
             assert!(found == 2 || found == 3, "{call:?} {after}: {found}");
@@ -209,6 +209,25 @@ fn what_several_prune_at_once_is_gone_for_each() {
         assert!(left.iter().all(|key| key.starts_with(&format!("{round}-3/")) || !key.contains('/')), "{left:?}");
     }
     std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn checkpoints_in_an_archive_are_sound() {
+    let file = std::env::temp_dir().join(format!("ozarr-checkpoint-{}.zip", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    let store = Store::open(&Context::with_threads(1), file.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let all = Checkpoints::new(&store, "").unwrap();
+    (1..3).for_each(|n| make(&all, &n.to_string(), n).unwrap());
+    store.flush().unwrap();
+    assert!(store.key_list("").unwrap().contains(&"1/zarr.json.begun".to_string()), "nothing is erased there");
+    let mut faults = Vec::new();
+    let mut each = |fault: &Fault| {
+        faults.push(fault.key.clone());
+        Ok(())
+    };
+    store.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(faults, [""; 0]);
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

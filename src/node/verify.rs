@@ -13,6 +13,7 @@ use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
 use crate::platform::{errno_of, libc};
 use crate::store::local::{Unlisted, unlisted};
+use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -274,7 +275,9 @@ impl Verification<'_> {
     /// Where a key is in the hierarchy.
     fn place_of<'p>(&self, key: &str, places: &HashMap<&str, &'p Places>) -> KeyPlace<'p> {
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
-        if DOCUMENTS.contains(&name) {
+        // A checkpoint's document from before it was committed stays where nothing can be erased.
+        let left = hidden_by(name).filter(|_| !self.store.capabilities().erasable);
+        if DOCUMENTS.contains(&left.unwrap_or(name)) {
             return KeyPlace::Document;
         }
         let mut above = Some(folder);

@@ -39,9 +39,17 @@ impl Links {
     }
 }
 
+/// What keys that a part of a store hides have at their end.
+const HIDDEN: &str = ".begun";
+
 /// The key under which a part of a store keeps one that it hides.
 pub fn hidden(key: &str) -> String {
-    format!("{key}.begun")
+    format!("{key}{HIDDEN}")
+}
+
+/// The key that is hidden under this one, if one is.
+pub fn hidden_by(key: &str) -> Option<&str> {
+    key.strip_suffix(HIDDEN)
 }
 
 impl PrefixStore {
