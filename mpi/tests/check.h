@@ -60,6 +60,16 @@ static inline uint64_t next_number(numbers *n) {
 /* A number from `low` to `high`. */
 static inline int64_t pick(numbers *n, int64_t low, int64_t high) { return low + (int64_t)(next_number(n) % (uint64_t)(high - low + 1)); }
 
+/* Begins a collective write of a box of int32_t, `size` bytes in a row, that does not wait. */
+static inline ozarr_status begin_write(ozarr_mpi *m, ozarr_array *a, const int64_t *start, const int64_t *count, int32_t *u, size_t size,
+                                       ozarr_mpi_request **out) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = start, region.shape = count;
+    memory.data = u, memory.size = size, memory.type = OZARR_INT32;
+    return ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, out);
+}
+
 static inline void begin_ranks(int *argc, char ***argv) {
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

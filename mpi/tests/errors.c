@@ -123,16 +123,12 @@ static void pending(void) {
     ozarr_mpi *own = NULL;
     ozarr_array *a = NULL;
     ozarr_mpi_request *r = NULL;
-    ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
     int64_t start[2], count[2];
     int32_t u[256] = {0};
     rows(start, count);
-    region.start = start, region.shape = count;
-    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
     OK(ozarr_mpi_array_create(own, "pending.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
-    OK(ozarr_mpi_array_iwrite_all(own, a, 1, &region, &memory, &r));
+    OK(begin_write(own, a, start, count, u, sizeof u, &r));
     ERR(OZARR_ERR_STATE, "1 requests were not waited for", ozarr_mpi_close(own));
     OK(ozarr_mpi_request_wait(r));
     OK(ozarr_mpi_array_close(own, a));

@@ -64,12 +64,8 @@ static void fill(uint64_t seed) {
 static ozarr_status write_all(ozarr_array *a) { return ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u); }
 
 static ozarr_status iwrite_all(ozarr_array *a) {
-    ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
     ozarr_mpi_request *request = NULL;
-    region.start = start, region.shape = count;
-    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
-    const ozarr_status status = ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &request);
+    const ozarr_status status = begin_write(m, a, start, count, u, sizeof u, &request);
     return status == OZARR_OK ? ozarr_mpi_request_wait(request) : status;
 }
 

@@ -38,12 +38,8 @@ void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)
 static ozarr_status write_all(void) { return ozarr_mpi_array_write_all(m, array, start, count, OZARR_INT32, u, sizeof u); }
 static ozarr_status read_all(void) { return ozarr_mpi_array_read_all(m, array, start, count, OZARR_INT32, read_back, sizeof read_back); }
 static ozarr_status iwrite_all(void) {
-    ozarr_region region = OZARR_REGION_INIT;
-    ozarr_memory memory = OZARR_MEMORY_INIT;
     ozarr_mpi_request *request = NULL;
-    region.start = start, region.shape = count;
-    memory.data = u, memory.size = sizeof u, memory.type = OZARR_INT32;
-    const ozarr_status status = ozarr_mpi_array_iwrite_all(m, array, 1, &region, &memory, &request);
+    const ozarr_status status = begin_write(m, array, start, count, u, sizeof u, &request);
     return status == OZARR_OK ? ozarr_mpi_request_wait(request) : status;
 }
 static ozarr_status open_it(void) {
