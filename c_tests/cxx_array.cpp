@@ -180,9 +180,9 @@ static void steps() {
     out.append(std::vector<double>{0, 1, 2});
     CHECK(out.position() == 1 && out.published() == 0);
     THROWS(OZARR_ERR_TIMEOUT, "expected more than 0", reader.wait_growth(0, 0, 0.001));
-    out.append(std::vector<double>{3, 4, 5, 6, 7, 8}, 2);
+    out.append(std::vector<double>{3, 4, 5, 6, 7, 8});
     CHECK(out.published() == 2 && reader.wait_growth(0, 0, 1) == 2);
-    THROWS(OZARR_ERR_BUFFER_SIZE, "", out.append(std::vector<double>{1}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 3", out.append(std::vector<double>{1}));
     out.close();
     reader.refresh();
     CHECK((reader.read<double>() == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));

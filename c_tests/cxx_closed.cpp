@@ -143,7 +143,7 @@ static void datasets_and_steps() {
     ozarr::array a = st.create_array("grows", ozarr::spec::of<int>({0}));
     ozarr::appender all = ozarr::appender::open(a);
     moved_away(all);
-    REFUSES("appender::append", all.append(four, 4));
+    REFUSES("appender::append", all.append(four));
     REFUSES("appender::position", all.position());
     REFUSES("appender::published", all.published());
     REFUSES("appender::flush", all.flush());

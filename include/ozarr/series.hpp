@@ -66,6 +66,10 @@ public:
     static returned<appender> open(array &a, int dim = 0, std::int64_t publish_every = 0, std::size_t memory = 0) {
         appender out;
         OZARR_HPP_TRY(ozarr_appender_open(a.get(), dim, publish_every, memory, &out.h_));
+        index shape = index::zeros(static_cast<std::size_t>(a.rank()));
+        OZARR_HPP_TRY(ozarr_array_shape(a.get(), shape.data()));
+        for (std::size_t d = 0; d < shape.size(); d++)
+            if (static_cast<int>(d) != dim) out.step_size_ *= static_cast<std::size_t>(shape[d]);
         return out;
     }
     /// Takes `count` steps from `size` elements at `data`, which are copied.
@@ -74,9 +78,13 @@ public:
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
         return detail::checked(ozarr_appender_append(h_, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
+    /// Takes as many steps as the vector has; its size has to be a multiple of a step's.
     template <class T>
-    returned<void> append(const std::vector<T> &data, std::int64_t count = 1) {
-        return append(data.data(), data.size(), count);
+    returned<void> append(const std::vector<T> &data) {
+        if (h_ != nullptr && (step_size_ == 0 || data.size() % step_size_ != 0))
+            OZARR_HPP_FAIL(error(OZARR_ERR_BUFFER_SIZE, "the vector has " + std::to_string(data.size()) + " elements, expected a multiple of " +
+                                                            std::to_string(step_size_) + ", those of one step"));
+        return append(data.data(), data.size(), step_size_ == 0 ? 0 : static_cast<std::int64_t>(data.size() / step_size_));
     }
     /// From any memory: ozarr::strided, a span, an mdspan; one stride for each dimension of the array.
     template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
@@ -104,6 +112,9 @@ public:
     returned<void> close() {
         return detail::checked(ozarr_appender_close(release()));
     }
+
+private:
+    std::size_t step_size_ = 1;
 };
 
 /// The steps of all variables of a dataset along one dimension: readers see a step when all have it, and a run that was killed goes on behind
