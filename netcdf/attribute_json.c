@@ -249,12 +249,9 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
     if (list) text_put(t, "]");
 }
 
-/* A string that is NULL, which Zarr has in attributes only. */
-static bool is_null(const oz_att *att) { return att->type == NC_STRING && att->len == 1 && !*(char *const *)att->values; }
-
-/* Whether the array's own fill value says it: always in format 2, and for text in format 3, where xarray reads no such attribute. */
+/* Whether the array's own fill value says it, with our record: always in format 2, and for text in format 3, where xarray reads no such attribute. */
 static bool in_array(const oz_att *att, const oz_var *var, int format) {
-    if (!var || var->fill_apart || strcmp(att->name, OZ_FILL_VALUE) != 0 || is_null(att)) return false;
+    if (!var || var->fill_apart || strcmp(att->name, OZ_FILL_VALUE) != 0) return false;
     return format == 2 || var->form == OZ_CHARS || var->form == OZ_STRINGS;
 }
 

@@ -242,9 +242,9 @@ static bool shows_fill(const oz_var *var, bool recorded, bool stated, bool usual
     return stated && (var->form == OZ_CHARS || var->form == OZ_STRINGS);
 }
 
-/* The fill value. `recorded`: our record tells of the variable's group; `stated`: it says that there is the attribute. */
-static int read_fill(oz_var *var, bool recorded, bool stated) {
-    bool defined = false;
+/* The fill value. `recorded`: our record tells of the variable's group; `says`: what it says of the attribute, may be NULL. */
+static int read_fill(oz_var *var, bool recorded, const json *says) {
+    bool defined = false, is_null = says && says->kind == JSON_NULL, stated = is_null || (says && says->kind == JSON_BOOL && says->text[0] == 't');
     char text[1024] = "";
     size_t len;
     const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
@@ -254,6 +254,7 @@ static int read_fill(oz_var *var, bool recorded, bool stated) {
     }
     /* Its document told it. */
     if (!var->array) return NC_NOERR;
+    if (var->form == OZ_STRINGS && is_null) return show_fill(var);
     if (var->form == OZ_STRINGS) {
         if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
         *(char **)var->fill = strdup(text);
@@ -322,7 +323,7 @@ static int read_var(oz_group *group, const char *name, const oz_listed *listed, 
     var->compact = json_true(mine, "compact");
     if (var->info->kind == NC_ENUM && json_true(mine, "flags")) drop_atts(&var->atts, "flag_values", "flag_meanings");
     oz_var_read_quantize(var);
-    return read_fill(var, group->reading->record, json_true(mine, "fill"));
+    return read_fill(var, group->reading->record, json_member(mine, "fill"));
 }
 
 /* Puts the names that are recorded first, in their order. */

@@ -13,6 +13,12 @@
 /* What a program asked for as its file's format, in the order of netCDF's numbers. */
 static const char *const FORMATS[] = {",\"format\":\"classic\"", ",\"format\":\"64-bit offset\"", "", ",\"format\":\"netCDF-4 classic model\"", ",\"format\":\"cdf5\""};
 
+/* What our record says of a variable's attribute `_FillValue`: that it is the array's fill value, or a string that is NULL, which Zarr does not have. */
+static const char *fill_record(const oz_att *fill) {
+    bool is_null = fill->type == NC_STRING && fill->len == 1 && !*(char *const *)fill->values;
+    return is_null ? "null" : "true";
+}
+
 /* Our record of the group: what Zarr does not say. */
 static void write_record(text *t, const oz_group *group) {
     text_put(t, "{\"version\":1");
@@ -37,7 +43,8 @@ static void write_record(text *t, const oz_group *group) {
         if (var->no_fill) text_put(t, "\"no_fill\":true");
         if (!var->contiguous && !oz_var_may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
         if (var->compact) text_member(t, "compact"), text_put(t, "true");
-        if (oz_list_find(&var->atts, OZ_FILL_VALUE)) text_member(t, "fill"), text_put(t, "true");
+        const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
+        if (fill) text_member(t, "fill"), text_put(t, fill_record(fill));
         if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
         if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
         oz_types_write(t, "types", &var->atts, var);

@@ -126,6 +126,8 @@ static void null_strings(void) {
         show_strings("filled", "", back, 4);
         SHOW(nc_get_var_string(file, none, back));
         show_strings("the fill value is NULL", "NULL", back, 4);
+        SHOW(nc_get_att_string(file, none, "_FillValue", back));
+        show_strings("its attribute", "NULL", back, 1);
         SHOW(nc_get_att_string(file, var, "list", back));
         show_strings("list", "NULL", back, 4);
         SHOW(nc_get_att_string(file, var, "one", back));

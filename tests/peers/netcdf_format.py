@@ -489,6 +489,10 @@ def calls(build):
             found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
             difference = next((f"{a!r} and {b!r}" for a, b in zip(wanted[1].splitlines(), found[1].splitlines()) if a != b), (wanted, found))
             check(f"calls: {name} in format {version}", wanted == found and wanted[0] == 0 and wanted[1], difference)
+    for version in "3", "2":
+        with warnings.catch_warnings(), xr.open_dataset(build / f"calls_null_strings{version}.zarr", engine="zarr") as data:
+            warnings.simplefilter("error")
+            check(f"xarray reads a fill value that is NULL in format {version}", data["none"].values[3] == "a", data["none"].values)
 
 
 def fortran(build):
