@@ -1,8 +1,10 @@
 //! Linux, with glibc or musl.
 
 use super::AtomicFd;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -38,6 +40,20 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
 pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     // SAFETY: both paths end in NUL.
     unsafe { renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) }
+}
+
+/// Copies the access lists of a folder, and those that what is made in it begins with; `false` if there are some that cannot be copied.
+pub fn copy_access_lists(from: &Path, to: &Path) -> bool {
+    let (Ok(from), Ok(to)) = (CString::new(from.as_os_str().as_bytes()), CString::new(to.as_os_str().as_bytes())) else { return false };
+    let mut list = [0u8; 4096];
+    [c"system.posix_acl_access", c"system.posix_acl_default"].into_iter().all(|name| {
+        // SAFETY: the texts end in NUL, and `list` is writable for its length.
+        let len = unsafe { libc::getxattr(from.as_ptr(), name.as_ptr(), list.as_mut_ptr().cast(), list.len()) };
+        // There is none, or the file system has none; one that is longer than any is cannot be copied.
+        let Ok(len) = usize::try_from(len) else { return super::last_errno() != libc::ERANGE };
+        // SAFETY: as above; `list` has `len` bytes.
+        unsafe { libc::setxattr(to.as_ptr(), name.as_ptr(), list.as_ptr().cast(), len, 0) == 0 }
+    })
 }
 
 #[cfg(not(target_env = "musl"))]

@@ -4,6 +4,7 @@ use super::AtomicFd;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -45,6 +46,11 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
 pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     // SAFETY: both paths end in NUL.
     unsafe { libc::renameatx_np(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_SWAP) }
+}
+
+/// Leaves access lists as they are made.
+pub fn copy_access_lists(_: &Path, _: &Path) -> bool {
+    true
 }
 
 /// Makes a file's bytes durable: on the medium, not only in the drive's cache, where the file system knows how.

@@ -1,7 +1,10 @@
 //! What Linux and macOS have in common: the calls of POSIX.
 
 use std::ffi::{CStr, c_void};
+use std::fs::Permissions;
 use std::mem::MaybeUninit;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use libc;
@@ -85,6 +88,19 @@ pub fn has_process(number: u32) -> bool {
     // SAFETY: no signal is sent, and no memory is involved.
     let sent = unsafe { libc::kill(number, 0) };
     sent == 0 || last_errno() != libc::ESRCH
+}
+
+/// Gives the new folder `new` the group, the owner as far as this is allowed, the access lists and the permissions of `old`, and its owner all
+/// rights; `false` if it cannot have the group or the lists.
+pub fn take_access(old: &Path, new: &Path) -> bool {
+    let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) else { return true };
+    if from.uid() != to.uid() {
+        let _ = chown(new, Some(from.uid()), None);
+    }
+    if from.gid() != to.gid() && chown(new, None, Some(from.gid())).is_err() {
+        return false;
+    }
+    super::copy_access_lists(old, new) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
 }
 
 /// Locks an open folder, without waiting.

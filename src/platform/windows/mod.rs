@@ -11,7 +11,7 @@ pub use self::nt::errno;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::os::windows::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 pub use std::sync::atomic::AtomicIsize as AtomicFd;
 use std::sync::atomic::Ordering::AcqRel;
 
@@ -202,6 +202,11 @@ fn failed(errno_value: i32) -> i32 {
 /// Renames within `dir` if `to` names nothing.
 pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
     libc::rename_file(dir.as_raw_fd(), from.as_ptr(), to.as_ptr(), false).map_or_else(failed, |()| 0)
+}
+
+/// Leaves the access that a new folder gets from the one that it is in.
+pub fn take_access(_: &Path, _: &Path) -> bool {
+    true
 }
 
 /// Fails: an open folder cannot be renamed.

@@ -7,7 +7,7 @@ use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::temporary::TRIES;
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, libc};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -32,6 +32,10 @@ impl LocalStore {
         if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
             return Ok(false);
         }
+        // What is made in it may get its group and access from it.
+        if !take_access(&there, &beside) {
+            return remove_tree(&beside).map(|()| false);
+        }
         let made = self.build_beside(&there, &beside, build).map(|()| exchange(&old, &new));
         match made {
             Ok(Ok(())) => {}
@@ -51,7 +55,7 @@ impl LocalStore {
         }
         // Who has the old one open may put something into it until it is gone.
         for _ in 0..TRIES {
-            remove_tree(&beside)?;
+            remove_tree(&beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
             if !beside.exists() {
                 break;
             }
@@ -67,7 +71,7 @@ impl LocalStore {
         self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
     }
 
-    /// Fills the new folder, which gets the old one's permissions, and makes it durable.
+    /// Fills the new folder, takes from its owner the rights that the old one's has not, and makes it durable.
     fn build_beside(&self, there: &Path, beside: &Path, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<()> {
         let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
@@ -155,7 +159,7 @@ mod tests {
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     /// A place for the folder of a test, which is not there.
     fn no_folder(name: &str) -> PathBuf {
@@ -206,6 +210,49 @@ mod tests {
             assert_eq!((names(&top), names(&top.join("real").join(prefix))), (names_of(&["link", "real"]), names_of(&["k", "new"])));
         }
         std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn a_new_folder_and_what_is_made_in_it_have_the_group_and_the_access_of_the_old_one() {
+        let top = no_folder("access");
+        for (prefix, acl) in [("", false), ("a/b/", false), ("", true)] {
+            let _ = std::fs::remove_dir_all(&top);
+            let folder = top.join("s").join(prefix);
+            std::fs::create_dir_all(&folder).unwrap();
+            // Only a test that runs as root can choose; others have one group.
+            let _ = std::os::unix::fs::chown(&folder, None, Some(12345));
+            std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o2770)).unwrap();
+            let given = acl && give_default_list(&folder);
+            let store = local(&top.join("s"));
+            store.put(&format!("{prefix}old"), &[b"1"], Condition::None).unwrap();
+            let access = |name: &str| std::fs::metadata(folder.join(name)).map(|m| (m.gid(), m.mode())).unwrap();
+            let (of_folder, of_file) = (access(""), access("old"));
+            assert!(replace(&store, prefix).unwrap());
+            assert_eq!((access(""), access("new")), (of_folder, of_file), "{prefix}");
+            if given {
+                // The list decides, and not the mask of the process.
+                assert_eq!(of_file.1 & 0o777, 0o660);
+            }
+        }
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn give_default_list(_: &Path) -> bool {
+        false
+    }
+
+    /// Gives a folder a list by which a group may change what is made in it; `false` where the file system has no lists.
+    #[cfg(target_os = "linux")]
+    fn give_default_list(folder: &Path) -> bool {
+        let entries = [(1u16, 7u16, u32::MAX), (4, 7, u32::MAX), (8, 7, 23456), (16, 7, u32::MAX), (32, 0, u32::MAX)];
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, rights, id) in entries {
+            list.extend([&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat());
+        }
+        let (folder, name) = (c_path(folder).unwrap(), c"system.posix_acl_default");
+        // SAFETY: the texts end in NUL, and the list has its length.
+        unsafe { libc::setxattr(folder.as_ptr(), name.as_ptr(), list.as_ptr().cast(), list.len(), 0) == 0 }
     }
 
     fn names_of(names: &[&str]) -> Vec<String> {
