@@ -240,7 +240,7 @@ impl Error {
     /// The error as text, with numbers of dimensions and indices in that order; `to_string` gives them in C's.
     pub fn told(&self, counting: Counting) -> String {
         let mut text = String::new();
-        for part in [&self.0.key, &self.0.field].into_iter().flatten() {
+        for part in [&self.0.key, &self.0.field].into_iter().flatten().filter(|part| !part.is_empty()) {
             text.push_str(part);
             text.push_str(": ");
         }
@@ -281,7 +281,7 @@ impl Error {
 
 impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(key) = &self.key {
+        if let Some(key) = self.key.as_ref().filter(|key| !key.is_empty()) {
             write!(f, "{key}: ")?;
         }
         if let Some(field) = &self.field {

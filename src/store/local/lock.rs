@@ -132,7 +132,11 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
             Ok(None)
         }
         Err(Errno(libc::ESTALE)) => Ok(None),
-        Err(e) => Err(e.error("open the lock file")),
+        Err(e) => Err(e.error("open the lock file").at_key(if folder.is_empty() {
+            LOCK_NAME.to_string()
+        } else {
+            format!("{folder}/{LOCK_NAME}")
+        })),
     }
 }
 

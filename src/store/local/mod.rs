@@ -138,7 +138,10 @@ impl LocalStore {
             temp.there = false;
         } else if absent {
             if !self.rename_new(&mut temp, path)? {
-                bail!(Conflict, "the key holds a value already");
+                if !is_dead_link(root, path) {
+                    bail!(Conflict, "the key holds a value already");
+                }
+                temp.rename(path)?;
             }
         } else if self.durability.mode == SyncMode::Batch {
             self.replace_batched(&mut temp, path, key, id)?;
@@ -264,14 +267,14 @@ impl Storage for LocalStore {
     fn open(&self, key: &str) -> Result<Option<Object>> {
         let path = KeyPath::of_key(key)?;
         let Some(root) = self.root()? else { return Ok(None) };
-        open_file(root, &path).map_err(|e| file_instead_of(&self.root, &self.root.join(folder_of(key)), e))
+        open_file(root, &path).map_err(|e| self.placed(file_instead_of(&self.root, &self.root.join(folder_of(key)), e)))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
         // Documents are read so: they are looked for where the root is now. Chunks that are not there cost no further look.
         let Some(object) = self.in_present_root(|| self.open(key), |found| matches!(found, Ok(None)))? else { return Ok(None) };
         let mut bytes = Vec::new();
-        object.read_whole(&mut bytes, max).map(|()| Some(bytes))
+        object.read_whole(&mut bytes, max).map(|()| Some(bytes)).map_err(|e| self.placed(e))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -281,7 +284,7 @@ impl Storage for LocalStore {
             Condition::Absent => self.replace(key, parts, true),
             Condition::Match(version) => self.replace_matching(key, parts, version),
         };
-        self.in_present_root(put, Result::is_err)
+        self.in_present_root(put, Result::is_err).map_err(|e| self.placed(e))
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {
@@ -292,7 +295,7 @@ impl Storage for LocalStore {
             let mut made = Made::new();
             self.temp_file(root, key, None, &mut made).map(|(temp, fd)| (temp, fd, made))
         };
-        let (mut temp, fd, made) = self.in_present_root(open, Result::is_err)?;
+        let (mut temp, fd, made) = self.in_present_root(open, Result::is_err).map_err(|e| self.placed(e))?;
         let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
@@ -300,18 +303,19 @@ impl Storage for LocalStore {
 
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         self.check_writable()?;
-        match keys {
+        let erased = match keys {
             Keys::One(key) => self.erase_one(key),
             Keys::Below(prefix) => self.erase_below(prefix).map(|()| true),
-        }
+        };
+        erased.map_err(|e| self.placed(e))
     }
 
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         let folder = check_prefix(prefix)?;
-        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(()) };
+        let Some(fd) = self.open_folder(folder, 0).map_err(|e| self.placed(e))? else { return Ok(()) };
         match into {
             ListInto::Each(each) => list_folder(fd.as_fd(), &mut prefix.to_string(), &mut Vec::new(), each),
-            ListInto::Folder(listing) => names_in(fd.as_fd(), listing).map_err(|e| e.at_key(prefix)),
+            ListInto::Folder(listing) => names_in(fd.as_fd(), listing).map_err(|e| self.placed(e.at_key(prefix))),
         }
     }
 
@@ -320,13 +324,13 @@ impl Storage for LocalStore {
         if let Some(root) = root {
             self.sweeper.sweep(root);
         }
-        self.durability.flush(root)?;
+        self.durability.flush(root).map_err(|e| self.placed(e))?;
         self.publish_hidden()
     }
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
         let folder = check_prefix(prefix)?;
-        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE, often)?;
+        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE, often).map_err(|e| self.placed(e))?;
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
@@ -358,7 +362,9 @@ impl LocalFiles for LocalStore {
         match folder {
             Folder::Unknown => self.open(key),
             Folder::Absent => Ok(None),
-            Folder::Open { fd, len } => open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?),
+            Folder::Open { fd, len } => {
+                open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?).map_err(|e| self.placed(e))
+            }
         }
     }
 
@@ -368,7 +374,7 @@ impl LocalFiles for LocalStore {
         match self.in_present_root(|| os::stat_at(root, path.as_c(), true), |found| matches!(found, Err(Errno(libc::ENOENT)))) {
             Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
             Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(e.error("stat")),
+            Err(e) => Err(self.placed(e.error("stat"))),
         }
     }
 
@@ -377,7 +383,7 @@ impl LocalFiles for LocalStore {
         file.check_process()?;
         let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
         let temp = Temp { root: file.root.as_fd(), path: file.path.clone(), there: true };
-        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made)
+        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made).map_err(|e| self.placed(e))
     }
 
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
@@ -451,6 +457,13 @@ impl LocalFiles for LocalStore {
         }
         bail!(Io, "the folder vanishes again and again")
     }
+}
+
+/// Whether a name is that of a link to nothing, which is no value.
+#[cold]
+fn is_dead_link(root: BorrowedFd<'_>, path: &KeyPath) -> bool {
+    let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
+    is_link && os::stat_at(root, path.as_c(), true).is_err_and(|e| e == Errno(libc::ENOENT))
 }
 
 /// Opens the file of a key to read it, or gives `None` if it does not exist.

@@ -125,7 +125,7 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
             }
             Err(Errno(libc::EEXIST)) => break,
             Err(Errno(libc::ENOENT)) => next -= 1,
-            Err(e) => return Err(e.error("make a folder")),
+            Err(e) => return Err(e.error("make a folder").at_key(&key[..cuts[next - 1]])),
         }
     }
     for &cut in &cuts[next..] {
@@ -133,7 +133,7 @@ pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, missing: usize, made
             Ok(()) => made.push(cut),
             // ENOENT: somebody erased the folder above; the caller tries again.
             Err(Errno(libc::EEXIST | libc::ENOENT)) => {}
-            Err(e) => return Err(e.error("make a folder")),
+            Err(e) => return Err(e.error("make a folder").at_key(&key[..cut])),
         }
     }
     Ok(())

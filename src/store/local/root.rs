@@ -10,7 +10,7 @@ use super::hidden::{Hidden, State};
 use super::path::{c_path, file_instead_of, make_folder};
 use super::temporary::TRIES;
 use super::{LocalStore, SyncMode, listing};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
@@ -36,6 +36,13 @@ impl LocalStore {
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(file_instead_of(&self.root, &self.root, e.error(&format!("open the folder {}", self.root.display())))),
         }
+    }
+
+    /// Says in the error of a system call which store it was made in, unless the message names that.
+    #[cold]
+    pub(super) fn placed(&self, e: Error) -> Error {
+        let root = self.root.display().to_string();
+        if e.os_errno() == 0 || e.message().contains(&root) { e } else { e.with_note(&format!(" (in {root})")) }
     }
 
     /// Gives the root folder, and makes it if it does not exist.

@@ -105,6 +105,49 @@ fn a_relative_root_is_that_of_the_opening() {
 }
 
 #[test]
+fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
+    for (mode, exclusive) in MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
+        let folder = Folder::new();
+        let store = folder.store(mode);
+        store.no_rename_new.store(!exclusive, Ordering::Relaxed);
+        put(&store, "a", b"1").unwrap();
+        symlink("nothing", folder.file("k")).unwrap();
+        assert!(store.open("k").unwrap().is_none());
+        store.put("k", &[b"2"], Condition::Absent).unwrap();
+        assert_eq!((value(&store, "k").unwrap(), folder.names("").len()), (b"2".to_vec(), 2));
+        symlink("a", folder.file("l")).unwrap();
+        assert_eq!(store.put("l", &[b"2"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+    }
+}
+
+#[test]
+fn errors_of_the_system_name_the_store_and_the_file() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Each);
+    put(&store, "a/k", b"1").unwrap();
+    let (other, fresh) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
+    let keys = |prefix: &str| store.list_keys(prefix, ListInto::Each(&mut |_| Ok(())));
+    type Act<'a> = &'a dyn Fn() -> Result<()>;
+    let acts: [(Call, &str, Act<'_>); 9] = [
+        (Call::Open, "a: open the folder: ", &|| keys("a/")),
+        (Call::Open, "open the folder: ", &|| keys("")),
+        (Call::Open, "open: ", &|| store.open("a/k").map(drop)),
+        (Call::Open, "create a temporary file: ", &|| put(&store, "a/k", b"2")),
+        (Call::Open, "a/.ozarr.lock: open the lock file: ", &|| store.lock_key("a/", "a/k", LockUse::Rare).map(drop)),
+        (Call::Mkdir, "b: make a folder: ", &|| put(&fresh, "b/k", b"2")),
+        (Call::Unlink, "erase: ", &|| store.erase("a/k").map(drop)),
+        (Call::Stat, "stat: ", &|| store.stamp("a/k").map(drop)),
+        (Call::Open, "open the folder ", &|| other.open("a/k").map(drop)),
+    ];
+    for (call, begins, act) in acts {
+        let (refused, unused) = fault::with(&[fail(call, libc::EACCES)], act);
+        let e = refused.unwrap_err();
+        assert_eq!((e.kind(), unused), (ErrorKind::Permission, 0), "{begins}");
+        assert!(e.to_string().starts_with(begins) && e.to_string().matches(&store.describe()).count() == 1, "{e}");
+    }
+}
+
+#[test]
 fn a_store_for_reading_changes_nothing() {
     let folder = Folder::new();
     put(&folder.store(SyncMode::None), "k", b"1").unwrap();
