@@ -1,6 +1,7 @@
 //! The trait of sources of elements that are decoded block by block before they are converted.
 
 use crate::error::Result;
+use crate::per_thread::{self, PerThread};
 
 /// Elements of a block: few enough that blocks of numbers stay in the first-level cache, and a call for each costs nothing beside them.
 pub const BLOCK: usize = 512;
@@ -22,18 +23,25 @@ pub(super) struct BlockBufs {
     pub(super) between: [BlockBuf; 2],
 }
 
-impl BlockBufs {
-    pub(super) const NEW: BlockBufs = BlockBufs { gathered: [0; BLOCK * 16], decoded: [0; BLOCK * 16], between: [[0; BLOCK * 16]; 2] };
+thread_local! {
+    /// What the thread was given by its first call; in its own memory all of the program's threads would have room for it, on their stacks.
+    static BUFS: PerThread<Option<Box<BlockBufs>>> = const { PerThread::new(None) };
+}
 
-    /// Runs `f` with the thread's buffers, which are not cleared between: a row may be far shorter than they are.
-    pub(super) fn with<R>(f: impl FnOnce(&mut BlockBufs) -> R) -> R {
-        thread_local! {
-            static BUFS: std::cell::RefCell<BlockBufs> = const { std::cell::RefCell::new(BlockBufs::NEW) };
+impl BlockBufs {
+    /// Makes buffers of zeros, which never pass the stack.
+    fn new() -> Box<BlockBufs> {
+        let mut bufs = Box::new_uninit();
+        // SAFETY: all of it is bytes, for which 0 is a value, and is written here.
+        unsafe {
+            std::ptr::write_bytes(bufs.as_mut_ptr(), 0, 1);
+            bufs.assume_init()
         }
-        BUFS.with(|bufs| match bufs.try_borrow_mut() {
-            Ok(mut bufs) => f(&mut bufs),
-            // A source that converts elements itself.
-            Err(_) => f(&mut { BlockBufs::NEW }),
-        })
+    }
+
+    /// Runs `f` with the thread's buffers, which are not cleared between: a row may be far shorter than they are. A source that converts elements
+    /// itself has others.
+    pub(super) fn with<R>(f: impl FnOnce(&mut BlockBufs) -> R) -> R {
+        per_thread::with(&BUFS, |bufs| f(bufs.get_or_insert_with(BlockBufs::new)))
     }
 }

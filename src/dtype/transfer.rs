@@ -277,10 +277,12 @@ impl Transfer {
         Ok(())
     }
 
-    /// Converts block by block, and where a block has an element that does not fit, that block again element by element.
+    /// Converts block by block, and where a block has an element that does not fit, that block again element by element. What only moves elements has
+    /// no room for these blocks on its stack.
     ///
     /// # Safety
     /// As for [`Transfer::run`].
+    #[inline(never)]
     unsafe fn convert(&self, kernel: Kernel, run: Run) -> std::result::Result<(), usize> {
         let wraps = self.wraps();
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
@@ -316,6 +318,7 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`Transfer::run`].
+    #[inline(never)]
     unsafe fn relocate(&self, run: Run) {
         let (size, swap) = (self.from.size(), matches!(self.path, Path::Swap));
         if !self.streams || run.dst_stride != size as isize || size > 16 {
@@ -393,10 +396,11 @@ impl Transfer {
     pub unsafe fn range_error(&self, src: *const u8) -> Error {
         match &self.path {
             Path::Decoded(decoded) => {
-                let (mut element, mut bufs) = ([0u8; 16], BlockBufs::NEW.between);
+                let mut element = [0u8; 16];
                 // SAFETY: forwarded from the caller.
                 let stored = unsafe { std::slice::from_raw_parts(src, self.from.size()) };
-                match decoded.source.decode(stored, &mut element[..decoded.rest.from.size()], &mut bufs) {
+                let out = &mut element[..decoded.rest.from.size()];
+                match BlockBufs::with(|bufs| decoded.source.decode(stored, out, &mut bufs.between)) {
                     Err(e) => e,
                     // SAFETY: an element that was just decoded.
                     Ok(()) => unsafe { decoded.rest.range_error(element.as_ptr()) },

@@ -12,6 +12,7 @@ use crate::dtype::run::Run;
 use crate::dtype::stream;
 use crate::dtype::transfer::Transfer;
 use crate::error::Error;
+use crate::per_thread::{self, PerThread};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ops::{BitOr, BitXor};
@@ -20,6 +21,13 @@ use std::ops::{BitOr, BitXor};
 const TILE: u64 = 16;
 /// The elements of each of them.
 const STRIP: u64 = 64;
+/// The bytes of a tile of the largest elements.
+const TURNED: usize = TILE as usize * STRIP as usize * 16;
+
+thread_local! {
+    /// Room for a tile, beside the stack, of which a conversion takes a good part.
+    static TILE_ROOM: PerThread<Vec<u8>> = const { PerThread::new(Vec::new()) };
+}
 
 /// Bytes of the row that a fill copies: many lines, and little of the first-level cache.
 const FILL_ROW: usize = 1024;
@@ -352,8 +360,11 @@ unsafe fn convert(
     let Some((&inner, outer)) = axes.split_last() else { return Ok(()) };
     let rows = Rows { transfer, misfit: Cell::new(None) };
     match transposed_axis(outer, inner, 16) {
-        // SAFETY: forwarded.
-        Some(t) => unsafe { convert_in_tiles(src, dst, outer, t, inner, &rows) },
+        Some(t) => per_thread::with(&TILE_ROOM, |room| {
+            room.reserve(TURNED);
+            // SAFETY: forwarded; the room has as many bytes.
+            unsafe { convert_in_tiles(src, dst, outer, t, inner, &rows, room.as_mut_ptr()) }
+        }),
         None => {
             let size = transfer.to().size();
             let next = outer.last().filter(|_| transfer.streams() && inner.dst == size as i64).map(|axis| axis.dst as isize);
@@ -375,13 +386,19 @@ unsafe fn convert(
 /// as contiguous ones.
 ///
 /// # Safety
-/// As [`place`].
-unsafe fn convert_in_tiles(src: *const u8, dst: *mut u8, outer: &[PlaceAxis], t: usize, inner: PlaceAxis, rows: &Rows<'_>) {
+/// As [`place`]; [`TURNED`] bytes are writable at `turned`.
+unsafe fn convert_in_tiles(
+    src: *const u8,
+    dst: *mut u8,
+    outer: &[PlaceAxis],
+    t: usize,
+    inner: PlaceAxis,
+    rows: &Rows<'_>,
+    turned: *mut u8,
+) {
     let across = outer[t];
     let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
     let size = rows.transfer.from().size();
-    let mut tile = MaybeUninit::<[u8; TILE as usize * STRIP as usize * 16]>::uninit();
-    let turned: *mut u8 = tile.as_mut_ptr().cast();
     let turns = size.is_power_of_two() && size <= 16;
     let mut strip = |src: *const u8, dst: *mut u8| {
         (0..across.count).step_by(TILE as usize).all(|a| {
