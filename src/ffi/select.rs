@@ -215,7 +215,7 @@ pub unsafe extern "C" fn ozarr_array_fill(
         let (data, size) = (value.cast_mut().cast(), data_type.size());
         let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
         // SAFETY: `value` is one element, by the function's contract; it is only read.
-        unsafe { array.write(&selection, &memory) }
+        unsafe { array.fill_with(&selection, &memory) }
     })
 }
 

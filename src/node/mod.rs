@@ -28,6 +28,7 @@ mod draft;
 mod either;
 mod export;
 mod fault;
+mod fill;
 pub mod group;
 mod hierarchy;
 mod info;
