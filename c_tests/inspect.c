@@ -218,8 +218,32 @@ static void plans_tell_of_shards_along_time(void) {
     }
 }
 
+/* A sparse array has more chunks than can be looked at one by one. */
+static void sparse(void) {
+    static const int64_t shape[] = {1000003, 1000000, 100000}, chunks[] = {8, 9, 7}, start[] = {1, 0, 0}, count[] = {1000002, 18, 7};
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+    ozarr_region region = OZARR_REGION_INIT;
+    OK(ozarr_spec_new(OZARR_INT32, 3, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    OK(ozarr_array_create_ex("sparse.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_array_explain(a, NULL, NULL, false, &plan));
+    EQUAL(plan.chunks, INT64_C(125001) * 111112 * 14286);
+    EQUAL(plan.partial_chunks, 0);
+    EQUAL(plan.reads, plan.chunks);
+    region.start = start, region.shape = count;
+    OK(ozarr_array_explain(a, &region, NULL, true, &plan));
+    EQUAL(plan.chunks, 2 * 125001);
+    EQUAL(plan.changed_chunks, 2);
+    EQUAL(plan.whole_chunks, 2 * 125000);
+    OK(ozarr_array_close(a));
+    ozarr_spec_free(spec);
+}
+
 int main(void) {
     plans_come_true();
+    sparse();
     counts_add_up();
     parts_make_up_the_whole();
     buffers();

@@ -17,6 +17,7 @@ use super::target::Target;
 use super::{Memory, Selection, memory};
 use crate::codec::{BoundChain, Leaf, Sharded};
 use crate::error::Result;
+use crate::grid::Segment;
 use crate::limits::Dims;
 use crate::store::ByteRange;
 use std::fmt::Write;
@@ -101,10 +102,15 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
     };
     let seen = Explanation { write, bytes: plan.bytes(), cell: cell_of(&array.chain), ..Explanation::default() };
     let mut walk = Walk { array, target: &target, cost: Cost::of(&*array.store), seen, unknown: false, buffers: 0 };
-    for n in 0..plan.items() {
-        if let Some(item) = plan.item(n) {
-            walk.chunk(&item)?;
-        }
+    // Chunks with the same extents, of which the same is touched, cost the same: a sparse array has more of them than can be looked at.
+    let kind = |d: usize, s: &Segment| {
+        let extent = array.grid.extent(d, s.chunk);
+        (s.start, s.count, extent, extent.min(array.shape[d] - array.grid.origin(d, s.chunk)))
+    };
+    for (item, times) in plan.kinds(kind) {
+        let before = std::mem::replace(&mut walk.seen, Explanation { write, ..Explanation::default() });
+        walk.chunk(&item)?;
+        walk.seen = before.plus(&walk.seen, times);
     }
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !write && !array.store.capabilities().latency) {
         let bytes = plan.bytes();
@@ -305,6 +311,31 @@ fn objects(array: &BoundArray) -> (u64, u64) {
 }
 
 impl Explanation {
+    /// Adds what was counted of one chunk as often as there are such chunks.
+    fn plus(mut self, one: &Explanation, times: u64) -> Explanation {
+        let counts: [fn(&mut Explanation) -> &mut u64; 11] = [
+            |e| &mut e.chunks,
+            |e| &mut e.whole_chunks,
+            |e| &mut e.partial_chunks,
+            |e| &mut e.changed_chunks,
+            |e| &mut e.inner_chunks,
+            |e| &mut e.partial_inner_chunks,
+            |e| &mut e.reads,
+            |e| &mut e.whole_reads,
+            |e| &mut e.writes,
+            |e| &mut e.decoded_bytes,
+            |e| &mut e.direct_chunks,
+        ];
+        let mut one = one.clone();
+        for count in counts {
+            *count(&mut self) = count(&mut self).saturating_add(count(&mut one).saturating_mul(times));
+        }
+        if let Some(bytes) = one.read_bytes {
+            self.read_bytes = Some(self.read_bytes.unwrap_or(0).saturating_add(bytes.saturating_mul(times)));
+        }
+        self
+    }
+
     /// A few lines of text.
     pub fn text(&self) -> String {
         let mut text = String::new();
