@@ -420,8 +420,25 @@ static void values_as_json(void) {
     ozarr_dtype_free(d);
 }
 
+/* An array of a big-endian type is stored so, in both formats. */
+static void arrays_have_the_byte_order_of_their_type(void) {
+    static const struct { const char *type; int32_t format; const char *found; } TABLE[] = {
+        {">i2", 2, "\">i2\""}, {"<i2", 2, "\"<i2\""}, {">i2", 3, "\"endian\": \"big\""}, {"<i2", 3, "\"endian\": \"little\""}};
+    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++) {
+        ozarr_dtype *d = parsed(TABLE[i].type, 2);
+        ozarr_spec *s = NULL;
+        OK(ozarr_spec_new_dtype(d, 1, (int64_t[]){4}, &s));
+        OK(ozarr_spec_set_zarr_format(s, TABLE[i].format));
+        OK(ozarr_spec_to_json(s, buf, sizeof buf, NULL));
+        if (!strstr(buf, TABLE[i].found)) FAIL("%s in format %d: %s", TABLE[i].type, (int)TABLE[i].format, buf);
+        ozarr_spec_free(s);
+        ozarr_dtype_free(d);
+    }
+}
+
 int main(void) {
     texts_become_types();
+    arrays_have_the_byte_order_of_their_type();
     units_numbers_and_names();
     structs_go_by_name(2);
     structs_go_by_name(3);
