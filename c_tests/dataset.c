@@ -242,6 +242,7 @@ static void specifications_without_a_shape(void) {
     CHECK(shape[0] == 6 && shape[1] == 4);
     OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
     CHECK(strstr(text, "bitshuffle") && strstr(text, "keepbits") && strstr(text, "sharding_indexed"));
+    CHECK(!strstr(text, "scale_factor") && !strstr(text, "add_offset"));
     ozarr_array_free(a);
     OK(ozarr_spec_set_shape(s, other));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "[9, 9]", "[6, 4]", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
