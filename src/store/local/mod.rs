@@ -198,6 +198,14 @@ impl LocalStore {
         self.in_present_root(|| self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability), Result::is_err)
     }
 
+    /// Opens the file of a key in the root that is open.
+    #[inline]
+    fn look_for(&self, key: &str) -> Result<Option<Object>> {
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(None) };
+        open_file(root, &path).map_err(|e| self.placed(file_instead_of(&self.root, &self.root.join(folder_of(key)), e)))
+    }
+
     /// Opens the folder of a prefix to list it, or gives `None` if it does not exist.
     fn open_folder(&self, folder: &str, flags: i32) -> Result<Option<OwnedFd>> {
         self.root_was_replaced();
@@ -265,14 +273,16 @@ impl Storage for LocalStore {
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        let path = KeyPath::of_key(key)?;
-        let Some(root) = self.root()? else { return Ok(None) };
-        open_file(root, &path).map_err(|e| self.placed(file_instead_of(&self.root, &self.root.join(folder_of(key)), e)))
+        match self.look_for(key)? {
+            // Where many chunks are read at once their folder is looked for, which finds this, too.
+            None if self.root_was_removed() => self.look_anew(key),
+            found => Ok(found),
+        }
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        // Documents are read so: they are looked for where the root is now. Chunks that are not there cost no further look.
-        let Some(object) = self.in_present_root(|| self.open(key), |found| matches!(found, Ok(None)))? else { return Ok(None) };
+        // Documents are read so: they are looked for where the root is now, and none is in one that is gone.
+        let Some(object) = self.in_present_root(|| self.look_for(key), |found| matches!(found, Ok(None)))? else { return Ok(None) };
         let mut bytes = Vec::new();
         object.read_whole(&mut bytes, max).map(|()| Some(bytes)).map_err(|e| self.placed(e))
     }

@@ -10,8 +10,9 @@ use super::hidden::{Hidden, State};
 use super::path::{c_path, file_instead_of, make_folder};
 use super::temporary::TRIES;
 use super::{LocalStore, SyncMode, listing};
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
+use crate::store::Object;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::path::PathBuf;
@@ -41,8 +42,40 @@ impl LocalStore {
     /// Says in the error of a system call which store it was made in, unless the message names that.
     #[cold]
     pub(super) fn placed(&self, e: Error) -> Error {
+        if e.kind() == ErrorKind::Io && self.root_is_gone() {
+            return match e.key() {
+                Some(key) => self.gone().at_key(key),
+                None => self.gone(),
+            };
+        }
         let root = self.root.display().to_string();
         if e.os_errno() == 0 || e.message().contains(&root) { e } else { e.with_note(&format!(" (in {root})")) }
+    }
+
+    /// Whether the folder that is open as the root was removed; another one may have its name.
+    pub(super) fn root_was_removed(&self) -> bool {
+        self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0))
+    }
+
+    /// Looks for a key in the folder that has the name of one that was removed. File systems that count no links seem to have removed all.
+    #[cold]
+    pub(super) fn look_anew(&self, key: &str) -> Result<Option<Object>> {
+        if self.root_was_replaced() {
+            return self.look_for(key);
+        }
+        if self.root_is_gone() { Err(self.gone()) } else { Ok(None) }
+    }
+
+    /// Whether the root was removed and nothing has its name.
+    fn root_is_gone(&self) -> bool {
+        let no_name = || c_path(&self.root).is_ok_and(|path| os::stat_at(CWD, &path, true).is_err_and(|e| e == Errno(libc::ENOENT)));
+        self.root_was_removed() && no_name()
+    }
+
+    /// The error of what is looked for in a root that is gone.
+    #[cold]
+    fn gone(&self) -> Error {
+        err!(Io, "the folder {} was removed while it was open as a store", self.root.display())
     }
 
     /// Gives the root folder, and makes it if it does not exist.
@@ -193,7 +226,6 @@ impl LocalStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
@@ -249,6 +281,22 @@ mod tests {
         let store = LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap();
         let e = store.put("k", &[b"1"], Condition::None).unwrap_err();
         assert!(e.kind() == ErrorKind::Location && e.to_string().contains("is a link to nowhere, which is not there"), "{e}");
+    }
+
+    #[test]
+    fn what_is_looked_for_in_a_root_that_is_gone_is_an_error_and_found_in_one_that_is_made_anew() {
+        let top = Top::new("gone");
+        let (store, path) = (LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap(), top.0.join("s"));
+        put(&store, "c/0", b"1");
+        std::fs::remove_dir_all(&path).unwrap();
+        let gone = |e: Error| e.kind() == ErrorKind::Io && e.message().contains("/s was removed while it was open");
+        assert!(store.open("c/0").is_err_and(gone) && store.put("c/0", &[b"1"], Condition::None).is_err_and(gone));
+        assert!(store.lock_key("", "c/0", crate::store::LockUse::Rare).is_err_and(gone));
+        assert!(value(&store, "zarr.json").is_none(), "a node that is gone is none");
+        put(&LocalStore::open(&path, true, SyncMode::None).unwrap(), "c/0", b"2");
+        let mut bytes = Vec::new();
+        store.open("c/0").unwrap().unwrap().read_whole(&mut bytes, 9).unwrap();
+        assert_eq!(bytes, b"2");
     }
 
     #[test]
