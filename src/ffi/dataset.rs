@@ -20,13 +20,13 @@
 //! Dimensions are stored with the arrays that have them; one without is forgotten with the handle.
 
 use super::context::default_context;
-use super::entry;
 use super::handle::Handle;
 use super::spec::ozarr_shuffle;
 use super::status::ozarr_status;
 use super::strings::{at_least_0, chunk_length, names, optional, position, put, put_optional, put_text, text};
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
+use super::{entry, err};
 use crate::error::bail;
 use crate::metadata::Format;
 use crate::node::{Create, Dataset, Group, Mode, Store, VariableSpec};
@@ -425,7 +425,7 @@ pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_data
     entry!("ozarr_dataset_variable_count", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: `count` points to room for it.
-        unsafe { put(dataset.variables().len() as i64, count, "count") }
+        unsafe { put(dataset.variable_count() as i64, count, "count") }
     })
 }
 
@@ -447,12 +447,12 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
 ) -> ozarr_status {
     entry!("ozarr_dataset_variable", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        let all = dataset.variables();
-        let name = &all[position(index, all.len(), "index", "variables")?];
-        let is_coordinate = dataset.is_coordinate(name)?;
+        let place = position(index, dataset.variable_count(), "index", "variables")?;
+        let name = dataset.variable_name(place).ok_or_else(|| err!(Bounds, "there are fewer variables by now"))?;
+        let is_coordinate = dataset.is_coordinate(&name)?;
         // SAFETY: room as is said, by the function's contract.
         unsafe {
-            put_text(name, buf, cap, len)?;
+            put_text(&name, buf, cap, len)?;
             put_optional(is_coordinate, coordinate);
         }
         Ok(())

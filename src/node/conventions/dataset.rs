@@ -39,6 +39,7 @@ struct Inner {
 struct DatasetState {
     /// The names of dimensions in the order in which they came, with the lengths of those that no variable has yet.
     defined: Vec<(String, u64)>,
+    /// In the order of their names.
     variables: Vec<OpenVariable>,
     /// Names of variables that were made coordinates.
     coordinates: Vec<String>,
@@ -50,6 +51,8 @@ struct DatasetState {
 struct OpenVariable {
     name: String,
     dimensions: Vec<String>,
+    /// The places of its dimensions in [`DatasetState::defined`].
+    places: Vec<usize>,
     array: Array,
 }
 
@@ -57,7 +60,7 @@ impl OpenVariable {
     /// The variable that an array is; none where one of its dimensions has no name.
     fn new(name: &str, array: Array) -> Option<OpenVariable> {
         let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
-        Some(OpenVariable { name: name.to_string(), dimensions, array })
+        Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
     }
 
     /// Whether it gives the values of its only dimension.
@@ -69,21 +72,51 @@ impl OpenVariable {
 impl DatasetState {
     /// All dimensions, as long as the variables are by now.
     fn dimensions(&self) -> Dimensions {
-        let mut all = Dimensions::default();
-        for (name, length) in &self.defined {
-            let along = self.variables.iter().filter_map(|v| Some((v, v.dimensions.iter().position(|d| d == name)?)));
-            along.clone().for_each(|(v, d)| all.add(name, v.array.shape()[d], &v.name));
-            if along.count() == 0 {
-                all.add(name, *length, "");
+        // The shortest and the longest variable along each, in one pass: datasets have thousands of variables.
+        let mut ends: Vec<Option<[(u64, &str); 2]>> = vec![None; self.defined.len()];
+        for variable in &self.variables {
+            for (&place, &length) in variable.places.iter().zip(&variable.array.shape()) {
+                let own = (length, variable.name.as_str());
+                let [shortest, longest] = ends[place].get_or_insert([own; 2]);
+                if length < shortest.0 {
+                    *shortest = own;
+                }
+                if length > longest.0 {
+                    *longest = own;
+                }
             }
+        }
+        let mut all = Dimensions::default();
+        for ((name, length), ends) in self.defined.iter().zip(ends) {
+            ends.unwrap_or([(*length, ""); 2]).iter().for_each(|(length, of)| all.add(name, *length, of));
         }
         all
     }
 
-    fn define(&mut self, name: &str, length: u64) {
-        if !self.defined.iter().any(|(there, _)| there == name) {
+    /// Defines a dimension that is not there yet, and gives its place.
+    fn define(&mut self, name: &str, length: u64) -> usize {
+        let there = self.defined.iter().position(|(there, _)| there == name);
+        there.unwrap_or_else(|| {
             self.defined.push((name.to_string(), length));
+            self.defined.len() - 1
+        })
+    }
+
+    /// Knows a variable, and gives the one of that name that it knew.
+    fn insert(&mut self, mut known: OpenVariable) -> Option<OpenVariable> {
+        known.places = known.dimensions.iter().zip(&known.array.shape()).map(|(name, &length)| self.define(name, length)).collect();
+        match self.place_of(&known.name) {
+            Ok(place) => Some(std::mem::replace(&mut self.variables[place], known)),
+            Err(place) => {
+                self.variables.insert(place, known);
+                None
+            }
         }
+    }
+
+    /// Where a variable is among the others, or would be.
+    fn place_of(&self, name: &str) -> std::result::Result<usize, usize> {
+        self.variables.binary_search_by(|v| v.name.as_str().cmp(name))
     }
 }
 
@@ -108,12 +141,11 @@ impl Dataset {
             Dimensions::default().add_array(&name, &names, &array.shape())?;
             coordinates.extend(words(array.attributes().view()?.get(COORDINATES)));
             let dimensions: Vec<String> = names.into_iter().flatten().collect();
-            dimensions.iter().zip(array.shape()).for_each(|(name, length)| state.define(name, length));
-            state.variables.push(OpenVariable { name, dimensions, array });
+            state.insert(OpenVariable { name, dimensions, places: Vec::new(), array });
         }
-        coordinates.retain(|name| state.variables.iter().any(|v| v.name == *name));
         coordinates.sort_unstable();
         coordinates.dedup();
+        coordinates.retain(|name| state.place_of(name).is_ok());
         state.coordinates = coordinates;
         let unsettled = AtomicBool::new(group.store().is_writable());
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled }));
@@ -232,8 +264,13 @@ impl Dataset {
     }
 
     /// How many variables there are.
-    pub(in crate::node) fn variable_count(&self) -> usize {
+    pub fn variable_count(&self) -> usize {
         self.0.state.read(|state| state.variables.len())
+    }
+
+    /// The name of a variable by its number in the order of the names, below their count.
+    pub fn variable_name(&self, index: usize) -> Option<String> {
+        self.0.state.read(|state| state.variables.get(index).map(|v| v.name.clone()))
     }
 
     /// The names of all variables, sorted.
@@ -257,15 +294,14 @@ impl Dataset {
     }
 
     fn known(&self, name: &str) -> Result<OpenVariable> {
-        self.0.state.read(|state| {
-            let found = state.variables.iter().find(|v| v.name == name).cloned();
-            found.ok_or_else(|| match state.variables.is_empty() {
-                true => err!(NotFound, "no variable {name:?}; there are none"),
-                false => {
-                    err!(NotFound, "no variable {name:?}; there are {}", path::near(state.variables.iter().map(|v| v.name.as_str()), name))
-                }
-            })
+        self.find(name).ok_or_else(|| match self.variables() {
+            all if all.is_empty() => err!(NotFound, "no variable {name:?}; there are none"),
+            all => err!(NotFound, "no variable {name:?}; there are {}", path::near(all.iter().map(String::as_str), name)),
         })
+    }
+
+    fn find(&self, name: &str) -> Option<OpenVariable> {
+        self.0.state.read(|state| state.place_of(name).ok().map(|place| state.variables[place].clone()))
     }
 
     /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape. A variable that is
@@ -274,7 +310,7 @@ impl Dataset {
     pub fn define_variable(&self, name: &str, variable: &VariableSpec, how: Create) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
-        let there = self.known(name).ok().filter(|_| how == Create::OpenIfSame);
+        let there = self.find(name).filter(|_| how == Create::OpenIfSame);
         let shape = match &there {
             // Its lengths may differ from those of the dimensions, as a kill leaves them.
             Some(there) if there.dimensions == variable.dimensions => there.array.shape().to_vec(),
@@ -286,7 +322,7 @@ impl Dataset {
         let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
         let path = self.0.group.child_path(name)?;
         let array = match Array::create(self.0.group.store(), &path, &spec, how) {
-            Err(e) if e.kind() == ErrorKind::Exists && self.known(name).is_err() => {
+            Err(e) if e.kind() == ErrorKind::Exists && self.find(name).is_none() => {
                 let found = Array::open(self.0.group.store(), &path);
                 found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
                 return Err(e);
@@ -296,23 +332,19 @@ impl Dataset {
         if let Some(there) = there {
             return there.array.refresh().map(|()| there.array);
         }
-        self.insert(OpenVariable { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() });
+        self.insert(OpenVariable {
+            name: name.to_string(),
+            dimensions: variable.dimensions.clone(),
+            places: Vec::new(),
+            array: array.clone(),
+        });
         Ok(array)
     }
 
     /// Knows a variable, instead of one of that name.
     fn insert(&self, known: OpenVariable) {
         // The other one is dropped after the lock, which dropping an array takes, too.
-        let _gone = self.0.state.write(|state| {
-            let place = state.variables.partition_point(|v| v.name < known.name);
-            match state.variables.get_mut(place).filter(|v| v.name == known.name) {
-                Some(there) => Some(std::mem::replace(there, known)),
-                None => {
-                    state.variables.insert(place, known);
-                    None
-                }
-            }
-        });
+        let _gone = self.0.state.write(|state| state.insert(known));
     }
 
     /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
