@@ -85,10 +85,10 @@ impl ZipStore {
             Ok(fd) => {
                 let object = FileObject::new(fd);
                 let len = object.len()?;
-                if len == 0 && writable {
-                    ZipStore::empty(shown)
-                } else {
-                    ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, writable)?
+                match len {
+                    0 if writable => ZipStore::empty(shown),
+                    0 => bail!(NotFound, "there is no zip archive in {shown}: the file is empty"),
+                    _ => ZipStore::read(shown, ArchiveBytes::Near(Object::File(object)), len, writable)?,
                 }
             }
             Err(Errno(libc::ENOENT)) if writable => ZipStore::empty(shown),

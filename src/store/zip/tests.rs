@@ -303,6 +303,8 @@ fn what_was_flushed_is_read_and_appended_to() {
     drop(again);
     assert_eq!(content(&reader(&path).unwrap())[1], ("c/1".to_string(), b"one".to_vec()), "dropping finishes, too");
     assert_eq!(std::fs::metadata(folder.with("empty.zip", b"")).unwrap().len(), 0);
+    let none = reader(&folder.file("empty.zip")).unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::NotFound, "made by a writer that stored nothing: {none}");
     let empty = writer(&folder.file("empty.zip"));
     put(&empty, "k", b"1");
     drop(empty);
@@ -468,6 +470,24 @@ fn an_archive_whose_flush_failed_is_the_one_from_before() {
         assert!(std::fs::read(&path).unwrap() == before, "after {after}");
         assert_eq!(keys(&reader(&path).unwrap()), ["a"]);
     }
+}
+
+#[test]
+fn a_new_archive_whose_first_entry_failed_is_none() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let full = fault::fail(Call::Write, libc::ENOSPC);
+    for after in 0..2 {
+        let store = writer(&path);
+        let (result, left) = fault::with(&[fault::Fault { after, ..full }], || store.put("a", &[b"1"], Condition::None));
+        assert_eq!((result.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+        drop(store);
+        assert_eq!(reader(&path).unwrap_err().kind(), ErrorKind::NotFound, "after {after}");
+    }
+    let store = writer(&path);
+    put(&store, "a", b"1");
+    drop(store);
+    assert_eq!(keys(&reader(&path).unwrap()), ["a"]);
 }
 
 #[test]

@@ -210,8 +210,8 @@ impl Drop for Writer {
         // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the parent's.
         if self.process == fork::forks() {
             let mut end = self.end();
-            // A new archive is kept for a repair: nothing older could be read in its place.
-            if end.finished > 0 {
+            // A new archive is kept for a repair: nothing older could be read in its place. Of one without a whole entry nothing is kept.
+            if end.finished > 0 || end.at == 0 {
                 let _ = self.cut_back(&mut end);
             }
             drop(end);
