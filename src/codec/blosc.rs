@@ -265,12 +265,16 @@ impl Stage for Blosc {
         "blosc"
     }
 
+    fn most(&self) -> usize {
+        blosc::BLOSC_MAX_BUFFERSIZE as usize
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let Some(encoder) = &self.0 else {
             bail!(Unsupported, "blosc with snappy inside is read, but not written");
         };
-        if src.len() > blosc::BLOSC_MAX_BUFFERSIZE as usize {
-            bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), blosc::BLOSC_MAX_BUFFERSIZE);
+        if src.len() > self.most() {
+            bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), self.most());
         }
         encoder.encode(src, dst)
     }

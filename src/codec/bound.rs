@@ -3,6 +3,7 @@
 use super::fused::Fused;
 use super::stage::{Size, StageRef, VariableCodec};
 use crate::dtype::ElementType;
+use crate::error::{Result, bail};
 use crate::limits::{Dims, Strides};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -88,5 +89,24 @@ impl BoundChain {
             BoundChain::Leaf(c) => &c.shape,
             BoundChain::Sharded(c) => &c.shape,
         }
+    }
+
+    /// Checks that chunks are not larger than what their codecs encode: better when an array is made than when it is written.
+    ///
+    /// Errors: `Limit`.
+    pub fn check_encodable(&self) -> Result<()> {
+        let leaf = match self {
+            BoundChain::Leaf(leaf) => leaf,
+            BoundChain::Sharded(shard) => return shard.inner.check_encodable(),
+        };
+        for (stage, size) in leaf.stages.iter().zip(&leaf.sizes) {
+            if let Size::Exact(n) = *size
+                && n > stage.most()
+            {
+                let (name, most) = (stage.name(), stage.most());
+                bail!(Limit, "a chunk of shape {:?} has {n} bytes for {name}, which takes at most {most}", leaf.shape.as_slice());
+            }
+        }
+        Ok(())
     }
 }

@@ -61,6 +61,10 @@ impl Stage for Lz4 {
         "lz4"
     }
 
+    fn most(&self) -> usize {
+        MAX_INPUT
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         if src.len() > MAX_INPUT {
             bail!(Limit, "found {} bytes, lz4 takes at most {MAX_INPUT}", src.len());

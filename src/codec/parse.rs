@@ -760,6 +760,29 @@ mod tests {
     }
 
     #[test]
+    fn chunks_larger_than_a_codec_encodes_are_refused_when_an_array_is_made() {
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let checked = |codecs: &str, n: u64| {
+            let chain = Chain::parse(&v3(&format!("[{codecs}]")), DataType::Int64, 1).unwrap();
+            chain.bind(&[n]).and_then(|bound| bound.check_encodable())
+        };
+        let blosc =
+            r#"{"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "shuffle": "shuffle", "typesize": 8, "blocksize": 0}}"#;
+        for (codec, most) in [(r#"{"name": "numcodecs.lz4", "configuration": {}}"#, 2_113_929_216), (blosc, 2_147_483_631)] {
+            let codecs = format!("{little}, {codec}");
+            let shards = format!(
+                r#"{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [1024], "codecs": [{codecs}],
+                "index_codecs": [{little}], "index_location": "end"}}}}"#
+            );
+            checked(&codecs, most / 8).unwrap();
+            let e = checked(&codecs, most / 8 + 1).unwrap_err();
+            assert!(e.kind() == ErrorKind::Limit && e.message().contains(&most.to_string()), "{e}");
+            checked(&shards, 1 << 28).unwrap();
+        }
+        checked(&format!(r#"{little}, {{"name": "zstd", "configuration": {{"level": 1, "checksum": false}}}}"#), 1 << 28).unwrap();
+    }
+
+    #[test]
     fn names_of_both_versions_are_known() {
         for name in [
             "zstd",

@@ -82,6 +82,11 @@ pub trait Stage: Any + Send + Sync {
         Size::AtMost(n.saturating_add(n / 4).saturating_add(1 << 16))
     }
 
+    /// The most bytes that it encodes at once.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+
     /// Encodes `src` into `dst`, which is cleared first.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()>;
 

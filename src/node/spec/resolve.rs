@@ -61,7 +61,7 @@ impl Spec {
             document,
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
-        bind_largest(&chain, &meta.grid, &meta.shape)?;
+        bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
         chain.check_fill(&meta.fill.element(meta.data_type))?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         Ok((meta, attributes))
