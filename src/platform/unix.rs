@@ -103,6 +103,16 @@ pub fn take_access(old: &Path, new: &Path) -> bool {
     super::copy_access_lists(old, new) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
 }
 
+/// Lets who may write where `folder` says so write the open file, too, if it is this process's.
+pub fn share_writing(fd: BorrowedFd<'_>, folder: &libc::stat, file: &libc::stat) {
+    // The bits of writing, and those of reading beside them.
+    let wanted = file.st_mode | ((folder.st_mode & 0o022) * 3);
+    if wanted != file.st_mode {
+        // SAFETY: no memory is involved. Another one's file stays as it is.
+        let _ = unsafe { libc::fchmod(fd.as_raw_fd(), wanted & 0o777) };
+    }
+}
+
 /// Locks an open folder, without waiting.
 pub fn lock_folder(fd: BorrowedFd<'_>) -> i32 {
     // SAFETY: no memory is involved.

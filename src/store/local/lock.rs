@@ -9,7 +9,7 @@ use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
 use super::temporary::TRIES;
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_writing};
 use crate::store::LockUse;
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, Errno, Os};
@@ -71,8 +71,8 @@ impl Locks {
             match held.take(root, &path, byte, often != LockUse::Alone) {
                 Ok(false) => {}
                 Ok(true) => {
-                    if held.removal.is_none() {
-                        self.keep(folder);
+                    if held.removal.is_some() || self.keep(folder) {
+                        share(root, folder, held.fd.as_fd());
                     }
                     return Ok(Some(held));
                 }
@@ -87,12 +87,10 @@ impl Locks {
         bail!(Io, "the lock file vanishes again and again")
     }
 
-    /// Leaves a folder's lock file to the end of the store.
-    fn keep(&self, folder: &str) {
+    /// Leaves a folder's lock file to the end of the store; says whether it was not to stay before.
+    fn keep(&self, folder: &str) -> bool {
         let mut kept = self.kept.get().lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.contains(folder) {
-            kept.insert(folder.to_string());
-        }
+        !kept.contains(folder) && kept.insert(folder.to_string())
     }
 
     /// Says what becomes of a lock that the file system refused: an error if there must be locks.
@@ -132,11 +130,19 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
             Ok(None)
         }
         Err(Errno(libc::ESTALE)) => Ok(None),
-        Err(e) => Err(e.error("open the lock file").at_key(if folder.is_empty() {
-            LOCK_NAME.to_string()
-        } else {
-            format!("{folder}/{LOCK_NAME}")
-        })),
+        // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
+        Err(e) => {
+            let there = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+            let name = if folder.is_empty() { LOCK_NAME.to_string() } else { format!("{folder}/{LOCK_NAME}") };
+            there.map(Some).map_err(|_| e.error("open the lock file").at_key(name))
+        }
+    }
+}
+
+/// Lets all who may write in a folder use its lock file, whatever the mask of the process: they would be kept out by it, even after a kill.
+fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>) {
+    if let (Ok(above), Ok(own)) = (os::stat_at(root, KeyPath::of_folder(folder).as_c(), true), os::stat(file)) {
+        share_writing(file, &above, &own);
     }
 }
 

@@ -121,6 +121,24 @@ fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
 }
 
 #[test]
+fn who_may_write_in_a_folder_may_use_its_lock_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    let mode = |name: &str| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
+    for (of_folder, often) in [(0o777, LockUse::Rare), (0o777, LockUse::Often), (0o775, LockUse::Rare), (0o755, LockUse::Rare)] {
+        let name = format!("a{of_folder:o}{often:?}");
+        put(&store, &format!("{name}/k"), b"1").unwrap();
+        std::fs::set_permissions(folder.file(&name), PermissionsExt::from_mode(of_folder)).unwrap();
+        let _held = store.lock_key(&format!("{name}/"), "k", often).unwrap();
+        // Those who may write there may read and write the lock file; the mask of the process gives the others no more.
+        let shared = (of_folder & 0o022) * 3;
+        assert_eq!(mode(&format!("{name}/.ozarr.lock")) & shared, shared, "{name}");
+        assert!(of_folder != 0o755 || mode(&format!("{name}/.ozarr.lock")) == mode(&format!("{name}/k")));
+    }
+}
+
+#[test]
 fn errors_of_the_system_name_the_store_and_the_file() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::Each);
