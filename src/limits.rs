@@ -1,5 +1,6 @@
 //! Limits and checked sizes: every number that comes from outside passes here before memory or arithmetic depends on it.
 
+use crate::counting;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::reserve;
 use smallvec::SmallVec;
@@ -62,7 +63,7 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
     shape
         .iter()
         .try_fold(1u64, |n, &d| n.checked_mul(d).filter(|&n| n <= i64::MAX as u64))
-        .ok_or_else(|| err!(Limit, "shape {shape:?} has more than 2^63 elements"))
+        .ok_or_else(|| err!(Limit, "shape {} has more than 2^63 elements", counting::shape(shape)))
 }
 
 /// The bytes of a decoded chunk of that shape, checked against [`max_chunk`].
@@ -70,7 +71,10 @@ pub fn chunk_bytes(shape: &[u64], item: usize) -> Result<usize> {
     let bytes = element_count(shape)?.checked_mul(item as u64);
     match bytes {
         Some(n) if n <= max_chunk() => Ok(n as usize),
-        _ => bail!(Limit, "a chunk of shape {shape:?} and {item} bytes an element exceeds the limit of {} bytes", max_chunk()),
+        _ => {
+            let (shape, most) = (counting::shape(shape), max_chunk());
+            bail!(Limit, "a chunk of shape {shape} and {item} bytes an element exceeds the limit of {most} bytes")
+        }
     }
 }
 
@@ -158,7 +162,11 @@ mod tests {
         assert_eq!(element_count(&[0, u64::MAX, u64::MAX]).unwrap(), 0);
         assert_eq!(element_count(&[]).unwrap(), 1);
         assert!(element_count(&[1 << 32, 1 << 32]).is_err());
-        assert!(element_count(&[1 << 62, 2]).is_err());
+        let e = element_count(&[1 << 62, 2]).unwrap_err();
+        assert_eq!(
+            counting::render(e.message(), counting::Counting::Fortran),
+            "shape [2, 4611686018427387904] has more than 2^63 elements"
+        );
     }
 
     #[test]

@@ -83,13 +83,15 @@ impl VariableCodec for Vlen {
         let total = list().try_fold(4usize, |n, item| n.checked_add(4)?.checked_add(item.len));
         let total = total.filter(|n| *n as u64 <= crate::limits::max_chunk());
         reserve(dst, total.ok_or_else(|| err!(Limit, "the elements of the chunk have more bytes than a chunk may have"))?)?;
-        let length = |n: usize| u32::try_from(n).map_err(|_| err!(Limit, "found {n}, the limit is 2^32 - 1"));
-        dst.extend_from_slice(&length(list().len())?.to_le_bytes());
+        let length = |n: usize| u32::try_from(n).map(u32::to_le_bytes);
+        let count = list().len();
+        dst.extend_from_slice(&length(count).map_err(|_| err!(Limit, "found {count} elements, the limit of a chunk is 2^32 - 1"))?);
         for (i, item) in list().enumerate() {
             // SAFETY: as above.
             let bytes = unsafe { item.bytes() };
             self.check(i, bytes)?;
-            dst.extend_from_slice(&length(bytes.len())?.to_le_bytes());
+            let size = length(bytes.len()).map_err(|_| err!(Limit, "element {i} has {} bytes, the limit is 2^32 - 1", bytes.len()))?;
+            dst.extend_from_slice(&size);
             let at = dst.len();
             dst.extend_from_slice(bytes);
             self.turn(&mut dst[at..]);
@@ -197,6 +199,15 @@ mod tests {
         assert_eq!(told(&stored[..12], 2), Ok(()), "within a length");
         stored.resize(1000, 0);
         assert_eq!(told(&stored, 2).unwrap_err(), "found more than 1048576 bytes, of which the 2 elements are the first 114");
+    }
+
+    #[test]
+    fn an_element_of_4_gib_is_refused_by_its_number() {
+        // Pages that nobody touches take no memory.
+        let long = vec![0; 1 << 32];
+        let e = codec("vlen-bytes", "{}", DataType::VarBytes).encode(&buffer(&[b"a", &long]), &[], &mut Vec::new()).unwrap_err();
+        let expected = if crate::limits::max_chunk() > 5 << 30 { "element 1 has 4294967296 bytes" } else { "than a chunk may have" };
+        assert!(e.kind() == crate::error::ErrorKind::Limit && e.message().contains(expected), "{e}");
     }
 
     #[test]
