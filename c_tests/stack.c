@@ -1,4 +1,5 @@
 /* How much of its thread's stack a call takes: programs give threads as little as 128 KiB (musl's default), and beyond the end they crash. */
+#define _GNU_SOURCE
 #include "table.h"
 #include <pthread.h>
 #include <sys/mman.h>
