@@ -504,3 +504,29 @@ fn a_coordinate_may_be_given_as_integers_and_may_fall() {
     assert_eq!(falling.step(2e18).unwrap_err().kind(), ErrorKind::Argument);
     falling.step(7.0).unwrap();
 }
+
+#[test]
+fn a_step_that_is_given_again_after_a_number_that_does_not_fit_has_the_values_that_were_taken() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    for (turn, mean) in [(0, 1e12), (1, 7.0), (2, 8.0)] {
+        let (mut t, mut mean) = ([1, 2, 3].map(|x| x + 10 * turn), mean);
+        let given = |i: usize, _: &Array, shape: &[u64]| match i {
+            0 => Ok(view(&mut t[..], shape)),
+            _ => Ok(Memory {
+                data: (&raw mut mean).cast(),
+                size: 8,
+                strides: c_strides(shape, 8),
+                data_type: DataType::Float64,
+                ..view(&mut [0], shape)
+            }),
+        };
+        // SAFETY: the memory lives as long as the call.
+        let done = unsafe { series.step_with(f64::from(turn), &["t", "mean"], given) };
+        assert_eq!(done.map_err(|e| e.kind()), if turn == 0 { Err(ErrorKind::Range) } else { Ok(()) });
+    }
+    assert_eq!(series.position(), (2, 2));
+    let found = |name: &str| numbers(&Group::open(&anew(&store), "").unwrap().open_array(name).unwrap());
+    assert_eq!((found("t"), found("mean"), found("p")), (vec![1, 2, 3, 21, 22, 23], vec![7, 8], vec![0; 6]));
+}
