@@ -492,6 +492,26 @@ fn on_disk(root: &Path) -> Store {
     Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
 }
 
+/// An archive cannot erase what says elsewhere that a copy is under way.
+#[test]
+fn a_copy_in_an_archive_has_what_its_source_has_and_nothing_else() {
+    let file = no_folder("archive").with_extension("zip");
+    let _ = std::fs::remove_file(&file);
+    let from = memory();
+    hierarchy(&from);
+    let to = Store::open(&Context::default(), file.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    from.copy_node("", (&to, ""), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    to.close(None).unwrap();
+    let read = Store::open(&Context::default(), file.to_str().unwrap(), Mode::Read, &[]).unwrap();
+    let sorted = |store: &Store| {
+        let mut keys = store.key_list("").unwrap();
+        keys.sort();
+        keys
+    };
+    assert_eq!(sorted(&read), sorted(&from));
+    std::fs::remove_file(&file).unwrap();
+}
+
 #[test]
 fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_they_are_large() {
     use std::os::unix::fs::MetadataExt;
