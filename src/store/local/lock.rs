@@ -133,8 +133,8 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
         // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => {
             let there = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
-            let name = if folder.is_empty() { LOCK_NAME.to_string() } else { format!("{folder}/{LOCK_NAME}") };
-            there.map(Some).map_err(|_| e.error("open the lock file").at_key(name))
+            // The key of the error is that of what is to be changed, which the caller knows.
+            there.map(Some).map_err(|_| e.error(&format!("open the lock file {}", path.as_c().to_string_lossy())))
         }
     }
 }

@@ -151,7 +151,7 @@ fn errors_of_the_system_name_the_store_and_the_file() {
         (Call::Open, "open the folder: ", &|| keys("")),
         (Call::Open, "open: ", &|| store.open("a/k").map(drop)),
         (Call::Open, "create a temporary file: ", &|| put(&store, "a/k", b"2")),
-        (Call::Open, "a/.ozarr.lock: open the lock file: ", &|| store.lock_key("a/", "a/k", LockUse::Rare).map(drop)),
+        (Call::Open, "open the lock file a/.ozarr.lock: ", &|| store.lock_key("a/", "a/k", LockUse::Rare).map(drop)),
         (Call::Mkdir, "b: make a folder: ", &|| put(&fresh, "b/k", b"2")),
         (Call::Unlink, "erase: ", &|| store.erase("a/k").map(drop)),
         (Call::Stat, "stat: ", &|| store.stamp("a/k").map(drop)),
