@@ -103,6 +103,13 @@ pub fn take_access(old: &Path, new: &Path) -> bool {
     super::copy_access_lists(old, new) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
 }
 
+/// Whether this process may change what is in an open folder; where that cannot be told, it may.
+pub fn may_change(folder: BorrowedFd<'_>) -> bool {
+    // SAFETY: the path ends in NUL.
+    let told = unsafe { libc::faccessat(folder.as_raw_fd(), c".".as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) };
+    told == 0 || last_errno() != libc::EACCES
+}
+
 /// Lets who may write where `folder` says so write the open file, too, if it is this process's.
 pub fn share_writing(fd: BorrowedFd<'_>, folder: &libc::stat, file: &libc::stat) {
     // The bits of writing, and those of reading beside them.

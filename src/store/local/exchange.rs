@@ -7,7 +7,7 @@ use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::temporary::TRIES;
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, may_change, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -89,6 +89,10 @@ impl LocalStore {
         let told = |e: Error| {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
+        // What could not be emptied keeps its name: it would be lost to readers, and stay.
+        if !folder.is_empty() && !may_change(fd) {
+            return Err(Errno(libc::EACCES).error("erase the folder"));
+        }
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
         match renamed {

@@ -138,6 +138,28 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_may_not_be_emptied_keeps_its_name() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let allow = |name: &str, mode| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(mode)).unwrap();
+    put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+    allow("", 0o777);
+    allow("d", 0o555);
+    let erased = std::thread::scope(|scope| {
+        let as_another = || {
+            // SAFETY: no memory is involved. The call by its number changes the user of this thread only; a user who is not root stays himself.
+            unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };
+            folder.store(SyncMode::None).erase_prefix("d/")
+        };
+        scope.spawn(as_another).join().unwrap()
+    });
+    allow("d", 0o755);
+    assert_eq!(erased.unwrap_err().kind(), ErrorKind::Permission);
+    assert_eq!(value(&folder.store(SyncMode::None), "d/k").unwrap(), b"1");
+}
+
 #[test]
 fn errors_of_the_system_name_the_store_and_the_file() {
     let folder = Folder::new();
