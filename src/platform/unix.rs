@@ -110,6 +110,14 @@ pub fn may_change(folder: BorrowedFd<'_>) -> bool {
     told == 0 || last_errno() != libc::EACCES
 }
 
+/// Whether a folder's sticky bit keeps an entry from removal by this process: neither of the two is its user's.
+pub fn is_kept(folder: &libc::stat, entry: impl FnOnce() -> Option<libc::stat>) -> bool {
+    // SAFETY: no memory is involved.
+    let user = || unsafe { libc::geteuid() };
+    let is_others = |st: &libc::stat| st.st_uid != user();
+    folder.st_mode & libc::S_ISVTX != 0 && user() != 0 && is_others(folder) && entry().is_some_and(|st| is_others(&st))
+}
+
 /// Lets who may write where `folder` says so write the open file, too, if it is this process's.
 pub fn share_writing(fd: BorrowedFd<'_>, folder: &libc::stat, file: &libc::stat) {
     // The bits of writing, and those of reading beside them.

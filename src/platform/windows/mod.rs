@@ -214,6 +214,11 @@ pub fn may_change(_: BorrowedFd<'_>) -> bool {
     true
 }
 
+/// Leaves it to the call that removes something.
+pub fn is_kept(_: &libc::stat, _: impl FnOnce() -> Option<libc::stat>) -> bool {
+    false
+}
+
 /// Leaves the access that a new file gets from its folder.
 pub fn share_writing(_: BorrowedFd<'_>, _: &libc::stat, _: &libc::stat) {}
 

@@ -1,13 +1,13 @@
 //! Folders that are replaced or erased as a whole: a new one is made beside the old one, and the two change their names in one call; one that
 //! is erased leaves its name first.
 
-use super::listing::{self, empty_folder, remove_folder, visible};
+use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
 use super::temporary::TRIES;
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, may_change, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -28,6 +28,10 @@ impl LocalStore {
             Ok(lock) => lock,
             Err(_) => return Ok(false),
         };
+        // An old one that could not be removed stays.
+        if let Ok(fd) = os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            check_may_empty(fd.as_fd(), &mut String::new(), 0)?;
+        }
         // What a kill has left of an earlier one is of no use.
         if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
             return Ok(false);
@@ -89,9 +93,9 @@ impl LocalStore {
         let told = |e: Error| {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
-        // What could not be emptied keeps its name: it would be lost to readers, and stay.
-        if !folder.is_empty() && !may_change(fd) {
-            return Err(Errno(libc::EACCES).error("erase the folder"));
+        // What could not be emptied keeps its name: it would be lost to readers, and stay. Listing moves a folder's place.
+        if let Some(listed) = self.open_folder(folder, 0)? {
+            check_may_empty(listed.as_fd(), &mut String::new(), 0)?;
         }
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
@@ -104,7 +108,11 @@ impl LocalStore {
             Err(_) => {}
         }
         self.empty_in_place(folder, fd)?;
-        if folder.is_empty() { Ok(()) } else { remove_folder(root, path.as_c()) }
+        match if folder.is_empty() { Ok(()) } else { os::rmdir(root, path.as_c()) } {
+            // An empty folder is no node. It may not go, or is a mount point, or somebody puts something into it at the same time.
+            Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST | libc::EACCES | libc::EPERM | libc::EBUSY)) => Ok(()),
+            Err(e) => Err(e.error("erase the folder")),
+        }
     }
 
     /// Empties a folder that keeps its name, as the root does, or a mount point: what makes it a node goes first, then the folders in it leave

@@ -1,9 +1,9 @@
-//! Folders are listed, and emptied.
+//! Lists folders, empties them, and says before whether they can be emptied.
 
 use super::path::is_hidden;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
-use crate::platform::{AsFd, BorrowedFd, libc};
+use crate::platform::{AsFd, BorrowedFd, is_kept, libc, may_change};
 use crate::store::Listing;
 use crate::store::os::{self, EntryKind, Errno};
 use std::ffi::{CStr, CString};
@@ -92,6 +92,45 @@ pub(super) fn list_folder(
         path.truncate(len);
     }
     above.pop();
+    Ok(())
+}
+
+/// Fails where something in a folder may not be removed, in a folder of another user's say, before anything is. Links and files that refuse
+/// for other reasons are found when they go.
+pub(super) fn check_may_empty(fd: BorrowedFd<'_>, path: &mut String, depth: usize) -> Result<()> {
+    let refused =
+        |path: &str| Errno(libc::EACCES).error(&format!("erase what is in the folder {}", if path.is_empty() { "." } else { path }));
+    if depth >= MAX_DEPTH {
+        bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
+    }
+    let entries = match os::entries(fd) {
+        // Another process removes it.
+        Err(Errno(libc::ENOENT)) => return Ok(()),
+        other => other.map_err(|e| e.error("list the folder"))?,
+    };
+    // An empty folder goes by the right of the one above.
+    if !entries.is_empty() && !may_change(fd) {
+        return Err(refused(path));
+    }
+    let st = os::stat(fd).map_err(|e| e.error("stat"))?;
+    for (name, kind) in entries {
+        if is_kept(&st, || os::stat_at(fd, &name, false).ok()) {
+            return Err(refused(path));
+        }
+        if !matches!(kind, EntryKind::Folder | EntryKind::Unknown) {
+            continue;
+        }
+        match os::open(fd, &name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            Ok(below) => {
+                let len = path.len();
+                path.extend([if len > 0 { "/" } else { "" }, &*name.to_string_lossy()]);
+                check_may_empty(below.as_fd(), path, depth + 1)?;
+                path.truncate(len);
+            }
+            Err(Errno(libc::EACCES)) => return Err(refused(&format!("{path}/{}", name.to_string_lossy()))),
+            Err(_) => {}
+        }
+    }
     Ok(())
 }
 

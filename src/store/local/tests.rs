@@ -138,26 +138,70 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
     }
 }
 
+/// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.
+#[cfg(target_os = "linux")]
+fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let become_another = || {
+        // SAFETY: no memory is involved. The call by its number changes the user of this thread only.
+        unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };
+        f()
+    };
+    std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
+}
+
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_that_may_not_be_emptied_keeps_its_name() {
+fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
+    use std::os::unix::fs::PermissionsExt;
+    // SAFETY: no memory is involved.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    // The modes of the folder `d`, of `d/c`, and of the full folder in it; the sticky bit keeps nothing from its own user.
+    let cases = [[0o555, 0o777, 0o777], [0o777, 0o555, 0o777], [0o777, 0o777, 0o555], [0o777, 0o777, 0o600], [0o777, 0o1777, 0o777]];
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<Vec<_>>();
+    let after = (names(&["s"]), names(&["d"]), names(&["a", "c", "z"]));
+    for modes in cases.into_iter().filter(|modes| is_root || modes[1] != 0o1777) {
+        for is_replaced in [false, true] {
+            for prefix in ["d/", ""] {
+                let folder = Folder::new();
+                for key in ["d/a", "d/c/0/1", "d/c/2", "d/z"] {
+                    put(&folder.store(SyncMode::None), key, b"1").unwrap();
+                }
+                let allow = |modes: [u32; 3]| {
+                    let places = ["..", "", "d", "d/c", "d/c/0"].map(|name| folder.file(name));
+                    for (place, mode) in places.iter().zip([0o777, 0o777].into_iter().chain(modes)) {
+                        std::fs::set_permissions(place, PermissionsExt::from_mode(mode)).unwrap();
+                    }
+                };
+                allow(modes);
+                let mut build = |new: SharedStore| new.put("k", &[b"2"], Condition::None);
+                let done = as_another(|| match is_replaced {
+                    true => folder.store(SyncMode::None).replace_prefix(prefix, &mut build).map(|_| ()),
+                    false => folder.store(SyncMode::None).erase_prefix(prefix),
+                });
+                allow([0o777; 3]);
+                let told = (modes, is_replaced, prefix);
+                assert_eq!(done.unwrap_err().kind(), ErrorKind::Permission, "{told:?}");
+                assert_eq!((folder.names(".."), folder.names(""), folder.names("d")), after, "{told:?}");
+                assert_eq!(value(&folder.store(SyncMode::None), "d/c/0/1").unwrap(), b"1", "{told:?}");
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_may_not_go_is_emptied() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let allow = |name: &str, mode| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(mode)).unwrap();
-    put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
-    allow("", 0o777);
-    allow("d", 0o555);
-    let erased = std::thread::scope(|scope| {
-        let as_another = || {
-            // SAFETY: no memory is involved. The call by its number changes the user of this thread only; a user who is not root stays himself.
-            unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };
-            folder.store(SyncMode::None).erase_prefix("d/")
-        };
-        scope.spawn(as_another).join().unwrap()
-    });
-    allow("d", 0o755);
-    assert_eq!(erased.unwrap_err().kind(), ErrorKind::Permission);
-    assert_eq!(value(&folder.store(SyncMode::None), "d/k").unwrap(), b"1");
+    put(&folder.store(SyncMode::None), "d/c/k", b"1").unwrap();
+    allow("", 0o555);
+    allow("d", 0o777);
+    allow("d/c", 0o777);
+    let erased = as_another(|| folder.store(SyncMode::None).erase_prefix("d/"));
+    allow("", 0o755);
+    erased.unwrap();
+    assert!(folder.names("d").is_empty());
 }
 
 #[test]
@@ -488,12 +532,17 @@ fn a_folder_whose_erasing_fails_shows_none_of_its_keys() {
     for (prefix, keeps_its_name) in [("g/", false), ("g/", true), ("", true)] {
         let what = format!("{prefix:?} {keeps_its_name}");
         let (unlinks, lists, left) = if keeps_its_name { (4, 2, if prefix.is_empty() { 1 } else { 2 }) } else { (0, 0, 1) };
-        for (call, after) in [(Call::Unlink, unlinks), (Call::List, lists)] {
+        // Each folder is listed by two calls before anything goes.
+        let looks = if prefix.is_empty() { 10 } else { 8 };
+        for (call, after) in [(Call::Unlink, unlinks), (Call::List, looks + lists)] {
             let folder = Folder::new();
             let store = folder.store(SyncMode::Batch);
             for key in ["g/x/zarr.json", "g/x/c/0", "g/y/zarr.json", "g/zarr.json"] {
                 put(&store, key, b"1").unwrap();
             }
+            let look = fault::Fault { after: looks - 1, ..fault::fail(Call::List, libc::EIO) };
+            assert_eq!(fault::with(&[look], || store.erase_prefix(prefix)).0.unwrap_err().os_errno(), libc::EIO, "{what}");
+            assert_eq!(listed(&store).len(), 4, "nothing is changed when looking fails: {what}");
             let refused =
                 fault::Fault { times: usize::from(keeps_its_name && !prefix.is_empty()), ..fault::fail(Call::Rename, libc::EBUSY) };
             let faults = [refused, fault::Fault { after, ..fault::fail(call, libc::EIO) }];
