@@ -103,19 +103,23 @@ pub fn take_access(old: &Path, new: &Path) -> bool {
     super::copy_access_lists(old, new) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
 }
 
-/// Whether this process may change what is in an open folder; where that cannot be told, it may.
-pub fn may_change(folder: BorrowedFd<'_>) -> bool {
+/// Whether this process may change what is in a folder; where that cannot be told, it may.
+pub fn may_change(dir: BorrowedFd<'_>, name: &CStr) -> bool {
     // SAFETY: the path ends in NUL.
-    let told = unsafe { libc::faccessat(folder.as_raw_fd(), c".".as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) };
+    let told = unsafe { libc::faccessat(dir.as_raw_fd(), name.as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) };
     told == 0 || last_errno() != libc::EACCES
 }
 
-/// Whether a folder's sticky bit keeps an entry from removal by this process: neither of the two is its user's.
-pub fn is_kept(folder: &libc::stat, entry: impl FnOnce() -> Option<libc::stat>) -> bool {
+/// Whether a folder keeps its entries from all but their owners and its own.
+pub fn is_sticky(folder: &libc::stat) -> bool {
+    folder.st_mode & libc::S_ISVTX != 0
+}
+
+/// Whether a sticky folder keeps an entry from removal by this process: neither of the two is its user's.
+pub fn is_kept(folder: &libc::stat, entry: &libc::stat) -> bool {
     // SAFETY: no memory is involved.
-    let user = || unsafe { libc::geteuid() };
-    let is_others = |st: &libc::stat| st.st_uid != user();
-    folder.st_mode & libc::S_ISVTX != 0 && user() != 0 && is_others(folder) && entry().is_some_and(|st| is_others(&st))
+    let user = unsafe { libc::geteuid() };
+    ![0, folder.st_uid, entry.st_uid].contains(&user)
 }
 
 /// Lets who may write where `folder` says so write the open file, too, if it is this process's.

@@ -210,12 +210,17 @@ pub fn take_access(_: &Path, _: &Path) -> bool {
 }
 
 /// Leaves it to the call that changes something.
-pub fn may_change(_: BorrowedFd<'_>) -> bool {
+pub fn may_change(_: BorrowedFd<'_>, _: &CStr) -> bool {
     true
 }
 
+/// There are no such folders.
+pub fn is_sticky(_: &libc::stat) -> bool {
+    false
+}
+
 /// Leaves it to the call that removes something.
-pub fn is_kept(_: &libc::stat, _: impl FnOnce() -> Option<libc::stat>) -> bool {
+pub fn is_kept(_: &libc::stat, _: &libc::stat) -> bool {
     false
 }
 

@@ -29,9 +29,7 @@ impl LocalStore {
             Err(_) => return Ok(false),
         };
         // An old one that could not be removed stays.
-        if let Ok(fd) = os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            check_may_empty(fd.as_fd(), &mut String::new(), 0)?;
-        }
+        check_may_empty(CWD, &old, &mut shown(folder), 0)?;
         // What a kill has left of an earlier one is of no use.
         if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
             return Ok(false);
@@ -93,11 +91,9 @@ impl LocalStore {
         let told = |e: Error| {
             e.with_note("; what is left of it has no name in the hierarchy any more, and goes with a later flush by another process")
         };
-        // What could not be emptied keeps its name: it would be lost to readers, and stay. Listing moves a folder's place.
-        if let Some(listed) = self.open_folder(folder, 0)? {
-            check_may_empty(listed.as_fd(), &mut String::new(), 0)?;
-        }
         let (path, aside) = (KeyPath::of_folder(folder), self.temp_names.next(folder_of(folder)));
+        // What could not be emptied keeps its name: it would be lost to readers, and stay.
+        check_may_empty(root, path.as_c(), &mut shown(folder), 0)?;
         let renamed = if folder.is_empty() { Err(Errno(libc::EBUSY)) } else { os::rename(root, path.as_c(), aside.as_c()) };
         match renamed {
             // What is open may be known by its former name there.
@@ -131,6 +127,11 @@ impl LocalStore {
         }
         empty_folder(fd, 0)
     }
+}
+
+/// What messages call a folder.
+fn shown(folder: &str) -> String {
+    if folder.is_empty() { ".".to_string() } else { folder.to_string() }
 }
 
 /// The place beside a folder where what takes its name is made, `what` that is; listings hide it.

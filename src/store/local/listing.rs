@@ -3,7 +3,7 @@
 use super::path::is_hidden;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
-use crate::platform::{AsFd, BorrowedFd, is_kept, libc, may_change};
+use crate::platform::{AsFd, BorrowedFd, is_kept, is_sticky, libc, may_change};
 use crate::store::Listing;
 use crate::store::os::{self, EntryKind, Errno};
 use std::ffi::{CStr, CString};
@@ -95,40 +95,38 @@ pub(super) fn list_folder(
     Ok(())
 }
 
-/// Fails where something in a folder may not be removed, in a folder of another user's say, before anything is. Links and files that refuse
-/// for other reasons are found when they go.
-pub(super) fn check_may_empty(fd: BorrowedFd<'_>, path: &mut String, depth: usize) -> Result<()> {
-    let refused =
-        |path: &str| Errno(libc::EACCES).error(&format!("erase what is in the folder {}", if path.is_empty() { "." } else { path }));
+/// Fails where something in the folder `name` of `dir` may not be removed, in a folder of another user's say, before anything is; `path` is what
+/// messages call it. Links and files that refuse for other reasons are found when they go.
+pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut String, depth: usize) -> Result<()> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    let refused = |path: &str| Errno(libc::EACCES).error(&format!("erase what is in the folder {path}"));
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
-    let entries = match os::entries(fd) {
-        // Another process removes it.
-        Err(Errno(libc::ENOENT)) => return Ok(()),
-        other => other.map_err(|e| e.error("list the folder"))?,
-    };
-    // An empty folder goes by the right of the one above.
-    if !entries.is_empty() && !may_change(fd) {
-        return Err(refused(path));
+    // What another process removes meanwhile, and links to folders, are no matter.
+    let Ok(st) = os::stat_at(dir, name, false) else { return Ok(()) };
+    let may = may_change(dir, name);
+    // Its own link and its name: most file systems count one more for each folder in it.
+    if EntryKind::of(&st) != EntryKind::Folder || (may && st.st_nlink == 2 && !is_sticky(&st)) {
+        return Ok(());
     }
-    let st = os::stat(fd).map_err(|e| e.error("stat"))?;
-    for (name, kind) in entries {
-        if is_kept(&st, || os::stat_at(fd, &name, false).ok()) {
+    let fd = match os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+        Ok(fd) => fd,
+        Err(Errno(libc::EACCES)) => return Err(refused(path)),
+        Err(_) => return Ok(()),
+    };
+    for (name, kind) in os::entries(fd.as_fd()).map_err(|e| e.error("list the folder"))? {
+        if !may || (is_sticky(&st) && os::stat_at(fd.as_fd(), &name, false).is_ok_and(|entry| is_kept(&st, &entry))) {
             return Err(refused(path));
         }
-        if !matches!(kind, EntryKind::Folder | EntryKind::Unknown) {
-            continue;
-        }
-        match os::open(fd, &name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            Ok(below) => {
-                let len = path.len();
-                path.extend([if len > 0 { "/" } else { "" }, &*name.to_string_lossy()]);
-                check_may_empty(below.as_fd(), path, depth + 1)?;
-                path.truncate(len);
-            }
-            Err(Errno(libc::EACCES)) => return Err(refused(&format!("{path}/{}", name.to_string_lossy()))),
-            Err(_) => {}
+        if matches!(kind, EntryKind::Folder | EntryKind::Unknown) {
+            let len = path.len();
+            path.push('/');
+            path.push_str(&name.to_string_lossy());
+            check_may_empty(fd.as_fd(), &name, path, depth + 1)?;
+            path.truncate(len);
         }
     }
     Ok(())
