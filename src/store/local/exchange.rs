@@ -300,6 +300,24 @@ mod tests {
     }
 
     #[test]
+    fn a_chunk_that_misses_is_looked_for_in_the_root_that_has_the_name_while_the_old_one_is_emptied() {
+        let top = no_folder("missing");
+        let (store, path) = (local(&top.join("s")), top.join("s"));
+        store.put("k", &[b"1"], Condition::None).unwrap();
+        let is_there = |key: &str| store.open(key).unwrap().is_some();
+        assert!(!is_there("c") && is_there("k"));
+        // Times of files are told in steps of some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        std::fs::rename(&path, top.join("old")).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("c"), "2").unwrap();
+        assert!(is_there("c") && !is_there("k"));
+        // A look at the name is not made again while nothing changes.
+        assert_eq!((fault::count(Call::Stat, || assert!(!is_there("k"))), fault::count(Call::Stat, || assert!(!is_there("k")))), (1, 1));
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
     fn two_that_replace_a_root_do_it_one_after_the_other() {
         let top = no_folder("two");
         let (one, other) = (local(&top.join("s")), local(&top.join("s")));

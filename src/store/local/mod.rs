@@ -47,13 +47,15 @@ use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
     root: PathBuf,
     root_fd: OnceFd,
+    /// When the root had changed last as its name was looked at; 0: it was not yet.
+    looked_at: AtomicU64,
     /// Counts the folders that the root was so far.
     roots: AtomicU32,
     /// Where the option `"file.publish"` asks for it.
@@ -81,6 +83,7 @@ impl LocalStore {
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
+            looked_at: AtomicU64::new(0),
             roots: AtomicU32::new(0),
             hidden: (options.publish == Publish::Flush).then(Hidden::due),
             writable,
@@ -275,7 +278,7 @@ impl Storage for LocalStore {
     fn open(&self, key: &str) -> Result<Option<Object>> {
         match self.look_for(key)? {
             // Where many chunks are read at once their folder is looked for, which finds this, too.
-            None if self.root_was_removed() => self.look_anew(key),
+            None if self.root_may_be_replaced() => self.look_anew(key),
             found => Ok(found),
         }
     }

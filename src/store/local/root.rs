@@ -53,16 +53,26 @@ impl LocalStore {
     }
 
     /// Whether the folder that is open as the root was removed; another one may have its name.
-    pub(super) fn root_was_removed(&self) -> bool {
+    fn root_was_removed(&self) -> bool {
         self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0))
     }
 
-    /// Looks for a key in the folder that has the name of one that was removed. File systems that count no links seem to have removed all.
+    /// Whether the root may have lost its name since [`LocalStore::look_anew`] looked: it was removed, or has another time of change, which it gets
+    /// from a new name, and from what comes and goes in it.
+    pub(super) fn root_may_be_replaced(&self) -> bool {
+        let st = self.root_fd.get().and_then(|fd| os::stat(fd).ok());
+        st.is_some_and(|st| st.st_nlink == 0 || changed_at(&st) != self.looked_at.load(Ordering::Relaxed))
+    }
+
+    /// Looks for a key in the folder that has the root's name by now. File systems that count no links seem to have removed all.
     #[cold]
     pub(super) fn look_anew(&self, key: &str) -> Result<Option<Object>> {
+        // The time is taken before the name is looked at.
+        let before = self.root_fd.get().and_then(|fd| os::stat(fd).ok()).map(|st| changed_at(&st));
         if self.root_was_replaced() {
             return self.look_for(key);
         }
+        self.looked_at.store(before.unwrap_or(0), Ordering::Relaxed);
         if self.root_is_gone() { Err(self.gone()) } else { Ok(None) }
     }
 
@@ -221,6 +231,11 @@ impl LocalStore {
         let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| !os::is_same(&own, &named)));
         is_other && self.reopen_root().is_ok()
     }
+}
+
+/// The time of a file's last change, in nanoseconds; of what other times there are only whether it is the same one counts.
+fn changed_at(st: &libc::stat) -> u64 {
+    (st.st_ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(st.st_ctime_nsec as u64)
 }
 
 #[cfg(test)]
