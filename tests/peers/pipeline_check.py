@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, pickle, random, shutil, sys
+import argparse, pickle, random, shutil, subprocess, sys
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -116,7 +116,7 @@ def one_case(r, where, number):
 
 def used(where):
     """The library does the work, and what it does not do goes to zarr-python, or is an error."""
-    import ozarr.zarr as module
+    import ozarr._pipeline as module
     calls = []
     inner = module.lib.read_many
     module.lib.read_many = lambda *a: (calls.append("read"), inner(*a))
@@ -152,6 +152,27 @@ def used(where):
             same(a[2:8:3], [2, 5], "a zip archive of zarr-python")
 
 
+ELSEWHERE = """
+import sys, zarr, zarr.core.codec_pipeline
+del zarr.core.codec_pipeline.BatchedCodecPipeline
+import ozarr.zarr
+zarr.open_array({}, mode="w", shape=(3,), dtype="i4")[...] = 1
+zarr.config.set({"codec_pipeline.path": "ozarr.zarr.OzarrCodecPipeline"})
+try:
+    zarr.open_array({}, mode="w", shape=(3,), dtype="i4")
+except ImportError as e:
+    assert "ozarr's codec pipeline cannot be used" in str(e) and "BatchedCodecPipeline" in str(e), e
+else:
+    sys.exit("no error")
+"""
+
+
+def left_alone():
+    """Where zarr-python's inner parts have other names, it goes on without the pipeline, which it loads as all that are installed."""
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", ELSEWHERE], capture_output=True, text=True)
+    check(ran.returncode == 0, ran.stderr)
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--build", required=True, type=Path)
@@ -168,6 +189,7 @@ def main():
             print(f"seed {given.seed + number}: {tried}", file=sys.stderr)
             raise
     used(where)
+    left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
 

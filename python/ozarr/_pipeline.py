@@ -1,0 +1,374 @@
+"""What the codec pipeline for zarr-python (ozarr/zarr.py) does.
+
+The chunks of a call are read, decoded and placed (or encoded and written) by the library in one batch, on all its threads. Of a LocalStore
+the library reads the files itself; of any other store zarr-python moves the bytes, and the library decodes them. What it cannot do goes to
+zarr-python's own pipeline (objects, structs of Python, codecs that only numcodecs has, lists of indices in writes); with the option
+`codec_pipeline.strict` true that is an error.
+"""
+import asyncio
+import ctypes as C
+import json
+import threading
+
+import numpy as np
+from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.core.common import concurrent_map
+from zarr.core.config import config
+from zarr.storage import LocalStore
+
+from . import _raw as raw
+from . import _types
+from ._array import Array, memory_of, region_of
+from ._library import Error, handle, integers, lib, texts
+
+
+class Unsupported(Exception):
+    """Why a call goes to zarr-python's own pipeline."""
+
+
+class Engine:
+    """The array of a pipeline in the library: described by the metadata that zarr-python has, not by what is stored."""
+
+    def __init__(self, metadata, store):
+        self.metadata, self.store, self.lock = metadata, store, threading.Lock()
+        self.arrays, self.local, self.problem = {}, None, None
+        document = metadata.to_dict()
+        self.shape = list(document["shape"])
+        document.pop("attributes", None), document.pop("consolidated_metadata", None)
+        self.document = document
+        self.v2 = metadata.zarr_format == 2
+        self.dtype = native((metadata.dtype if self.v2 else metadata.data_type).to_native_dtype())
+        self.code = _types.code_of(self.dtype)
+        if self.code is None:
+            self.problem = f"elements of the type {self.dtype}"
+        elif not self.v2 and document["chunk_grid"]["name"] != "regular":
+            self.problem = "a chunk grid that is not regular"
+        elif self.v2 and metadata.fill_value is None:
+            self.problem = "an undefined fill value"
+        else:
+            self.chunk = [int(n) for n in (document["chunks"] if self.v2 else document["chunk_grid"]["configuration"]["chunk_shape"])]
+            try:
+                self.created("")
+            except Error as e:
+                self.problem = str(e)
+
+    def __reduce__(self):
+        return Engine, (self.metadata, self.store)
+
+    def created(self, path, write_fill=False):
+        """The array at a path in a new store in memory, which ends with the array."""
+        spec = handle(lib.spec_from_json, json.dumps(self.document | {"shape": self.shape}, default=str).encode())
+        memory = handle(lib.store_memory)
+        try:
+            out = Array(handle(lib.array_create_at, memory, path.encode(), spec, raw.OZARR_CREATE_NEW))
+        finally:
+            lib.spec_free(spec)
+            lib.store_free(memory)
+        if write_fill:
+            out.set("write_fill_chunks", "1")
+        return out
+
+    def exported(self, path):
+        """The array at a path as bytes from which any store can open it."""
+        node, size = self.created(path), C.c_size_t()
+        buffer = C.create_string_buffer(1 << 14)
+        try:
+            lib.node_export(node._as_node(), buffer, len(buffer), C.byref(size))
+        except Error as e:
+            if e.status != raw.OZARR_ERR_BUFFER_SIZE:
+                raise
+            buffer = C.create_string_buffer(size.value)
+            lib.node_export(node._as_node(), buffer, len(buffer), C.byref(size))
+        return buffer.raw[:size.value]
+
+    def grow(self, ends):
+        """Makes the shape large enough for a call: zarr-python resizes arrays without telling its pipeline."""
+        self.shape = [max(pair) for pair in zip(ends, self.shape)]
+
+    def local_array(self, path, ends, write_fill):
+        """The array in the files of a LocalStore, opened once."""
+        with self.lock:
+            self.grow(ends)
+            if self.local is None:
+                options = ["file.lock", "none", "file.sync", "none", "consolidated", "never", "consolidate", "never"]
+                self.local = handle(lib.store_open_ex, None, str(self.store.root).encode(), b"r" if self.store.read_only else b"r+", texts([*options, None]))
+            # A write brings the shape up to date with the stored one, which may be smaller than what is asked for later.
+            found = self.arrays.get((path, write_fill))
+            if found is None or any(end > length for end, length in zip(ends, found.shape)):
+                array, group, exported = C.c_void_p(), C.c_void_p(), self.exported(path)
+                lib.node_import_at(self.local, exported, len(exported), C.byref(array), C.byref(group))
+                self.arrays[path, write_fill] = Array(array.value)
+                if write_fill:
+                    self.arrays[path, write_fill].set("write_fill_chunks", "1")
+            return self.arrays[path, write_fill]
+
+    def memory_array(self, ends, write_fill):
+        """A new array in memory, for chunks whose bytes zarr-python moves."""
+        with self.lock:
+            self.grow(ends)
+            return self.created("", write_fill)
+
+    def place(self, key):
+        """The path of the array and the index of the chunk that a key names."""
+        rank, prefix = len(self.chunk), []
+        if self.v2:
+            separator = self.metadata.dimension_separator
+        else:
+            encoding = self.metadata.chunk_key_encoding
+            if encoding.name not in ("default", "v2"):
+                raise Unsupported(f"keys of the encoding {encoding.name}")
+            separator, prefix = encoding.separator, ["c"] if encoding.name == "default" else []
+        parts = key.split("/")
+        words = rank + len(prefix) if separator == "/" and rank else 1
+        numbers = "/".join(parts[-words:]).split(separator) if rank else []
+        path, index = parts[:-words], [int(x) for x in numbers[len(prefix):]] if rank else []
+        if len(index) != rank:
+            raise Unsupported(f"the key {key}")
+        return "/".join(path), index
+
+
+class Item:
+    """One chunk of a call: where it is, and which of its elements are asked for."""
+
+    def __init__(self, engine, info):
+        self.getter, self.spec, self.selection, self.place, self.whole = info
+        self.path, self.index = engine.place(self.getter.path)
+        if tuple(self.spec.shape) != tuple(engine.chunk):
+            raise Unsupported("chunks of another shape than the array's")
+        selection = self.selection if isinstance(self.selection, tuple) else (self.selection,)
+        self.box = all(isinstance(entry, (slice, int, np.integer)) for entry in selection) and len(selection) == len(engine.chunk)
+        if not self.box:
+            return self.around(selection, engine)
+        self.start, self.count, self.step, self.dropped = [], [], [], set()
+        for dim, (entry, i, n) in enumerate(zip(selection, self.index, engine.chunk)):
+            if isinstance(entry, slice):
+                first, stop, by = entry.indices(n)
+                self.start.append(i * n + first), self.count.append(len(range(first, stop, by))), self.step.append(by)
+            else:
+                self.start.append(i * n + int(entry)), self.count.append(1), self.step.append(1)
+                self.dropped.add(dim)
+
+    def around(self, selection, engine):
+        """The box around lists of indices, and the lists counted in it."""
+        if len(selection) != len(engine.chunk) or any(isinstance(entry, np.ndarray) and entry.dtype.kind not in "iu" for entry in selection):
+            raise Unsupported(f"the selection {selection}")
+        spans = [range(n)[entry] if isinstance(entry, slice) else range(int(np.min(entry)), int(np.max(entry)) + 1)
+                 for entry, n in zip(selection, engine.chunk)]
+        self.start = [i * n + (span[0] if span else 0) for i, n, span in zip(self.index, engine.chunk, spans)]
+        self.count, self.step, self.dropped = [len(span) for span in spans], [span.step for span in spans], set()
+        self.selection = tuple(slice(None) if isinstance(entry, slice) else entry - span[0] for entry, span in zip(selection, spans))
+
+    def ends(self):
+        return [first + (count - 1) * max(by, 0) + 1 if count else 0 for first, count, by in zip(self.start, self.count, self.step)]
+
+    def strides(self, view, drop_axes):
+        """The strides of the region in the part of numpy's array that the call names; None if the shapes differ."""
+        kept = [dim for dim in range(len(self.count)) if dim not in self.dropped and dim not in drop_axes]
+        if [self.count[dim] for dim in kept] != list(view.shape) or any(self.count[dim] != 1 for dim in drop_axes):
+            return None
+        out = [0] * len(self.count)
+        for dim, stride in zip(kept, view.strides):
+            out[dim] = stride
+        return out
+
+
+def entries_of(moves, array):
+    """Entries of a batch for (item, numpy array, strides), and what they point to."""
+    entries, keep = (raw.ozarr_batch_entry * len(moves))(), []
+    size = C.sizeof(raw.ozarr_batch_entry)
+    for entry, (item, view, strides, code) in zip(entries, moves):
+        region, lists = region_of(item.start, item.count, item.step)
+        memory, held = memory_of(view, strides, code)
+        keep.append((region, lists, memory, held))
+        entry.struct_size, entry.array = size, array._handle
+        entry.region, entry.memory = C.addressof(region), C.addressof(memory)
+    return entries, keep
+
+
+class Box:
+    """Elements of an array, one next to the other."""
+
+    def __init__(self, start, count):
+        self.start, self.count, self.step = start.tolist(), count.tolist(), [1] * len(start)
+
+
+def joined(moves):
+    """The moves as one, where the boxes of all chunks make up one box in the array and in memory: a call for a box of many chunks."""
+    if len(moves) < 3 or any(by != 1 for item, *_ in moves for by in item.step):
+        return moves
+    starts, counts, strides = (np.array(part, "i8") for part in zip(*((item.start, item.count, strides) for item, _, strides, _ in moves)))
+    low, high = starts.min(axis=0), (starts + counts).max(axis=0)
+    first = int(np.argmin(starts.sum(axis=1)))
+    # A stride says nothing where there is one element.
+    given = [int(next((stride for stride, count in zip(strides[:, dim], counts[:, dim]) if count > 1), strides[first, dim])) for dim in range(len(low))]
+    addresses = np.array([view.__array_interface__["data"][0] for _, view, _, _ in moves], "i8")
+    if np.prod(high - low) != np.prod(counts, axis=1).sum() or (addresses - addresses[first] != (starts - low) @ given).any():
+        return moves
+    whole = np.lib.stride_tricks.as_strided(moves[first][1], tuple(high - low), given, writeable=False)
+    return [(Box(low, high - low), whole, given, moves[0][3])]
+
+
+class OzarrCodecPipeline(BatchedCodecPipeline):
+    """zarr-python's pipeline, with whole batches done by the library where it can."""
+
+    _engine = None
+
+    @classmethod
+    def from_array_metadata_and_store(cls, array_metadata, store):
+        from zarr.codecs._v2 import V2Codec
+        v2 = array_metadata.zarr_format == 2
+        codecs = [V2Codec(filters=array_metadata.filters, compressor=array_metadata.compressor)] if v2 else array_metadata.codecs
+        out = cls.from_codecs(codecs)
+        object.__setattr__(out, "_engine", Engine(array_metadata, store))
+        return out
+
+    def _items(self, batch_info, buffer):
+        """The chunks of a call as the library takes them, all of one array."""
+        engine = self._engine
+        if engine is None or engine.problem:
+            raise Unsupported(engine.problem if engine else "chunks inside of a shard")
+        array = buffer.as_ndarray_like()
+        if not isinstance(array, np.ndarray) or native(array.dtype) != engine.dtype or not array.dtype.isnative:
+            raise Unsupported(f"memory of the type {getattr(array, 'dtype', type(array))}")
+        items = [Item(engine, info) for info in batch_info]
+        if len({item.path for item in items}) > 1:
+            raise Unsupported("chunks of several arrays")
+        return array, items
+
+    async def read(self, batch_info, out, drop_axes=()):
+        batch_info = list(batch_info)
+        if not batch_info:
+            return None
+        try:
+            array, items = self._items(batch_info, out)
+        except Unsupported as e:
+            unless_strict(e)
+            return await super().read(batch_info, out, drop_axes)
+        moves, copies = [], []
+        for item in items:
+            view = part(array, item.place) if item.box and slices(item.place) else None
+            strides = item.strides(view, drop_axes) if view is not None else None
+            if strides is None:
+                # Lists of indices: the box around them is read, and numpy picks.
+                view = np.empty(item.count, array.dtype)
+                strides = view.strides
+                copies.append((item, view))
+            moves.append((item, view, strides, self._engine.code))
+        if type(self._engine.store) is LocalStore:
+            await asyncio.to_thread(self._read_local, moves)
+        else:
+            fetched = await concurrent_map([(item.getter, item.spec.prototype) for item in items], lambda getter, prototype: getter.get(prototype),
+                                           config.get("async.concurrency"))
+            await asyncio.to_thread(self._decode, moves, fetched)
+        for item, view in copies:
+            found = view.squeeze(tuple(item.dropped)) if item.box else view[item.selection]
+            array[item.place] = found.squeeze(drop_axes) if drop_axes else found
+
+    def _array(self, moves, write_fill=False):
+        ends = [max(column) for column in zip(*(item.ends() for item, *_ in moves))]
+        if type(self._engine.store) is LocalStore:
+            return self._engine.local_array(moves[0][0].path, ends, write_fill)
+        return self._engine.memory_array(ends, write_fill)
+
+    def _read_local(self, moves):
+        entries, keep = entries_of(joined(moves), self._array(moves))
+        lib.read_many(entries, len(entries))
+        del keep
+
+    def _decode(self, moves, fetched):
+        array = self._array(moves)
+        for (item, *_), chunk in zip(moves, fetched):
+            if chunk is not None:
+                data = chunk.as_numpy_array()
+                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
+        entries, keep = entries_of(joined(moves), array)
+        lib.read_many(entries, len(entries))
+        del keep
+
+    async def write(self, batch_info, value, drop_axes=()):
+        batch_info = list(batch_info)
+        if not batch_info:
+            return None
+        try:
+            array, items = self._items(batch_info, value)
+            moves = [self._write_move(item, array, drop_axes) for item in items]
+        except Unsupported as e:
+            unless_strict(e)
+            return await super().write(batch_info, value, drop_axes)
+        write_fill = items[0].spec.config.write_empty_chunks
+        if type(self._engine.store) is LocalStore:
+            return await asyncio.to_thread(self._write_local, moves, write_fill)
+        fetched = await concurrent_map([(None if item.whole else item.getter, item.spec.prototype) for item in items], fetch,
+                                       config.get("async.concurrency"))
+        encoded = await asyncio.to_thread(self._encode, moves, fetched, write_fill)
+        await concurrent_map([(item, chunk) for item, chunk in zip(items, encoded)], put, config.get("async.concurrency"))
+
+    def _write_move(self, item, array, drop_axes):
+        if not item.box:
+            raise Unsupported("lists of indices in a write")
+        if array.shape == ():
+            return item, array, [0] * len(item.count), self._engine.code
+        if not slices(item.place):
+            raise Unsupported("lists of indices in a write")
+        view = part(array, item.place)
+        strides = item.strides(view, drop_axes)
+        if strides is None:
+            raise Unsupported("values of another shape than the selection")
+        return item, view, strides, self._engine.code
+
+    def _write_local(self, moves, write_fill):
+        entries, keep = entries_of(joined(moves), self._array(moves, write_fill))
+        lib.write_many(entries, len(entries))
+        del keep
+
+    def _encode(self, moves, fetched, write_fill):
+        array = self._array(moves, write_fill)
+        for (item, *_), chunk in zip(moves, fetched):
+            if chunk is not None:
+                data = chunk.as_numpy_array()
+                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
+        entries, keep = entries_of(joined(moves), array)
+        lib.write_many(entries, len(entries))
+        del keep
+        return [encoded(array, item.index) for item, *_ in moves]
+
+
+def slices(place):
+    return all(isinstance(entry, slice) for entry in (place if isinstance(place, tuple) else (place,)))
+
+
+def native(dtype):
+    return dtype.newbyteorder("=") if dtype.kind in "iufcmM" else dtype
+
+
+def part(array, place):
+    """A view of the part of an array, also of one without dimensions."""
+    return array[(*place, ...) if isinstance(place, tuple) else (place, ...)]
+
+
+def encoded(array, index):
+    """The bytes of a chunk as they are to be stored; None if nothing is."""
+    stored, offset, size = C.c_bool(), C.c_int64(), C.c_int64()
+    lib.array_chunk_place(array._handle, integers(index), False, C.byref(stored), C.byref(offset), C.byref(size))
+    if not stored.value:
+        return None
+    out = np.empty(size.value, "u1")
+    lib.array_chunk_read(array._handle, integers(index), False, out.ctypes.data, out.nbytes, None)
+    return out
+
+
+async def fetch(getter, prototype):
+    return None if getter is None else await getter.get(prototype)
+
+
+async def put(item, chunk):
+    if chunk is None:
+        await item.getter.delete()
+    else:
+        await item.getter.set(item.spec.prototype.buffer.from_array_like(chunk))
+
+
+def unless_strict(reason):
+    """With the option `codec_pipeline.strict`, what the library cannot do is an error."""
+    if config.get("codec_pipeline.strict", False):
+        raise NotImplementedError(f"ozarr's codec pipeline does not do this: {reason}") from None
