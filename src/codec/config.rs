@@ -78,11 +78,12 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// True or false; `default` where it is missing.
+    /// True or false; `default` where it is missing. In v2 one writer, GDAL, has "YES" and "NO" (HD-14).
     pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
         match self.get(name) {
             None => Ok(default),
             Some(Value::Bool(b)) => Ok(*b),
+            Some(Value::String(text)) if self.style == Style::V2 && matches!(text.as_str(), "YES" | "NO") => Ok(text == "YES"),
             Some(v) => Err(self.error(name, format!("found {}, expected true or false", brief(v)))),
         }
     }
@@ -165,11 +166,12 @@ mod tests {
         assert_eq!(c.text("c").unwrap(), Some("x"));
         assert!(c.text("a").is_err() && c.flag("a", true).is_err());
         assert!(c.flag("e", false).unwrap());
-        let texts = config_of(r#"{"a": "3", "b": "-1", "c": "x"}"#);
+        let texts = config_of(r#"{"a": "3", "b": "-1", "c": "x", "yes": "YES", "no": "NO"}"#);
         let c = Config::new(&texts, Style::V2);
+        assert!(c.flag("yes", false).unwrap() && !c.flag("no", true).unwrap() && c.flag("c", true).is_err());
         assert_eq!((c.int("a", 0, 9, 1).unwrap(), c.int("b", -1, 9, 1).unwrap()), (3, -1));
         assert!(c.int("c", 0, 9, 1).is_err() && c.int("b", 0, 9, 1).is_err());
-        assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err());
+        assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err() && Config::v3(&texts).flag("yes", true).is_err());
     }
 
     #[test]

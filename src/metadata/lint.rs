@@ -245,6 +245,9 @@ fn codec_v2(codec: &Map, findings: &mut Findings) {
     for (name, value) in codec.iter().filter(|(name, value)| value.is_string() && numeric.contains(&name.as_str())) {
         findings.deviation("HD-14", format!("the number {} of the codec {id:?}, {name:?}, is written as a text", brief(value)));
     }
+    if codec.get("checksum").is_some_and(Value::is_string) {
+        findings.deviation("HD-14", format!("the codec {id:?} has \"checksum\" as a text, not as true or false"));
+    }
 }
 
 /// What both kinds of v3 nodes have.
@@ -448,6 +451,7 @@ mod tests {
             ("dtype", r#"[["a",">u1"],["b","<f4"]]"#, &["HD-23"]),
             ("compressor", r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"nthreads":2}"#, &["HD-14", "HD-15"]),
             ("compressor", r#"{"id":"zlib","level":"1"}"#, &["HD-14"]),
+            ("compressor", r#"{"id":"zstd","level":1,"checksum":"NO"}"#, &["HD-14"]),
             ("compressor", r#"{"id":"zstd","level":1,"checksum":true}"#, &[]),
             ("filters", r#"[{"id":"delta","dtype":"<f8","x":1}]"#, &["HD-14"]),
         ];
