@@ -1,10 +1,8 @@
 //! Linux, with glibc or musl.
 
 use super::AtomicFd;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -42,18 +40,33 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     unsafe { renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) }
 }
 
-/// Copies the access lists of a folder, and those that what is made in it begins with; `false` if there are some that cannot be copied.
-pub fn copy_access_lists(from: &Path, to: &Path) -> bool {
-    let (Ok(from), Ok(to)) = (CString::new(from.as_os_str().as_bytes()), CString::new(to.as_os_str().as_bytes())) else { return false };
+/// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` if there is none, `false`
+/// if it cannot be copied. `owner` keeps the owner's rights by it, where the copy is another user's.
+pub fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>, of_contents: bool, owner: Option<u32>) -> Option<bool> {
+    // Behind 4 bytes of a version each entry has 8: a tag, rights, and whose they are; the first one is the owner's.
+    const USER: u16 = 2;
+    const HEAD: usize = 4;
+    const ENTRY: usize = 8;
+    let name = if of_contents { c"system.posix_acl_default" } else { c"system.posix_acl_access" };
     let mut list = [0u8; 4096];
-    [c"system.posix_acl_access", c"system.posix_acl_default"].into_iter().all(|name| {
-        // SAFETY: the texts end in NUL, and `list` is writable for its length.
-        let len = unsafe { libc::getxattr(from.as_ptr(), name.as_ptr(), list.as_mut_ptr().cast(), list.len()) };
-        // There is none, or the file system has none; one that is longer than any is cannot be copied.
-        let Ok(len) = usize::try_from(len) else { return super::last_errno() != libc::ERANGE };
-        // SAFETY: as above; `list` has `len` bytes.
-        unsafe { libc::setxattr(to.as_ptr(), name.as_ptr(), list.as_ptr().cast(), len, 0) == 0 }
-    })
+    // SAFETY: the text ends in NUL, and `list` is writable for the length, which leaves room for an entry.
+    let len = unsafe { libc::fgetxattr(from.as_raw_fd(), name.as_ptr(), list.as_mut_ptr().cast(), list.len() - ENTRY) };
+    // There is none, or the file system has none; one that is longer than any is cannot be copied.
+    let Ok(mut len) = usize::try_from(len) else { return (super::last_errno() == libc::ERANGE).then_some(false) };
+    if let Some(user) = owner
+        && len >= HEAD + ENTRY
+    {
+        let is_there = |entry: &[u8]| entry[..2] == USER.to_ne_bytes() && entry[4..] == user.to_ne_bytes();
+        if !list[HEAD..len].chunks_exact(ENTRY).any(is_there) {
+            list.copy_within(HEAD..len, HEAD + ENTRY);
+            // The owner's entry stands there twice by now, and its copy becomes the user's.
+            list[HEAD + ENTRY..HEAD + ENTRY + 2].copy_from_slice(&USER.to_ne_bytes());
+            list[HEAD + ENTRY + 4..HEAD + 2 * ENTRY].copy_from_slice(&user.to_ne_bytes());
+            len += ENTRY;
+        }
+    }
+    // SAFETY: as above; `list` has `len` bytes.
+    Some(unsafe { libc::fsetxattr(to.as_raw_fd(), name.as_ptr(), list.as_ptr().cast(), len, 0) == 0 })
 }
 
 #[cfg(not(target_env = "musl"))]

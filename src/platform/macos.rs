@@ -4,7 +4,6 @@ use super::AtomicFd;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -48,9 +47,9 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     unsafe { libc::renameatx_np(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_SWAP) }
 }
 
-/// Leaves access lists as they are made.
-pub fn copy_access_lists(_: &Path, _: &Path) -> bool {
-    true
+/// Leaves access lists, which are of another kind here.
+pub fn copy_access_list(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: bool, _: Option<u32>) -> Option<bool> {
+    None
 }
 
 /// Makes a file's bytes durable: on the medium, not only in the drive's cache, where the file system knows how.

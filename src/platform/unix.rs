@@ -1,7 +1,7 @@
 //! What Linux and macOS have in common: the calls of POSIX.
 
 use std::ffi::{CStr, c_void};
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
@@ -94,13 +94,39 @@ pub fn has_process(number: u32) -> bool {
 /// rights; `false` if it cannot have the group or the lists.
 pub fn take_access(old: &Path, new: &Path) -> bool {
     let (Ok(from), Ok(to)) = (std::fs::metadata(old), std::fs::metadata(new)) else { return true };
-    if from.uid() != to.uid() {
-        let _ = chown(new, Some(from.uid()), None);
-    }
+    let left = (from.uid() != to.uid() && chown(new, Some(from.uid()), None).is_err()).then(|| from.uid());
     if from.gid() != to.gid() && chown(new, None, Some(from.gid())).is_err() {
         return false;
     }
-    super::copy_access_lists(old, new) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
+    let (Ok(old), Ok(open)) = (File::open(old), File::open(new)) else { return false };
+    let copied = |of_contents, left| super::copy_access_list(old.as_fd(), open.as_fd(), of_contents, left) != Some(false);
+    copied(false, left) && copied(true, None) && std::fs::set_permissions(new, Permissions::from_mode(from.mode() | 0o700)).is_ok()
+}
+
+/// The number of the user whom this process acts for.
+pub fn user() -> u32 {
+    // SAFETY: no memory is involved.
+    unsafe { libc::geteuid() }
+}
+
+/// Whether the permissions of a file let all read it.
+pub fn is_for_all(file: &libc::stat) -> bool {
+    file.st_mode & 0o044 == 0o044
+}
+
+/// Lets all who may read the open file `old` read `new`, which takes its place.
+pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
+    // SAFETY: no memory is involved.
+    let has_group = from.st_gid == to.st_gid || unsafe { libc::fchown(new.as_raw_fd(), u32::MAX, from.st_gid) } == 0;
+    // Without its group, the rights of that would be another group's.
+    if has_group && super::copy_access_list(old, new, false, (from.st_uid != to.st_uid).then_some(from.st_uid)).is_some() {
+        return;
+    }
+    let wanted = to.st_mode | (from.st_mode & if has_group { 0o066 } else { 0o006 });
+    if wanted != to.st_mode {
+        // SAFETY: as above.
+        let _ = unsafe { libc::fchmod(new.as_raw_fd(), wanted & 0o777) };
+    }
 }
 
 /// Whether this process may change what is in a folder; where that cannot be told, it may.
@@ -117,17 +143,23 @@ pub fn is_sticky(folder: &libc::stat) -> bool {
 
 /// Whether a sticky folder keeps an entry from removal by this process: neither of the two is its user's.
 pub fn is_kept(folder: &libc::stat, entry: &libc::stat) -> bool {
-    // SAFETY: no memory is involved.
-    let user = unsafe { libc::geteuid() };
-    ![0, folder.st_uid, entry.st_uid].contains(&user)
+    ![0, folder.st_uid, entry.st_uid].contains(&user())
 }
 
-/// Lets who may write where `folder` says so write the open file, too, if it is this process's.
-pub fn share_writing(fd: BorrowedFd<'_>, folder: &libc::stat, file: &libc::stat) {
-    // The bits of writing, and those of reading beside them.
+/// Lets all write the open file, if it is this process's, who may write in its folder, which `open` opens.
+pub fn share_writing(fd: BorrowedFd<'_>, file: &libc::stat, folder: &libc::stat, open: impl FnOnce() -> Option<OwnedFd>) {
+    if folder.st_mode & 0o022 == 0 || file.st_uid != user() {
+        return;
+    }
+    // The bits of writing, and those of reading beside them; where there is a list, those of a group say only that somebody may.
     let wanted = file.st_mode | ((folder.st_mode & 0o022) * 3);
-    if wanted != file.st_mode {
-        // SAFETY: no memory is involved. Another one's file stays as it is.
+    let left = (folder.st_uid != file.st_uid).then_some(folder.st_uid);
+    if wanted == file.st_mode && left.is_none() {
+        return;
+    }
+    let copied = open().and_then(|folder| super::copy_access_list(folder.as_fd(), fd, false, left));
+    if copied != Some(true) && wanted != file.st_mode {
+        // SAFETY: no memory is involved.
         let _ = unsafe { libc::fchmod(fd.as_raw_fd(), wanted & 0o777) };
     }
 }

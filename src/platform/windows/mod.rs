@@ -225,7 +225,20 @@ pub fn is_kept(_: &libc::stat, _: &libc::stat) -> bool {
 }
 
 /// Leaves the access that a new file gets from its folder.
-pub fn share_writing(_: BorrowedFd<'_>, _: &libc::stat, _: &libc::stat) {}
+pub fn share_writing(_: BorrowedFd<'_>, _: &libc::stat, _: &libc::stat, _: impl FnOnce() -> Option<OwnedFd>) {}
+
+/// Users have no numbers here.
+pub fn user() -> u32 {
+    0
+}
+
+/// Leaves the access that a new file gets from its folder.
+pub fn is_for_all(_: &libc::stat) -> bool {
+    true
+}
+
+/// Does nothing.
+pub fn share_reading(_: (BorrowedFd<'_>, &libc::stat), _: (BorrowedFd<'_>, &libc::stat)) {}
 
 /// Fails: an open folder cannot be renamed.
 pub fn lock_folder(_: BorrowedFd<'_>) -> i32 {

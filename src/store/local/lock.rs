@@ -9,13 +9,13 @@ use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
 use super::temporary::TRIES;
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_writing};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, may_change, share_writing};
 use crate::store::LockUse;
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, Errno, Os};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Lock bytes of `lock_key` are below this, those of conditional puts above.
@@ -26,6 +26,8 @@ const PRESENCE: u64 = i64::MAX as u64 - 1;
 const REMOVED_LEN: u64 = 0x6f7a;
 /// How long to wait between tries after [`TRIES`] of them: others have the file removed all the time.
 const PAUSE: Duration = Duration::from_millis(1);
+/// How often to look again for the right to use a file that another user has just made.
+const MOST_UNSHARED: usize = 512;
 
 /// The locks of one store.
 pub(super) struct Locks {
@@ -62,7 +64,10 @@ impl Locks {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
-            let Some(fd) = open_lock_file(root, folder, &path, durability)? else { continue };
+            let Some(fd) = open_lock_file(root, folder, &path, (durability, tries))? else { continue };
+            if often != LockUse::Often || !self.keeps(folder) {
+                share(root, folder, fd.as_fd());
+            }
             let removal = match often {
                 LockUse::Often => None,
                 LockUse::Rare | LockUse::Alone => root.try_clone_to_owned().ok().map(|root| Box::new(Removal { root, path: path.clone() })),
@@ -71,8 +76,8 @@ impl Locks {
             match held.take(root, &path, byte, often != LockUse::Alone) {
                 Ok(false) => {}
                 Ok(true) => {
-                    if held.removal.is_some() || self.keep(folder) {
-                        share(root, folder, held.fd.as_fd());
+                    if held.removal.is_none() {
+                        self.keep(folder);
                     }
                     return Ok(Some(held));
                 }
@@ -87,10 +92,21 @@ impl Locks {
         bail!(Io, "the lock file vanishes again and again")
     }
 
-    /// Leaves a folder's lock file to the end of the store; says whether it was not to stay before.
-    fn keep(&self, folder: &str) -> bool {
-        let mut kept = self.kept.get().lock().unwrap_or_else(PoisonError::into_inner);
-        !kept.contains(folder) && kept.insert(folder.to_string())
+    fn kept(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.kept.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a folder's lock file stays to the end of the store.
+    fn keeps(&self, folder: &str) -> bool {
+        self.kept().contains(folder)
+    }
+
+    /// Leaves a folder's lock file to the end of the store.
+    fn keep(&self, folder: &str) {
+        let mut kept = self.kept();
+        if !kept.contains(folder) {
+            kept.insert(folder.to_string());
+        }
     }
 
     /// Says what becomes of a lock that the file system refused: an error if there must be locks.
@@ -108,7 +124,7 @@ impl Locks {
 
     /// Removes the lock files that stayed, where nobody uses them.
     pub(super) fn remove_kept(&self, root: BorrowedFd<'_>) {
-        let kept = std::mem::take(&mut *self.kept.get().lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = std::mem::take(&mut *self.kept());
         for folder in kept {
             let path = KeyPath::join(&folder, LOCK_NAME);
             if let Ok(fd) = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0) {
@@ -118,8 +134,14 @@ impl Locks {
     }
 }
 
-/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not.
-fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability: &Durability) -> Result<Option<OwnedFd>> {
+/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, who has just made
+/// the file, has not shared it yet. `tries` counts the calls.
+fn open_lock_file(
+    root: BorrowedFd<'_>,
+    folder: &str,
+    path: &KeyPath,
+    (durability, tries): (&Durability, usize),
+) -> Result<Option<OwnedFd>> {
     match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW, 0o666) {
         Ok(fd) => Ok(Some(fd)),
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
@@ -133,6 +155,13 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
         // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => {
             let there = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+            if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
+                && tries < MOST_UNSHARED
+                && may_change(root, KeyPath::of_folder(folder).as_c())
+            {
+                std::thread::sleep(PAUSE);
+                return Ok(None);
+            }
             // The key of the error is that of what is to be changed, which the caller knows.
             there.map(Some).map_err(|_| e.error(&format!("open the lock file {}", path.as_c().to_string_lossy())))
         }
@@ -141,8 +170,9 @@ fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability
 
 /// Lets all who may write in a folder use its lock file, whatever the mask of the process: they would be kept out by it, even after a kill.
 fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>) {
-    if let (Ok(above), Ok(own)) = (os::stat_at(root, KeyPath::of_folder(folder).as_c(), true), os::stat(file)) {
-        share_writing(file, &above, &own);
+    let path = KeyPath::of_folder(folder);
+    if let (Ok(above), Ok(own)) = (os::stat_at(root, path.as_c(), true), os::stat(file)) {
+        share_writing(file, &own, &above, || os::open(root, path.as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok());
     }
 }
 

@@ -7,8 +7,7 @@
 //! rename. Whatever fails, the old value stays and the temporary file goes. A kill leaves at most a temporary file,
 //! which listings hide, and which the next store that puts a value into that folder removes.
 //!
-//! **Locks** between processes are open-file-description locks on one byte for each key of a hidden file
-//! `.ozarr.lock`; readers never lock.
+//! **Locks** between processes are on one byte for each key of a hidden file `.ozarr.lock`; readers never lock.
 
 mod durable;
 mod exchange;
@@ -45,9 +44,9 @@ use super::{
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
-use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, is_for_all, libc};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A folder as a store. Thread-safe; may be shared by processes.
@@ -66,6 +65,8 @@ pub struct LocalStore {
     /// Set once the file system has refused `RENAME_NOREPLACE`.
     no_rename_new: AtomicBool,
     temp_names: TempNames,
+    /// All may read the last file that was made, as the mask of the process says, which rarely changes.
+    is_for_all: AtomicBool,
     sweeper: Sweeper,
     /// Held by conditional puts between looking and renaming.
     matching: ForkReset<Mutex<()>>,
@@ -91,6 +92,7 @@ impl LocalStore {
             locks: Locks::new(options.lock),
             no_rename_new: AtomicBool::new(false),
             temp_names: TempNames::new(),
+            is_for_all: AtomicBool::new(false),
             sweeper: Sweeper::new(),
             matching: ForkReset::new(Mutex::default),
         })
@@ -124,10 +126,15 @@ impl LocalStore {
         let root = temp.root;
         let folder = folder_of(key);
         self.sweeper.note(folder, made.contains(&folder.len()));
-        let id = match self.durability.mode {
-            SyncMode::Batch => file_id(&os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?),
-            _ => FileId::default(),
-        };
+        let mut id = FileId::default();
+        if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
+            let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
+            self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
+            if !absent && !is_for_all(&own) {
+                temp.keep_readers(fd.as_fd(), &own, path);
+            }
+            id = file_id(&own);
+        }
         if self.durability.mode == SyncMode::Each {
             os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
         }

@@ -11,11 +11,11 @@ use super::path::{c_path, file_instead_of, make_folder};
 use super::temporary::TRIES;
 use super::{LocalStore, SyncMode, listing};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
+use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc, user};
 use crate::store::Object;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::RwLockReadGuard;
 use std::sync::atomic::Ordering;
 
@@ -136,7 +136,7 @@ impl LocalStore {
     /// Makes an empty folder of the hidden name and locks it, or gives `None` where the root is to have its own name at once.
     fn hidden_folder(&self) -> Result<Option<(PathBuf, OwnedFd)>> {
         let failed = |e: Errno| e.error(&format!("make the folder {} under a hidden name", self.root.display()));
-        let (Some(parent), Some(path)) = (self.root.parent(), beside(&self.root, "new")) else { return Ok(None) };
+        let (Some(parent), Some(path)) = (self.root.parent(), hidden_place(&self.root)) else { return Ok(None) };
         if MAKES_A_NODE.iter().any(|name| parent.join(name).exists()) {
             return Ok(None);
         }
@@ -238,6 +238,12 @@ fn changed_at(st: &libc::stat) -> u64 {
     (st.st_ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(st.st_ctime_nsec as u64)
 }
 
+/// Where a root is made until it gets its name: each user has a place, for what a killed process of another one has left may be nobody else's to
+/// take over.
+pub(super) fn hidden_place(root: &Path) -> Option<PathBuf> {
+    beside(root, &format!("new{}", user()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +251,6 @@ mod tests {
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
-    use std::path::Path;
 
     /// A folder that is removed at the end of a test.
     struct Top(PathBuf);
@@ -357,7 +362,7 @@ mod tests {
         let top = Top::new("left");
         put(&top.store(SyncMode::None), "k", b"1");
         assert!(top.names().is_empty());
-        let left = beside(&top.0.join("s"), "new").unwrap();
+        let left = hidden_place(&top.0.join("s")).unwrap();
         std::fs::create_dir_all(left.join("a/b")).unwrap();
         std::fs::write(left.join("a/zarr.json"), "half").unwrap();
         let store = top.store(SyncMode::None);

@@ -3,7 +3,7 @@
 use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Result, bail};
-use crate::platform::{BorrowedFd, OwnedFd, libc};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_reading};
 use crate::store::os::{self, Errno};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
@@ -77,6 +77,17 @@ pub(super) struct Temp<'a> {
 }
 
 impl Temp<'_> {
+    /// Lets all read the written file who may read the one whose place it takes, whatever the mask of the process: they would be kept out of the
+    /// whole store by a document that is replaced.
+    pub(super) fn keep_readers(&self, file: BorrowedFd<'_>, own: &libc::stat, to: &KeyPath) {
+        let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        if let Ok(old) = os::open(self.root, to.as_c(), flags, 0)
+            && let Ok(st) = os::stat(old.as_fd())
+        {
+            share_reading((old.as_fd(), &st), (file, own));
+        }
+    }
+
     /// Gives the file the name `to`, whatever that names.
     pub(super) fn rename(&mut self, to: &KeyPath) -> Result<()> {
         os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| e.error("rename"))?;

@@ -149,6 +149,150 @@ fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
 }
 
+/// Whether this process is root, which may give files to others.
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    crate::platform::user() == 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_value_that_takes_the_place_of_another_may_be_read_by_all_who_could() {
+    use std::os::unix::fs::PermissionsExt;
+    for sync in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
+        let folder = Folder::new();
+        let put_all = |keys: &[&str]| {
+            let store = folder.store(sync);
+            keys.iter().for_each(|key| put(&store, key, b"1").unwrap());
+            let Staged::File(mut staged) = store.stage("staged").unwrap() else { panic!() };
+            staged.append(b"1").unwrap();
+            store.publish("staged", staged).unwrap();
+        };
+        put_all(&["a", "b", "c"]);
+        let (modes, after) = ([("a", 0o644), ("b", 0o640), ("c", 0o600), ("staged", 0o644)], [0o644, 0o640, 0o600, 0o644, 0o600]);
+        modes.iter().for_each(|(name, mode)| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(*mode)).unwrap());
+        let masked = || {
+            // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
+            unsafe {
+                libc::unshare(libc::CLONE_FS);
+                libc::umask(0o077);
+            }
+            put_all(&["a", "b", "c", "new"]);
+        };
+        std::thread::scope(|scope| scope.spawn(masked).join().unwrap());
+        let mode = |name| std::fs::metadata(folder.file(name)).unwrap().mode() & 0o777;
+        assert_eq!(["a", "b", "c", "staged", "new"].map(mode), after, "{sync:?}");
+    }
+}
+
+/// Gives a folder a list by which the user 12345 may write in it.
+#[cfg(target_os = "linux")]
+fn give_list(folder: &Path) {
+    let entries = [(1u16, 7u16, u32::MAX), (2, 7, 12345), (4, 5, u32::MAX), (16, 7, u32::MAX), (32, 5, u32::MAX)];
+    let entries = entries.iter().flat_map(|(tag, may, id)| [&tag.to_le_bytes()[..], &may.to_le_bytes(), &id.to_le_bytes()].concat());
+    let list: Vec<u8> = 2u32.to_le_bytes().into_iter().chain(entries).collect();
+    let path = c_path(folder).unwrap();
+    // SAFETY: the texts end in NUL, and `list` has its length.
+    let set = unsafe { libc::setxattr(path.as_ptr(), c"system.posix_acl_access".as_ptr(), list.as_ptr().cast(), list.len(), 0) };
+    assert!(set == 0 || crate::platform::last_errno() == libc::ENOTSUP);
+}
+
+/// The users whom the list of a file or folder names, with what they may; `None` where the file system has no lists.
+#[cfg(target_os = "linux")]
+fn listed_users(path: &Path) -> Option<Vec<(u32, u16)>> {
+    let (path, mut list) = (c_path(path).unwrap(), [0u8; 512]);
+    // SAFETY: the texts end in NUL, and `list` is writable for its length.
+    let len = unsafe { libc::getxattr(path.as_ptr(), c"system.posix_acl_access".as_ptr(), list.as_mut_ptr().cast(), list.len()) };
+    if len < 0 && crate::platform::last_errno() == libc::ENOTSUP {
+        return None;
+    }
+    let word = |at: &[u8]| u16::from_le_bytes(at.try_into().unwrap());
+    let entries = list[..usize::try_from(len).unwrap_or(0)].get(4..).unwrap_or_default().chunks_exact(8);
+    Some(entries.filter(|e| word(&e[..2]) == 2).map(|e| (u32::from_le_bytes(e[4..].try_into().unwrap()), word(&e[2..4]))).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_user_of_a_folder_keeps_it_when_one_of_its_list_locks_or_replaces_something_there() {
+    for is_replaced in [false, true] {
+        let folder = Folder::new();
+        put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+        for name in ["..", "", "d"] {
+            give_list(&folder.file(name));
+        }
+        if !is_root() || listed_users(&folder.file("d")).is_none() {
+            return;
+        }
+        for times in 1..3 {
+            let name = if is_replaced { "d" } else { "d/.ozarr.lock" };
+            let users = as_another(|| {
+                let (store, mut held) = (folder.store(SyncMode::None), None);
+                if is_replaced {
+                    assert!(store.replace_prefix("d/", &mut |new| new.put("k", &[b"2"], Condition::None)).unwrap());
+                } else {
+                    held = store.lock_key("d/", "d/k", LockUse::Rare).unwrap();
+                }
+                let users = listed_users(&folder.file(name)).unwrap();
+                drop(held);
+                users
+            });
+            let users: Vec<_> = users.into_iter().map(|(user, may)| (user, may & 6)).collect();
+            assert_eq!(users, [(0, 6), (12345, 6)], "{name} {times}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_file_that_another_user_is_about_to_share_is_waited_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let allow = |name: &str, mode| std::fs::set_permissions(folder.file(name), PermissionsExt::from_mode(mode)).unwrap();
+    put(&folder.store(SyncMode::None), "k", b"1").unwrap();
+    allow("..", 0o777);
+    allow("", 0o777);
+    for _ in 0..20 {
+        std::fs::write(folder.file(".ozarr.lock"), "").unwrap();
+        allow(".ozarr.lock", 0o600);
+        let begin = std::sync::Barrier::new(2);
+        let lock = || {
+            begin.wait();
+            as_another(|| folder.store(SyncMode::None).lock_key("", "k", LockUse::Rare).map(drop))
+        };
+        std::thread::scope(|scope| {
+            let locked = scope.spawn(lock);
+            begin.wait();
+            // The other one looks for the file in between, mostly.
+            (0..50).for_each(|_| std::thread::yield_now());
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            allow(".ozarr.lock", 0o666);
+            locked.join().unwrap().unwrap();
+        });
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_from_making_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let root = folder.file("s");
+    let left = super::root::hidden_place(&root).unwrap();
+    std::fs::create_dir_all(left.join("a")).unwrap();
+    std::fs::write(left.join("a/zarr.json"), "half").unwrap();
+    for (path, mode) in [("..", 0o755), ("", 0o1777)] {
+        std::fs::set_permissions(folder.file(path), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    as_another(|| {
+        let options = FileOptions { publish: Publish::Flush, ..FileOptions::default() };
+        let store = LocalStore::open(&root, true, options).unwrap();
+        put(&store, "k", b"1").unwrap();
+        assert!(!root.exists());
+        store.flush().unwrap();
+    });
+    assert_eq!((left.exists(), std::fs::read(root.join("k")).unwrap()), (is_root(), b"1".to_vec()));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_may_not_be_emptied_keeps_its_name_and_all_that_is_in_it() {
@@ -848,8 +992,9 @@ fn failures_and_signals_while_locking_are_no_lack_of_locks() {
     for (call, after, errno, expected) in [
         (Call::Lock, 1, libc::EACCES, ErrorKind::Again),
         (Call::Lock, 1, libc::EAGAIN, ErrorKind::Again),
-        (Call::Stat, 0, libc::EACCES, ErrorKind::Permission),
-        (Call::Stat, 1, libc::EACCES, ErrorKind::Permission),
+        // The first two only ask with whom the file is to be shared.
+        (Call::Stat, 2, libc::EACCES, ErrorKind::Permission),
+        (Call::Stat, 3, libc::EACCES, ErrorKind::Permission),
     ] {
         let failing = [Fault { after, ..fail(call, errno) }];
         let e = fault::with(&failing, || store.lock_key("d/", "d/k", LockUse::Alone)).0.err().unwrap();
