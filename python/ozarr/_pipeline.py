@@ -270,17 +270,22 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return self._engine.local_array(moves[0][0].path, ends, write_fill)
         return self._engine.memory_array(ends, write_fill)
 
+    def _loaded(self, moves, fetched, write_fill=False):
+        """An array in memory that holds the chunks that were fetched."""
+        array = self._array(moves, write_fill)
+        for (item, *_), chunk in zip(moves, fetched):
+            if chunk is not None:
+                data = chunk.as_numpy_array()
+                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
+        return array
+
     def _read_local(self, moves):
         entries, keep = entries_of(joined(moves), self._array(moves))
         lib.read_many(entries, len(entries))
         del keep
 
     def _decode(self, moves, fetched):
-        array = self._array(moves)
-        for (item, *_), chunk in zip(moves, fetched):
-            if chunk is not None:
-                data = chunk.as_numpy_array()
-                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
+        array = self._loaded(moves, fetched)
         entries, keep = entries_of(joined(moves), array)
         lib.read_many(entries, len(entries))
         del keep
@@ -322,11 +327,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         del keep
 
     def _encode(self, moves, fetched, write_fill):
-        array = self._array(moves, write_fill)
-        for (item, *_), chunk in zip(moves, fetched):
-            if chunk is not None:
-                data = chunk.as_numpy_array()
-                lib.array_chunk_write(array._handle, integers(item.index), False, data.ctypes.data, data.nbytes)
+        array = self._loaded(moves, fetched, write_fill)
         entries, keep = entries_of(joined(moves), array)
         lib.write_many(entries, len(entries))
         del keep
