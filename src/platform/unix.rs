@@ -114,7 +114,7 @@ pub fn is_for_all(file: &libc::stat) -> bool {
     file.st_mode & 0o044 == 0o044
 }
 
-/// Lets all who may read the open file `old` read `new`, which takes its place.
+/// Lets all who may read or write the open file `old` do so with `new`, which takes its place.
 pub fn share_reading((old, from): (BorrowedFd<'_>, &libc::stat), (new, to): (BorrowedFd<'_>, &libc::stat)) {
     // SAFETY: no memory is involved.
     let has_group = from.st_gid == to.st_gid || unsafe { libc::fchown(new.as_raw_fd(), u32::MAX, from.st_gid) } == 0;
