@@ -5,6 +5,7 @@
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
 use super::store::Unfinished;
+use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
@@ -57,18 +58,18 @@ impl Checkpoints {
         let committed = self.committed()?;
         self.mend(&above, &committed)?;
         let mut number = 1 + committed.iter().map(|c| c.number).max().unwrap_or(0);
-        let taken = self.kind_of(name)? != NodeKind::None;
-        if taken && !committed.iter().any(|c| c.node == name) {
+        let kind = self.kind_of(name);
+        let is_unseen = is_refused(&kind);
+        let taken = is_unseen || kind? != NodeKind::None;
+        if taken && !is_unseen && !committed.iter().any(|c| c.node == name) {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
         }
         let mut node = if taken { format!("{name}.{number}") } else { name.to_string() };
-        // What a kill left stays where nothing can be erased.
-        while !self.store.capabilities().erasable && !self.is_empty(&node)? {
+        while !self.is_cleared(&node)? {
             number += 1;
             node = format!("{name}.{number}");
         }
         let place = path::join(&self.path, &node);
-        self.remove_leftovers(&place)?;
         let store = self.store.unfinished(&place, MAKES_A_GROUP)?;
         let group = Group::create(&store, "", Some(above.format()), Create::New)?;
         let mut about = Map::new();
@@ -113,16 +114,19 @@ impl Checkpoints {
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
         let newest = all.iter().map(|c| c.number).max().unwrap_or(0);
+        let mut retired = Ok(());
         for old in all.iter().filter(|c| !is_kept(&c.node)) {
-            self.retire(&old.node)?;
+            // One that another user keeps is told when all others are gone.
+            retired = retired.and(self.retire(&old.node));
         }
-        for node in self.places()? {
-            let place = path::join(&self.path, &node);
-            if !is_kept(&node) && self.unfinished_number(&place)?.is_some_and(|number| number <= newest) {
-                self.remove_leftovers(&place)?;
+        for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
+            let place = path::join(&self.path, node);
+            let number = self.unfinished_number(&place);
+            if !is_refused(&number) && number?.is_some_and(|number| number <= newest) {
+                self.is_cleared(node)?;
             }
         }
-        Ok(())
+        retired
     }
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
@@ -152,7 +156,8 @@ impl Checkpoints {
         let (mut found, mut all) = (Vec::new(), true);
         for node in self.places()? {
             let place = path::join(&self.path, &node);
-            let stored = lookup::find_bare(&self.store, &place)?;
+            let found_there = lookup::find_bare(&self.store, &place);
+            let stored = if is_refused(&found_there) { self.told_above(&place)? } else { found_there? };
             all &= stored.is_some();
             let Some(stored) = stored.filter(|stored| stored.kind == NodeKind::Group) else { continue };
             let group = Group::quietly(&self.store, place, stored)?;
@@ -170,6 +175,20 @@ impl Checkpoints {
     fn places(&self) -> Result<Vec<String>> {
         self.store.check_listable()?;
         Ok(self.store.shared().list_dir(&path::prefix(&self.path))?.prefixes)
+    }
+
+    /// What the consolidated metadata of the group say of a place that only another user may look into: without it he has committed none there.
+    fn told_above(&self, place: &str) -> Result<Option<StoredDocument>> {
+        Ok(Group::open(&self.store, &self.path)?.catalog()?.and_then(|catalog| catalog.find(place)))
+    }
+
+    /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased or it is another user's.
+    fn is_cleared(&self, node: &str) -> Result<bool> {
+        if !self.store.capabilities().erasable {
+            return self.is_empty(node);
+        }
+        let removed = self.remove_leftovers(&path::join(&self.path, node));
+        if is_refused(&removed) { Ok(false) } else { removed.map(|()| true) }
     }
 
     fn is_empty(&self, node: &str) -> Result<bool> {
@@ -199,6 +218,7 @@ impl Checkpoints {
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.
     fn retire(&self, node: &str) -> Result<()> {
         let place = path::join(&self.path, node);
+        self.store.shared().check_erase(&path::prefix(&place))?;
         upkeep::after_change(&self.store, &[], Some(&place))?;
         let shared = self.store.shared();
         for name in MAKES_A_GROUP {
@@ -239,10 +259,19 @@ impl Checkpoints {
         if self.store.options().consolidate == Consolidate::Never {
             return Ok(());
         }
-        let listed = above.catalog()?.map(|catalog| catalog.names(&self.path));
-        let is_right = listed.is_some_and(|names| committed.iter().all(|c| names.contains(&c.node)));
-        if is_right { Ok(()) } else { above.consolidate() }
+        let Some(catalog) = above.catalog()? else { return above.consolidate() };
+        let listed = catalog.names(&self.path);
+        for missing in committed.iter().filter(|c| !listed.contains(&c.node)) {
+            let place = path::join(&self.path, &missing.node);
+            Group::open(&self.store, &place)?.tell(&self.store, &place)?;
+        }
+        Ok(())
     }
+}
+
+/// Whether the system refused something because of whose it is.
+fn is_refused<T>(done: &Result<T>) -> bool {
+    done.as_ref().is_err_and(|e| e.kind() == ErrorKind::Permission)
 }
 
 /// The checkpoint that is made below a group handle. Errors: `Argument` for any other group.
@@ -271,7 +300,11 @@ impl Group {
         let committed = all.committed()?;
         let Some(this) = committed.iter().find(|c| path::join(&all.path, &c.node) == *place) else { return Ok(()) };
         for old in committed.iter().filter(|c| c.name == this.name && c.number < this.number && above.capabilities().erasable) {
-            all.retire(&old.node)?;
+            let retired = all.retire(&old.node);
+            // The checkpoint is there; one that another user keeps is left to his call of `prune`.
+            if !is_refused(&retired) {
+                retired?;
+            }
         }
         Ok(())
     }

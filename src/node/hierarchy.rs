@@ -99,6 +99,8 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let has_names = shared.files().is_some();
+    // What consolidated metadata say stays, too, where this is refused.
+    shared.check_erase(&prefix)?;
     if has_names && !path.is_empty() {
         upkeep::after_change(store, &[], Some(path))?;
         note_documents(store, path);

@@ -116,3 +116,5 @@ mod tests_picks;
 mod tests_series;
 #[cfg(test)]
 mod tests_swap;
+#[cfg(all(test, target_os = "linux"))]
+mod tests_users;

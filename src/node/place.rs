@@ -30,6 +30,9 @@ pub(super) fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &st
     if !capabilities.erasable {
         return hierarchy::clear(to, place);
     }
+    if replaced || interrupted {
+        to.shared().check_erase(&path::prefix(place))?;
+    }
     // Before anything is erased: what a kill leaves is completed by the same call.
     let marker = [("from".to_string(), Value::from(source))].into_iter().collect();
     document::publish(to, &key, &marker, Condition::None)?;

@@ -24,16 +24,19 @@ impl Store {
             upkeep::after_change(self, &[], Some(&path))?;
             self.shared().rename_prefix(&path::prefix(&path), &path::prefix(&to_path))?
         };
-        if !renamed {
+        // A copy would stay beside what may not be erased.
+        let kept = if renamed { Ok(()) } else { self.shared().check_erase(&path::prefix(&path)) };
+        if !renamed && kept.is_ok() {
             upkeep::after_change(self, &changed, None)?;
             self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return self.erase_node(&path);
         }
-        let top = ListedGroup::new(&to_path, found.format, None).fresh();
+        let place = if renamed { to_path } else { path };
+        let top = ListedGroup::new(&place, found.format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
-        changed.push(to_path);
+        changed.push(place);
         changed.extend(below.into_iter().map(|found| found.path));
-        upkeep::after_change(self, &changed, None)
+        upkeep::after_change(self, &changed, None).and(kept)
     }
 }
 

@@ -17,7 +17,7 @@ fn anew(store: &Store) -> Store {
 }
 
 /// Puts two arrays, one of them in a group, and an attribute.
-fn fill(group: &Group, value: i32) -> Result<()> {
+pub(super) fn fill(group: &Group, value: i32) -> Result<()> {
     for name in ["u", "more/v"] {
         let mut spec = Spec::new(DataType::Int32, &[4])?;
         spec.set_chunks(&[2])?;
@@ -28,14 +28,14 @@ fn fill(group: &Group, value: i32) -> Result<()> {
     group.attributes().set_json("step", &value.to_string())
 }
 
-fn make(all: &Checkpoints, name: &str, value: i32) -> Result<()> {
+pub(super) fn make(all: &Checkpoints, name: &str, value: i32) -> Result<()> {
     let group = all.begin(name)?;
     fill(&group, value)?;
     group.commit()
 }
 
 /// What the newest checkpoint holds, all of which agrees; 0 without one.
-fn newest(store: &Store, path: &str) -> i32 {
+pub(super) fn newest(store: &Store, path: &str) -> i32 {
     let group = match Checkpoints::new(&anew(store), path).unwrap().latest() {
         Ok(group) => group,
         Err(e) => {
@@ -53,7 +53,7 @@ fn newest(store: &Store, path: &str) -> i32 {
     step
 }
 
-fn names(all: &Checkpoints) -> Vec<String> {
+pub(super) fn names(all: &Checkpoints) -> Vec<String> {
     all.list().unwrap().into_iter().map(|child| child.name).collect()
 }
 

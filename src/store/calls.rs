@@ -114,6 +114,11 @@ impl dyn Storage + '_ {
     pub fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         self.files().map_or(Ok(false), |files| files.replace_prefix(prefix, build))
     }
+
+    /// Says before whether keys of a prefix may be erased ([`LocalFiles::check_erase`](super::LocalFiles::check_erase)).
+    pub fn check_erase(&self, prefix: &str) -> Result<()> {
+        self.files().map_or(Ok(()), |files| files.check_erase(prefix))
+    }
 }
 
 /// Reads through [`Storage::start`], and waits for the result.

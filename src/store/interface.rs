@@ -318,6 +318,10 @@ pub trait LocalFiles {
     /// names, there is nothing for a moment.
     fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool>;
 
+    /// Fails where something below `prefix` may not be removed, which erasing it would find, too: what is told elsewhere of the keys there is
+    /// changed before they go.
+    fn check_erase(&self, prefix: &str) -> Result<()>;
+
     /// Makes a staged file the value of `key`.
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()>;
 }

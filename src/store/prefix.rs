@@ -212,6 +212,10 @@ impl LocalFiles for PrefixStore {
         if hides { Ok(false) } else { self.inner.replace_prefix(&self.prefix_inside(prefix)?, build) }
     }
 
+    fn check_erase(&self, prefix: &str) -> Result<()> {
+        self.inner.check_erase(&self.prefix_inside(prefix)?)
+    }
+
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
         self.inner.publish(&self.key(key)?, Staged::File(staged))
     }

@@ -94,6 +94,9 @@ impl LocalFiles for Counting {
     fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         self.files("replace_prefix").replace_prefix(prefix, build)
     }
+    fn check_erase(&self, prefix: &str) -> Result<()> {
+        self.files("check_erase").check_erase(prefix)
+    }
     fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
         self.files("publish").publish(key, staged)
     }
@@ -124,6 +127,7 @@ const USES: &[(&str, Use)] = &[
     ("erase_keys", |s| assert!(s.erase("p/k").unwrap())),
     ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),
     ("replace_prefix", |s| assert!(s.replace_prefix("q/", &mut |new| new.put("k", &[b"3"], Condition::None)).is_ok())),
+    ("check_erase", |s| s.check_erase("q/").unwrap()),
     ("erase_keys", |s| s.erase_prefix("p/").unwrap()),
     ("describe", |s| assert!(!s.describe().is_empty())),
 ];
@@ -173,8 +177,8 @@ fn a_store_around_another_hands_on_every_method() {
     let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
-    let own =
-        ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "replace_prefix", "publish", "stage"].map(|method| (method, slow));
+    let own = ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "replace_prefix", "check_erase", "publish", "stage"]
+        .map(|method| (method, slow));
     let more = [("start", "reads and puts by its own methods, which take time")];
     check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());
 }

@@ -85,6 +85,14 @@ impl LocalStore {
         store.flush()
     }
 
+    /// Does what [`super::LocalFiles::check_erase`] says, for the folder of a prefix.
+    pub(super) fn check_folder_goes(&self, folder: &str) -> Result<()> {
+        match self.root()? {
+            Some(root) => check_may_empty(root, KeyPath::of_folder(folder).as_c(), &mut shown(folder), 0),
+            None => Ok(()),
+        }
+    }
+
     /// Removes an open folder with all below it; of the root what is in it. It leaves its name first for one that listings hide: nothing below
     /// opens any more by its own path, however much can be removed.
     pub(super) fn erase_folder(&self, root: BorrowedFd<'_>, folder: &str, fd: BorrowedFd<'_>) -> Result<()> {

@@ -22,7 +22,7 @@ pub(crate) mod staged_file;
 mod sweep;
 mod temporary;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use self::durable::{Durability, FileId, file_id};
 use self::hidden::Hidden;
@@ -435,6 +435,10 @@ impl LocalFiles for LocalStore {
     fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         self.check_writable()?;
         self.replace_folder(check_prefix(prefix)?, build)
+    }
+
+    fn check_erase(&self, prefix: &str) -> Result<()> {
+        self.check_folder_goes(check_prefix(prefix)?).map_err(|e| self.placed(e.at_key(prefix)))
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {

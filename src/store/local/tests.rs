@@ -140,7 +140,7 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
 
 /// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.
 #[cfg(target_os = "linux")]
-fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     let become_another = || {
         // SAFETY: no memory is involved. The call by its number changes the user of this thread only.
         unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };

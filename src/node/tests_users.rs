@@ -1,0 +1,138 @@
+//! Hierarchies in folders that several users share: what one of them may not do is refused with nothing changed, and keeps him from nothing else.
+
+use super::tests_checkpoint::{fill, make, names, newest};
+use super::*;
+use crate::dtype::DataType;
+use crate::error::{ErrorKind, Result};
+use crate::store::local::tests::as_another;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A folder of a test, in which all users may write.
+struct Shared(PathBuf);
+
+impl Shared {
+    fn new(name: &str) -> Shared {
+        let path = std::env::temp_dir().join(format!("ozarr-users-{name}-{}", std::process::id()));
+        let shared = Shared(path);
+        shared.remove();
+        std::fs::create_dir_all(&shared.0).unwrap();
+        shared.allow("", 0o777);
+        shared
+    }
+
+    fn store(&self) -> Store {
+        Store::open(&Context::with_threads(1), self.0.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap()
+    }
+
+    fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::new(&self.store(), "").unwrap()
+    }
+
+    /// Gives a folder, and those below it, a mode.
+    fn allow(&self, name: &str, mode: u32) {
+        fn each(folder: &Path, mode: u32) {
+            std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
+            for entry in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+                each(&entry, mode);
+            }
+            std::fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        each(&self.0.join(name), mode);
+    }
+
+    fn remove(&self) {
+        if self.0.exists() {
+            self.allow("", 0o777);
+            std::fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    /// Checks that the consolidated metadata say what is there.
+    fn check_listed(&self) {
+        assert_eq!(Group::open(&self.store(), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn is_refused<T>(done: Result<T>) -> bool {
+    done.is_err_and(|e| e.kind() == ErrorKind::Permission)
+}
+
+#[test]
+fn a_checkpoint_that_another_user_keeps_is_told_by_prune_stays_listed_and_keeps_no_other() {
+    let shared = Shared::new("prune");
+    (1..5).for_each(|n| make(&shared.checkpoints(), &n.to_string(), n).unwrap());
+    shared.allow("", 0o777);
+    shared.allow("2", 0o555);
+    as_another(|| {
+        assert!(is_refused(shared.checkpoints().prune(1)));
+        assert_eq!(names(&shared.checkpoints()), ["2", "4"]);
+        shared.check_listed();
+        // The new one is there, and counts, beside the old one of its name.
+        make(&shared.checkpoints(), "2", 5).unwrap();
+        assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints())), (5, vec!["4".to_string(), "2.5".to_string()]));
+        shared.check_listed();
+    });
+}
+
+#[test]
+fn what_a_kill_has_left_of_another_users_checkpoint_keeps_nobody_from_his_own() {
+    // What may not be removed, and what may not even be looked into.
+    for mode in [0o555, 0o000] {
+        let shared = Shared::new("begun");
+        make(&shared.checkpoints(), "1", 1).unwrap();
+        fill(&shared.checkpoints().begin("2").unwrap(), 7).unwrap();
+        shared.allow("", 0o777);
+        shared.allow("2", mode);
+        as_another(|| {
+            for n in 2..4 {
+                assert_eq!(newest(&shared.store(), ""), n - 1);
+                make(&shared.checkpoints(), "2", n).unwrap();
+                assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints()).len()), (n, 2));
+            }
+            shared.checkpoints().prune(1).unwrap();
+            assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints()).len()), (3, 1));
+        });
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_only_another_users_to_read_counts() {
+    let shared = Shared::new("unread");
+    (1..3).for_each(|n| make(&shared.checkpoints(), &n.to_string(), n).unwrap());
+    shared.allow("", 0o777);
+    shared.allow("2", 0o000);
+    as_another(|| {
+        assert!(is_refused(shared.checkpoints().latest()), "an older one is not the newest");
+        make(&shared.checkpoints(), "3", 3).unwrap();
+        assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints())), (3, ["1", "2", "3"].map(String::from).to_vec()));
+        assert!(is_refused(shared.checkpoints().prune(1)));
+        assert_eq!(names(&shared.checkpoints()), ["2", "3"]);
+    });
+    assert_eq!(newest(&shared.store(), ""), 3);
+}
+
+#[test]
+fn a_node_that_another_user_keeps_stays_listed_and_whole_when_it_is_not_his_to_erase() {
+    let shared = Shared::new("erase");
+    let spec = Spec::new(DataType::Int32, &[4]).unwrap();
+    ["g/kept", "g/more", "h/free"].iter().for_each(|path| drop(Array::create(&shared.store(), path, &spec, Create::New).unwrap()));
+    Group::open(&shared.store(), "").unwrap().consolidate().unwrap();
+    shared.allow("", 0o777);
+    shared.allow("g/kept", 0o555);
+    as_another(|| {
+        let store = shared.store();
+        assert!(is_refused(store.erase_node("g")) && is_refused(store.erase_node("g/kept")));
+        assert!(is_refused(store.rename_node("g/kept", "kept")));
+        assert!(is_refused(store.copy_node("h", (&store, "g"), Create::Overwrite, false, &mut |_, _| Ok(()))));
+        shared.check_listed();
+        let kinds = ["g/kept", "g/more", "kept"].map(|path| shared.store().node_kind(path).unwrap());
+        assert_eq!(kinds, [NodeKind::Array, NodeKind::Array, NodeKind::None]);
+    });
+}
