@@ -11,13 +11,17 @@ use std::ffi::{CStr, CString};
 /// How deep folders are followed when listing or erasing.
 const MAX_DEPTH: usize = MAX_KEY / 2;
 
+/// All names of an open folder; none where another process has removed it since it was opened.
+fn entries(fd: BorrowedFd<'_>) -> Result<Vec<(CString, EntryKind)>> {
+    match os::entries(fd) {
+        Err(Errno(libc::ENOENT)) => Ok(Vec::new()),
+        other => other.map_err(|e| e.error("list the folder")),
+    }
+}
+
 /// The visible names of a folder in the order of keys, and what each one is: a file, a folder (then it ends in a slash), or neither.
 pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, EntryKind)>> {
-    let entries = match os::entries(fd) {
-        // Erased meanwhile.
-        Err(Errno(libc::ENOENT)) => return Ok(Vec::new()),
-        other => other.map_err(|e| e.error("list the folder"))?,
-    };
+    let entries = entries(fd)?;
     let mut names = Vec::with_capacity(entries.len());
     for (name, kind) in entries {
         let Ok(text) = name.to_str() else { continue };
@@ -117,7 +121,7 @@ pub(super) fn check_may_empty(dir: BorrowedFd<'_>, name: &CStr, path: &mut Strin
         Err(Errno(libc::EACCES)) => return Err(refused(path)),
         Err(_) => return Ok(()),
     };
-    for (name, kind) in os::entries(fd.as_fd()).map_err(|e| e.error("list the folder"))? {
+    for (name, kind) in entries(fd.as_fd())? {
         if !may || (is_sticky(&st) && os::stat_at(fd.as_fd(), &name, false).is_ok_and(|entry| is_kept(&st, &entry))) {
             return Err(refused(path));
         }
@@ -137,12 +141,7 @@ pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<()> {
     if depth >= MAX_DEPTH {
         bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
     }
-    let entries = match os::entries(fd) {
-        // Another process has removed it meanwhile.
-        Err(Errno(libc::ENOENT)) => return Ok(()),
-        other => other.map_err(|e| e.error("list the folder"))?,
-    };
-    for (name, kind) in entries {
+    for (name, kind) in entries(fd)? {
         if kind != EntryKind::Folder {
             match os::unlink(fd, &name) {
                 Ok(()) | Err(Errno(libc::ENOENT)) => continue,

@@ -349,6 +349,19 @@ fn a_folder_whose_name_may_not_go_is_emptied() {
 }
 
 #[test]
+fn a_folder_that_another_process_removes_while_it_is_listed_is_erased_all_the_same() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    // Each of the listings in turn: the look before, and those that empty the folders.
+    for after in 0..3 {
+        put(&store, "a/b/k", b"1").unwrap();
+        let fault = Fault { call: Call::List, after, times: 1, effect: Effect::Fail(libc::ENOENT) };
+        fault::with(&[fault], || store.erase_prefix("a/")).0.unwrap();
+        assert!(value(&store, "a/b/k").is_none());
+    }
+}
+
+#[test]
 fn errors_of_the_system_name_the_store_and_the_file() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::Each);
