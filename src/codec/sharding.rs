@@ -51,7 +51,13 @@ fn chunk_shape(config: &Config<'_>, rank: usize) -> Result<Dims> {
         None => Err(fail("the member is missing".into())),
         Some(Value::Array(items)) if items.len() == rank => items
             .iter()
-            .map(|v| v.as_u64().filter(|&n| n > 0).ok_or_else(|| fail(format!("found {}, expected an integer of 1 or more", brief(v)))))
+            // zarr-python 3.2 wrote `true` where the program gave True for 1.
+            .map(|v| {
+                v.as_u64()
+                    .or(v.as_bool().map(u64::from))
+                    .filter(|&n| n > 0)
+                    .ok_or_else(|| fail(format!("found {}, expected an integer of 1 or more", brief(v))))
+            })
             .collect(),
         Some(other) => Err(fail(format!("found {}, expected a list of {rank} integers", brief(other)))),
     }

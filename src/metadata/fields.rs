@@ -31,6 +31,23 @@ pub fn extents(value: &Value) -> Result<Dims> {
     }
 }
 
+/// Reads a list of lengths of chunks of an array of that shape. As zarr-python wrote them, `true` is 1 and, where the array has no elements along a
+/// dimension, 0 is the smallest length that a chunk may have there: `smallest`, or 1.
+pub fn chunk_lengths(value: &Value, shape: &[u64], smallest: Option<&[u64]>) -> Result<Dims> {
+    let ones = |list: &[Value]| Value::Array(list.iter().map(|v| if v.as_bool() == Some(true) { 1.into() } else { v.clone() }).collect());
+    let mut chunk = match value {
+        Value::Array(list) if list.contains(&Value::Bool(true)) => extents(&ones(list))?,
+        other => extents(other)?,
+    };
+    if chunk.len() != shape.len() {
+        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
+    }
+    for (d, extent) in chunk.iter_mut().enumerate().filter(|(d, extent)| **extent == 0 && shape[*d] == 0) {
+        *extent = smallest.and_then(|s| s.get(d)).map_or(1, |&n| n);
+    }
+    Ok(chunk)
+}
+
 /// `"."` or `"/"`.
 pub fn separator(value: &Value) -> Result<Separator> {
     match value.as_str() {

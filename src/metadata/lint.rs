@@ -124,8 +124,8 @@ fn array_v2(document: &Map, findings: &mut Findings) {
     if document.get("dimension_separator").is_some_and(Value::is_null) {
         findings.deviation("V2-18", "\"dimension_separator\" is null and taken as missing");
     }
-    if document.get("chunks").and_then(Value::as_array).is_some_and(|chunks| chunks.iter().any(|n| n.as_u64() == Some(0))) {
-        findings.deviation("VM-04", "a chunk's length of 0 is taken as 1");
+    if document.get("chunks").is_some_and(|chunks| json::has(chunks, is_odd_length)) {
+        findings.deviation("VM-04", "a chunk's length of 0 or true is taken as 1");
     }
     if document.get("filters").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
         findings.deviation("HD-10", "\"filters\" is an empty list and taken as null");
@@ -138,6 +138,20 @@ fn array_v2(document: &Map, findings: &mut Findings) {
         dtype_v2(dtype, findings);
         fill_v2(dtype.as_str().unwrap_or_default(), document.get("fill_value").unwrap_or(&Value::Null), findings);
     }
+}
+
+/// What zarr-python wrote for a length of a chunk, and what is none.
+fn is_odd_length(value: &Value) -> bool {
+    match value {
+        Value::Bool(is_true) => *is_true,
+        Value::Number(number) => number.as_u64().is_none_or(|n| n == 0),
+        _ => false,
+    }
+}
+
+/// A list in a list.
+fn has_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|axes| axes.iter().any(|axis| axis.as_array().is_some()))
 }
 
 /// An order of bytes where there is nothing to order, or none where there is; units that are missing.
@@ -301,6 +315,14 @@ fn array_v3(document: &Map, findings: &mut Findings) {
         findings.0.push(Finding::new(Severity::Warning, "HD-36", format!("the data type {alias:?} is another name of {name:?}")));
     }
     fill_v3(data_type, document.get("fill_value").unwrap_or(&Value::Bool(false)), findings);
+    let grid = document.get("chunk_grid");
+    if grid.is_some_and(|grid| json::has(grid, is_odd_length)) {
+        findings.deviation("V3-40", "a chunk's length of 0, true or with a fraction is taken as the least, 1 or without it");
+    }
+    let lengths = grid.and_then(|grid| grid.get("configuration")).and_then(|configuration| configuration.get("chunk_shape"));
+    if grid.and_then(name_of) == Some("regular") && lengths.is_some_and(has_list) {
+        findings.deviation("V3-40", "the regular grid lists lengths of chunks and is taken as a rectilinear one");
+    }
     key_encoding(document.get("chunk_key_encoding"), findings);
     match document.get("codecs") {
         Some(Value::Array(codecs)) if codecs.is_empty() => {
@@ -441,6 +463,7 @@ mod tests {
             ("dimension_separator", "null", &["V2-18"]),
             ("dimension_separator", "\"/\"", &[]),
             ("chunks", "[0]", &["VM-04"]),
+            ("chunks", "[true]", &["VM-04"]),
             ("_nczarr_array", "{}", &["HD-17"]),
             ("dtype", "\"|f8\"", &["HD-23"]),
             ("dtype", "\"<u1\"", &["HD-23"]),
@@ -500,6 +523,10 @@ mod tests {
             ("data_type", "\"complex_float32\"", &["HD-36"]),
             ("chunk_key_encoding", r#"{"name":"default","separator":"/"}"#, &["HD-42"]),
             ("chunk_key_encoding", r#"{"name":"default"}"#, &[]),
+            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[true]}}"#, &["V3-40"]),
+            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[2,[1,3]]}}"#, &["V3-40"]),
+            ("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[1,3.0]]}}"#, &["V3-40"]),
+            ("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[1,[3,1]]]}}"#, &[]),
             ("codecs", "[]", &["HD-35"]),
             ("codecs", r#"[{"name":"endian","configuration":{"endian":"little"}}]"#, &["HD-35"]),
             ("codecs", r#"[{"name":"bytes","configuration":null}]"#, &["HD-33"]),

@@ -2,7 +2,7 @@
 //! Specification: Zarr storage specification version 2, "Metadata", "Groups", "Attributes".
 
 use super::extension::Extension;
-use super::fields::{extents, number_list, separator, wrong_format};
+use super::fields::{chunk_lengths, extents, number_list, separator, wrong_format};
 use super::json::{self, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
@@ -10,7 +10,7 @@ use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
-use crate::limits::{self, Dims};
+use crate::limits;
 
 /// The name of an array's document, below the node's prefix.
 pub const ARRAY: &str = ".zarray";
@@ -45,7 +45,7 @@ pub fn parse_attributes(bytes: &[u8]) -> Result<Map> {
 pub fn array_from(document: Map) -> Result<ArrayMeta> {
     check_format(&document)?;
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
-    let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
+    let chunk = chunk_lengths(member(&document, "chunks")?, &shape, None).map_err(|e| e.at_field("chunks"))?;
     let grid = Grid::regular(chunk).map_err(|e| e.at_field("chunks"))?;
     let filters = filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?;
     let compressor = compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?;
@@ -147,17 +147,12 @@ fn check_format(document: &Map) -> Result<()> {
 }
 
 /// An extent of 0 is taken as 1 where the array's is 0, too (VM-04).
-fn chunk_shape(value: &Value, shape: &Dims) -> Result<Dims> {
-    let mut chunk = extents(value)?;
-    if chunk.len() != shape.len() {
-        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
+/// Makes a document say the chunks of that grid; where it does already, it keeps its words.
+pub fn keep_chunks(document: &mut Map, grid: &Grid) {
+    let says = document.get("chunks").and_then(|value| extents(value).ok());
+    if let Some(chunk) = grid.regular_shape().filter(|&chunk| says.as_deref() != Some(chunk)) {
+        document.insert("chunks".into(), number_list(chunk));
     }
-    for (c, &n) in chunk.iter_mut().zip(shape) {
-        if *c == 0 && n == 0 {
-            *c = 1;
-        }
-    }
-    Ok(chunk)
 }
 
 fn order(value: Option<&Value>) -> Result<Order> {
@@ -212,6 +207,7 @@ mod tests {
             ("dimension_separator", None),
             ("dimension_separator", Some("null")),
             ("chunks", Some("[10,0]")),
+            ("chunks", Some("[true,0]")),
             ("chunks", Some("[100,1]")),
         ];
         for (name, value) in cases {

@@ -99,7 +99,7 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     check_storage_transformers(&document).map_err(|e| e.at_field("storage_transformers"))?;
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
     let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
-    let grid = chunk_grid(member(&document, "chunk_grid")?, &shape).map_err(|e| e.at_field("chunk_grid"))?;
+    let grid = chunk_grid(member(&document, "chunk_grid")?, &shape, document.get("codecs")).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
     let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
@@ -445,6 +445,9 @@ mod tests {
             ("rectilinear", r#""kind":"inline","chunk_shapes":[[[2,2],3],50]"#, &[&[2, 2, 3], &[50, 50, 50]]),
             ("rectilinear", r#""kind":"inline","chunk_shapes":[[1,1,[4,1],9],[100,[25,2],1,1]]"#, &[&[1, 1, 4, 9], &[100, 25, 25]]),
             ("rectilinear", r#""kind":"inline","chunk_shapes":[4,60]"#, &[&[4, 4], &[60, 60, 60]]),
+            ("rectilinear", r#""kind":"inline","chunk_shapes":[[true,6.0],[[75.0,2]]]"#, &[&[1, 6], &[75, 75]]),
+            ("regular", r#""chunk_shape":[[3,4],75]"#, &[&[3, 4], &[75, 75]]),
+            ("regular", r#""chunk_shape":[4,true]"#, &[&[4, 4]]),
             ("rectangular", r#""chunk_shape":[[3,4],75]"#, &[&[3, 4], &[75, 75]]),
             ("zarrs.regular_bounded", r#""chunk_shape":[3,200]"#, &[&[3, 3, 1], &[150]]),
             ("zarrs.regular_bounded", r#""chunk_shape":[7,75]"#, &[&[7], &[75, 75]]),
@@ -477,7 +480,7 @@ mod tests {
             (shapes("[[[7,0]],150]"), Metadata, "chunk_shapes[0][0]"),
             (shapes("[[[7]],150]"), Metadata, "chunk_shapes[0][0]"),
             (shapes("[[-7],150]"), Metadata, "chunk_shapes[0][0]"),
-            (shapes("[[7.0],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes("[[7.5],150]"), Metadata, "chunk_shapes[0][0]"),
             (shapes(r#"[7,"150"]"#), Metadata, "chunk_shapes[1]"),
             (shapes("[[7,[9223372036854775807,2]],150]"), Limit, "chunk_shapes[0][1]"),
             (shapes("[[[1099511627776,1099511627776]],150]"), Limit, "chunk_shapes[0][0]"),

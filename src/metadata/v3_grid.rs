@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Regular grid", "Chunk key encoding"; zarr-extensions, "rectilinear".
 
 use super::extension::Extension;
-use super::fields::{extents, number_list, separator};
+use super::fields::{chunk_lengths, extents, number_list, separator};
 use super::json::{self, member};
 use super::{Map, Value};
 use crate::error::{Result, bail, err};
@@ -10,13 +10,15 @@ use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator, Suffix};
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::grid::registered::{self, RegisteredKeys};
+use crate::limits::Dims;
 
 /// zarrs' name of the chunk keys with a text behind.
 const SUFFIXED: &str = "zarrs.default_suffix";
 
-pub(super) fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
+/// Reads `chunk_grid` of an array of that shape with those `codecs`.
+pub(super) fn chunk_grid(value: &Value, shape: &[u64], codecs: Option<&Value>) -> Result<Grid> {
     let Extension { name, configuration, .. } = Extension::from_v3(value)?;
-    let of = |known: &[&str], name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
+    let of = |known: &[&str], name: &'static str, read: &dyn Fn(&Value, &[u64]) -> Result<Grid>| {
         if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
             return Err(err!(Metadata, "unknown member of the grid").at_field(other));
         }
@@ -29,27 +31,34 @@ pub(super) fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
         read(member(&configuration, name)?, shape).map_err(|e| e.at_field(name))
     };
     match name.as_str() {
-        "regular" => of(&["chunk_shape"], "chunk_shape", regular_grid),
-        "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", rectilinear_grid),
+        "regular" => of(&["chunk_shape"], "chunk_shape", &|value, shape| regular_grid(value, shape, codecs)),
+        "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", &rectilinear_grid),
         // The rectilinear grid in the form of ZEP 3, which zarrs wrote.
-        "rectangular" => of(&["chunk_shape"], "chunk_shape", rectilinear_grid),
-        "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", bounded_grid),
+        "rectangular" => of(&["chunk_shape"], "chunk_shape", &rectilinear_grid),
+        "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", &bounded_grid),
         other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
     }
     .map_err(|e| e.at_field("configuration"))
 }
 
-fn regular_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let chunk = extents(value)?;
-    if chunk.len() != shape.len() {
-        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
+fn regular_grid(value: &Value, shape: &[u64], codecs: Option<&Value>) -> Result<Grid> {
+    let is_list = |axis: &&Value| axis.as_array().is_some();
+    match value.as_array().map(|axes| (axes.iter().filter(is_list).count(), axes.len())) {
+        // zarr-python 3.2 wrote a rectilinear grid under this name where some dimensions have one extent.
+        Some((lists, rank)) if lists > 0 && lists < rank => rectilinear_grid(value, shape),
+        _ => Grid::regular(chunk_lengths(value, shape, codecs.and_then(inner_chunk).as_deref())?),
     }
-    Grid::regular(chunk)
+}
+
+/// The shape of the inner chunks of an array of shards.
+fn inner_chunk(codecs: &Value) -> Option<Dims> {
+    let shard = codecs.as_array()?.iter().find(|codec| codec.get("name").and_then(Value::as_str) == Some("sharding_indexed"))?;
+    extents(shard.get("configuration")?.get("chunk_shape")?).ok()
 }
 
 /// zarrs' own: regular, but chunks that would reach over the array's end are cut there.
 fn bounded_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let grid = regular_grid(value, shape)?;
+    let grid = regular_grid(value, shape, None)?;
     let axis = |(&extent, &length): (&u64, &u64)| {
         let (whole, rest) = (length / extent, length % extent);
         if rest == 0 {
@@ -99,8 +108,15 @@ fn axis_extents(value: &Value, length: u64) -> Result<Extents> {
     Ok(Extents::Listed(list))
 }
 
+/// A length or a number of chunks of a rectilinear grid. zarr-python 3.2 wrote 1 as `true`, and others as `4.0`.
 fn positive(value: &Value) -> Result<u64> {
-    match json::get_u64(value)? {
+    let whole = |n: &f64| n.fract() == 0.0 && (1.0..9e15).contains(n);
+    let as_float = || value.as_f64().filter(whole).map(|n| n as u64);
+    let number = match value {
+        Value::Bool(true) => 1,
+        _ => json::get_u64(value).or_else(|e| as_float().ok_or(e))?,
+    };
+    match number {
         0 => bail!(Metadata, "found 0, expected an integer of at least 1"),
         n if n > i64::MAX as u64 => bail!(Limit, "found {n}, the limit is 2^63 - 1"),
         n => Ok(n),
@@ -189,7 +205,7 @@ fn run_to_json((extent, count): (u64, u64)) -> Vec<Value> {
 
 /// Makes a document of an array of that shape say that grid; where it does already, it keeps its words.
 pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) {
-    let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape).ok());
+    let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape, None).ok());
     if says.as_ref() != Some(grid) {
         document.insert("chunk_grid".into(), grid_to_json(grid));
     }

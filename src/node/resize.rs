@@ -13,7 +13,7 @@ use crate::grid::Grid;
 use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
-use crate::metadata::{number_list, v3_grid};
+use crate::metadata::{number_list, v2, v3_grid};
 use crate::store::{Condition, StorageExt, swap};
 use std::sync::Arc;
 
@@ -215,6 +215,8 @@ impl Array {
         meta.grid = meta.grid.grown(shape, &fresh.multiple())?;
         if meta.format == Format::V3 {
             v3_grid::keep_grid(&mut meta.document, &meta.grid, shape);
+        } else {
+            v2::keep_chunks(&mut meta.document, &meta.grid);
         }
         let next = self.state_of(meta)?;
         if fresh.bound.is_ok() {

@@ -756,6 +756,35 @@ fn resizing_checks_the_shape_and_keeps_the_document() {
 }
 
 #[test]
+fn chunks_of_no_length_are_the_smallest_and_stored_so_when_the_array_grows() {
+    let v2 = |chunks: &str, rows: u64| format!(r#"{{"zarr_format":2,"shape":[{rows},3],"chunks":{chunks},"dtype":"<i4"}}"#);
+    let v3 = |chunks: &str, rows: u64, codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[{rows},3],"data_type":"int32","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunks}}}}},
+            "chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{codecs}]}}"#
+        )
+    };
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let shards =
+        format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,3],"codecs":[{bytes}],"index_codecs":[{bytes}]}}}}"#);
+    let cases = [
+        ("a/.zarray", v2("[0,3]", 0), v2("[1,3]", 4)),
+        ("a/zarr.json", v3("[0,3]", 0, bytes), v3("[1,3]", 4, bytes)),
+        ("a/zarr.json", v3("[0,3]", 0, &shards), v3("[2,3]", 4, &shards)),
+    ];
+    for (key, written, grown) in cases {
+        let store = memory();
+        put(&store, key, &written);
+        let array = Array::open(&store, "a").unwrap();
+        let mut rows: Vec<i32> = (0..12).collect();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 4, &view(&mut rows, &[4, 3])).unwrap() };
+        assert_eq!(object(&store, key), json::parse_object(grown.as_bytes(), 1000).unwrap(), "{written}");
+        assert_eq!(read_all(&Array::open(&store, "a").unwrap()), (0..12).collect::<Vec<i32>>(), "{written}");
+    }
+}
+
+#[test]
 fn appending_grows_and_writes() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
