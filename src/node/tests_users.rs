@@ -4,6 +4,7 @@ use super::tests_checkpoint::{fill, make, names, newest};
 use super::*;
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result};
+use crate::platform::libc;
 use crate::store::local::tests::as_another;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,46 @@ fn a_checkpoint_that_is_only_another_users_to_read_counts() {
         assert_eq!(names(&shared.checkpoints()), ["2", "3"]);
     });
     assert_eq!(newest(&shared.store(), ""), 3);
+}
+
+/// Calls `f` as another user, whose mask keeps all from what he makes.
+fn as_masked<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    as_another(|| {
+        // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
+        unsafe {
+            libc::unshare(libc::CLONE_FS);
+            libc::umask(0o077);
+        }
+        f()
+    })
+}
+
+#[test]
+fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could_read_the_node() {
+    let set = |node: &str, store: &Store| Array::open(store, node).unwrap().attributes().set_json("k", "1");
+    type Change<'a> = &'a (dyn Fn(&Store, &Spec) -> Result<()> + Sync);
+    let cases: [(&str, Format, Change<'_>); 4] = [
+        ("overwritten", Format::V3, &|store, spec| Array::create(store, "a", spec, Create::Overwrite).map(drop)),
+        ("migrated", Format::V2, &|store, _| store.migrate("", None, false, &mut |_, _| Ok(())).map(drop)),
+        ("its attributes", Format::V2, &|store, _| set("a", store)),
+        ("its metadata", Format::V2, &|store, _| Group::open(store, "").unwrap().consolidate()),
+    ];
+    for (what, format, change) in cases {
+        let shared = Shared::new("masked");
+        let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
+        spec.set_format(format).unwrap();
+        Array::create(&shared.store(), "a", &spec, Create::New).unwrap();
+        shared.allow("", 0o777);
+        as_masked(|| change(&shared.store(), &spec)).unwrap();
+        let mut seen = 0;
+        for file in ["zarr.json", ".zgroup", ".zmetadata", "a/zarr.json", "a/.zarray", "a/.zattrs"] {
+            if let Ok(found) = std::fs::metadata(shared.0.join(file)) {
+                assert_eq!(found.permissions().mode() & 0o044, 0o044, "{what}: {file}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 1, "{what}");
+    }
 }
 
 #[test]

@@ -4,13 +4,14 @@
 use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
 use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
-use super::temporary::TRIES;
+use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,6 +79,7 @@ impl LocalStore {
         let options = FileOptions { sync: self.durability.mode, lock: LockMode::None, ..FileOptions::default() };
         let store: SharedStore = Arc::new(LocalStore::open(beside, true, options)?);
         build(store.clone())?;
+        share_documents(there, beside);
         if let Ok(known) = std::fs::metadata(there) {
             // A folder of another user's keeps what it was made with.
             let _ = std::fs::set_permissions(beside, known.permissions());
@@ -134,6 +136,19 @@ impl LocalStore {
             let _ = os::rename(listed.as_fd(), KeyPath::of_folder(name.trim_end_matches('/')).as_c(), self.temp_names.next("").as_c());
         }
         empty_folder(fd, 0)
+    }
+}
+
+/// Lets all read the documents of a new folder who may read those of the old one.
+fn share_documents(there: &Path, beside: &Path) {
+    let Ok(old) = File::open(there) else { return };
+    for name in MAKES_A_NODE.iter().chain(&[".zattrs"]) {
+        if let Ok(new) = File::open(beside.join(name))
+            && let Ok(own) = os::stat(new.as_fd())
+            && !is_for_all(&own)
+        {
+            keep_readers((old.as_fd(), name), &KeyPath::of_folder(name), (new.as_fd(), &own));
+        }
     }
 }
 

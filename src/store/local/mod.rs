@@ -33,7 +33,7 @@ use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, 
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub(crate) use self::sweep::{Unlisted, unlisted};
-use self::temporary::{TRIES, Temp, TempNames};
+use self::temporary::{TRIES, Temp, TempNames, keep_readers};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::keys::{check_key, check_prefix};
@@ -130,8 +130,8 @@ impl LocalStore {
         if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
             let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
             self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
-            if !absent && !is_for_all(&own) {
-                temp.keep_readers(fd.as_fd(), &own, path);
+            if !is_for_all(&own) {
+                keep_readers((root, key), path, (fd.as_fd(), &own));
             }
             id = file_id(&own);
         }

@@ -4,6 +4,7 @@ use super::owner::with_name_here;
 use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
 use crate::error::{Result, bail};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, share_reading};
+use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, Errno};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
@@ -76,18 +77,22 @@ pub(super) struct Temp<'a> {
     pub(super) there: bool,
 }
 
-impl Temp<'_> {
-    /// Lets all read the written file who may read the one whose place it takes, whatever the mask of the process: they would be kept out of the
-    /// whole store by a document that is replaced.
-    pub(super) fn keep_readers(&self, file: BorrowedFd<'_>, own: &libc::stat, to: &KeyPath) {
-        let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        if let Ok(old) = os::open(self.root, to.as_c(), flags, 0)
+/// Lets all read the written file who may read the one whose place it takes, whatever the mask of the process: they would be kept out of the
+/// whole store by a document that is replaced. One that is new takes the place of the others of its node, or joins them.
+pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) {
+    let folder = folder_of(key);
+    let name = key[folder.len()..].trim_start_matches('/');
+    let others: &[_] = if name == ".zattrs" || MAKES_A_NODE.iter().any(|of_node| name.starts_with(of_node)) { MAKES_A_NODE } else { &[] };
+    for from in std::iter::once(to.clone()).chain(others.iter().map(|name| KeyPath::join(folder, name))) {
+        if let Ok(old) = os::open(dir, from.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(st) = os::stat(old.as_fd())
         {
-            share_reading((old.as_fd(), &st), (file, own));
+            return share_reading((old.as_fd(), &st), (file, own));
         }
     }
+}
 
+impl Temp<'_> {
     /// Gives the file the name `to`, whatever that names.
     pub(super) fn rename(&mut self, to: &KeyPath) -> Result<()> {
         os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| e.error("rename"))?;
