@@ -243,7 +243,8 @@ impl Checkpoints {
         let (prefix, shared) = (path::prefix(place), self.store.shared());
         let listing = shared.list_dir(&prefix)?;
         if listing.keys.is_empty() && listing.prefixes.is_empty() {
-            return Ok(());
+            // A folder that seems empty may be another user's, in which nothing can be made.
+            return if shared.files().is_some() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) };
         }
         self.store.check_erasable()?;
         for name in &listing.prefixes {

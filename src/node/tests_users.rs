@@ -84,11 +84,17 @@ fn a_checkpoint_that_another_user_keeps_is_told_by_prune_stays_listed_and_keeps_
 
 #[test]
 fn what_a_kill_has_left_of_another_users_checkpoint_keeps_nobody_from_his_own() {
-    // What may not be removed, and what may not even be looked into.
-    for mode in [0o555, 0o000] {
+    // What may not be removed, what may not even be looked into, and folders in which nothing is, or only a lock file.
+    for (mode, begun) in [(0o555, "all"), (0o000, "all"), (0o555, "folder"), (0o555, "lock")] {
         let shared = Shared::new("begun");
         make(&shared.checkpoints(), "1", 1).unwrap();
-        fill(&shared.checkpoints().begin("2").unwrap(), 7).unwrap();
+        match begun {
+            "all" => fill(&shared.checkpoints().begin("2").unwrap(), 7).unwrap(),
+            _ => std::fs::create_dir(shared.0.join("2")).unwrap(),
+        }
+        if begun == "lock" {
+            std::fs::write(shared.0.join("2/.ozarr.lock"), "").unwrap();
+        }
         shared.allow("", 0o777);
         shared.allow("2", mode);
         as_another(|| {

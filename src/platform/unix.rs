@@ -146,9 +146,14 @@ pub fn is_kept(folder: &libc::stat, entry: &libc::stat) -> bool {
     ![0, folder.st_uid, entry.st_uid].contains(&user())
 }
 
+/// Whether others than its user may write in a folder.
+pub fn is_shared(folder: &libc::stat) -> bool {
+    folder.st_mode & 0o022 != 0
+}
+
 /// Lets all write the open file, if it is this process's, who may write in its folder, which `open` opens.
 pub fn share_writing(fd: BorrowedFd<'_>, file: &libc::stat, folder: &libc::stat, open: impl FnOnce() -> Option<OwnedFd>) {
-    if folder.st_mode & 0o022 == 0 || file.st_uid != user() {
+    if !is_shared(folder) || file.st_uid != user() {
         return;
     }
     // The bits of writing, and those of reading beside them; where there is a list, those of a group say only that somebody may.

@@ -6,10 +6,10 @@
 
 use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
-use super::temporary::TRIES;
+use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, may_change, share_writing};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_shared, libc, may_change, share_writing};
 use crate::store::LockUse;
 use crate::store::file_options::LockMode;
 use crate::store::os::{self, Errno, Os};
@@ -64,9 +64,13 @@ impl Locks {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
-            let Some(fd) = open_lock_file(root, folder, &path, (durability, tries))? else { continue };
-            if often != LockUse::Often || !self.keeps(folder) {
-                share(root, folder, fd.as_fd());
+            let is_new_here = often != LockUse::Often || !self.keeps(folder);
+            let above = if is_new_here { os::stat_at(root, KeyPath::of_folder(folder).as_c(), true).ok() } else { None };
+            let opened = above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
+            let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, &path, (durability, tries))? };
+            let Some(fd) = opened else { continue };
+            if let Some(above) = &above {
+                share(root, folder, fd.as_fd(), above);
             }
             let removal = match often {
                 LockUse::Often => None,
@@ -168,11 +172,28 @@ fn open_lock_file(
     }
 }
 
-/// Lets all who may write in a folder use its lock file, whatever the mask of the process: they would be kept out by it, even after a kill.
-fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>) {
-    let path = KeyPath::of_folder(folder);
-    if let (Ok(above), Ok(own)) = (os::stat_at(root, path.as_c(), true), os::stat(file)) {
-        share_writing(file, &own, &above, || os::open(root, path.as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok());
+/// Opens the lock file of a folder in which several users write, and gives a new one its name when they may use it: a kill before that would keep
+/// them out for ever. `None` where the file cannot be made so, or others are faster.
+fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc::stat) -> Option<OwnedFd> {
+    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0) {
+        Err(Errno(libc::ENOENT)) => {}
+        opened => return opened.ok(),
+    }
+    let mut temp = Temp { root, path: TempNames::new().next(folder), there: true };
+    let made = os::open(root, temp.path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o666);
+    temp.there = made.is_ok();
+    let fd = made.ok()?;
+    share(root, folder, fd.as_fd(), above);
+    let named = os::rename_new(root, temp.path.as_c(), path.as_c()).is_ok();
+    temp.there = !named;
+    named.then_some(fd)
+}
+
+/// Lets all who may write in a folder, which is `above` it, use its lock file, whatever the mask of the process: they would be kept out by it.
+fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>, above: &libc::stat) {
+    let open = || os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
+    if let Ok(own) = os::stat(file) {
+        share_writing(file, &own, above, open);
     }
 }
 

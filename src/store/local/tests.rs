@@ -120,6 +120,34 @@ fn a_link_to_nothing_is_no_value_and_gives_way_to_one() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_file_has_its_name_when_all_may_use_it_so_that_a_kill_keeps_nobody_out() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "k", b"1").unwrap();
+    std::fs::set_permissions(folder.file(""), PermissionsExt::from_mode(0o777)).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let masked = || {
+        // SAFETY: no memory is involved. From the first call on the thread has a mask of its own.
+        unsafe {
+            libc::unshare(libc::CLONE_FS);
+            libc::umask(0o077);
+        }
+        (0..3000).for_each(|_| drop(folder.store(SyncMode::None).lock_key("", "k", LockUse::Rare).unwrap()));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(masked);
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            if let Ok(seen) = std::fs::metadata(folder.file(".ozarr.lock")) {
+                assert_eq!(seen.mode() & 0o066, 0o066);
+            }
+        }
+    });
+    assert_eq!(folder.names(""), ["k"]);
+}
+
 #[test]
 fn who_may_write_in_a_folder_may_use_its_lock_file() {
     use std::os::unix::fs::PermissionsExt;
