@@ -11,8 +11,7 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims, c_strides, chunk_bytes};
 use crate::metadata::{v2, v3};
-use crate::platform::{errno_of, libc};
-use crate::store::local::{Unlisted, unlisted};
+use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
@@ -320,14 +319,11 @@ impl Verification<'_> {
     /// A temporary file, or what is left of a folder, which is removed if that is wanted and certainly safe.
     fn temporary(&self, key: &str, file: &Path, is_gone: bool) -> Result<Fault> {
         let whose = if is_gone { "whose process is gone" } else { "whose process may be alive, or is on another machine" };
-        let (what, remove): (_, fn(&Path) -> std::io::Result<()>) = match file.is_dir() {
-            true => ("the rest of what was erased or replaced by a writer", |folder| std::fs::remove_dir_all(folder)),
-            false => ("a temporary file of a writer", |file| std::fs::remove_file(file)),
-        };
+        let what = if file.is_dir() { "the rest of what was erased or replaced by a writer" } else { "a temporary file of a writer" };
         let mut fault = Fault::new(FaultKind::Temporary, key, &format!("{what} {whose}"));
         fault.bytes = file.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
         if self.options.repair && is_gone {
-            fault.mend(|| remove(file).map_err(|e| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("remove {}", file.display()))))?;
+            fault.mend(|| remove_left(file))?;
         }
         Ok(fault)
     }

@@ -1,18 +1,19 @@
 //! Folders that are replaced or erased as a whole: a new one is made beside the old one, and the two change their names in one call; one that
 //! is erased leaves its name first.
 
+use super::beside::{Use, claim, place_of};
 use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
-use super::path::{KeyPath, TEMP_PREFIX, TEMP_SUFFIX, c_path, folder_of};
+use super::path::{KeyPath, c_path, folder_of};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 impl LocalStore {
@@ -20,32 +21,35 @@ impl LocalStore {
     pub(super) fn replace_folder(&self, folder: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
-        let Some((there, beside)) = there.and_then(|there| beside(&there, "replaced").map(|beside| (there, beside))) else {
+        let Some((there, beside)) = there.and_then(|there| place_of(&there, Use::Replaced).map(|beside| (there, beside))) else {
             return Ok(false);
         };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
         // Locks in the store go with its folder, so that others who replace it are kept out from beside it.
-        let _alone = match folder.is_empty().then(|| self.lock_beside(&beside)).transpose() {
+        let _alone = match folder.is_empty().then(|| self.lock_name(&there)).transpose() {
             Ok(lock) => lock,
-            Err(_) => return Ok(false),
+            Err(e) => return cannot(e),
         };
         // An old one that could not be removed stays.
         check_may_empty(CWD, &old, &mut shown(folder), 0)?;
-        // What a kill has left of an earlier one is of no use.
-        if remove_tree(&beside).is_err() || os::mkdir(CWD, &new).is_err() {
-            return Ok(false);
-        }
+        // Its lock is held until the old one is gone.
+        let place = match claim(beside, || Ok(())) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Ok(false),
+            Err(e) => return cannot(e),
+        };
+        let beside = &place.path;
         // What is made in it may get its group and access from it.
-        if !take_access(&there, &beside) {
-            return remove_tree(&beside).map(|()| false);
+        if !take_access(&there, beside) {
+            return remove_tree(beside).map(|()| false);
         }
-        let made = self.build_beside(&there, &beside, build).map(|()| exchange(&old, &new));
+        let made = self.build_beside(&there, beside, build).map(|()| exchange(&old, &new));
         match made {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return remove_tree(&beside).map(|()| false),
+            Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
             Err(e) => {
                 // The error is the one to tell; what cannot be removed now is removed by the next call.
-                let _ = remove_tree(&beside);
+                let _ = remove_tree(beside);
                 return Err(e);
             }
         }
@@ -58,7 +62,7 @@ impl LocalStore {
         }
         // Who has the old one open may put something into it until it is gone.
         for _ in 0..TRIES {
-            remove_tree(&beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
+            remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
             if !beside.exists() {
                 break;
             }
@@ -66,11 +70,11 @@ impl LocalStore {
         Ok(true)
     }
 
-    /// Keeps others from making the folder `beside` until the lock is dropped; `None` where there are no locks.
-    fn lock_beside(&self, beside: &Path) -> Result<Option<ByteLock>> {
-        let above = beside.parent().unwrap_or(Path::new("/"));
+    /// Keeps others, of whichever user, from replacing a root until the lock is dropped; `None` where there are no locks.
+    fn lock_name(&self, root: &Path) -> Result<Option<ByteLock>> {
+        let above = root.parent().unwrap_or(Path::new("/"));
         let above = os::open(CWD, &c_path(above)?, O_PATH | libc::O_DIRECTORY, 0).map_err(|e| e.error("open the folder above"))?;
-        let byte = os::hash(beside.as_os_str().as_encoded_bytes()) % LOCK_SPACE;
+        let byte = os::hash(root.as_os_str().as_encoded_bytes()) % LOCK_SPACE;
         self.locks.lock(above.as_fd(), ("", byte), LockUse::Rare, &self.durability)
     }
 
@@ -152,15 +156,15 @@ fn share_documents(there: &Path, beside: &Path) {
     }
 }
 
+/// Says that a folder cannot be replaced, unless that is only for now: then nothing is to be erased for what would fail, too.
+fn cannot(e: Error) -> Result<bool> {
+    const PASSES: [i32; 6] = [libc::ENOMEM, libc::ENOSPC, libc::EDQUOT, libc::EMFILE, libc::ENFILE, libc::EIO];
+    if e.kind() == ErrorKind::NoMemory || PASSES.contains(&e.os_errno()) { Err(e) } else { Ok(false) }
+}
+
 /// What messages call a folder.
 fn shown(folder: &str) -> String {
     if folder.is_empty() { ".".to_string() } else { folder.to_string() }
-}
-
-/// The place beside a folder where what takes its name is made, `what` that is; listings hide it.
-pub(super) fn beside(folder: &Path, what: &str) -> Option<PathBuf> {
-    let name = os::hash(folder.file_name()?.as_encoded_bytes());
-    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{what}-{name:016x}{TEMP_SUFFIX}")))
 }
 
 /// Gives each of two folders the other's name. Where the file system cannot do that at once, the old one leaves its name first.
@@ -191,11 +195,11 @@ pub(super) fn sync_parent(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::PathBuf;
 
     /// A place for the folder of a test, which is not there.
     fn no_folder(name: &str) -> PathBuf {
@@ -396,6 +400,8 @@ mod tests {
         store.flush().unwrap();
         let full = fault::with(&[fail(Call::Write, libc::ENOSPC)], || replace(&store, "a/")).0;
         assert_eq!(full.unwrap_err().kind(), ErrorKind::NoSpace);
+        let few = fault::with(&[fail(Call::Mkdir, libc::EMFILE)], || replace(&store, "a/")).0;
+        assert_eq!(few.unwrap_err().os_errno(), libc::EMFILE, "what passes is no reason to erase the old one");
         for refused in [fail(Call::Mkdir, libc::EACCES), fail(Call::RenameNew, libc::EPERM)] {
             // The value's own temporary file may take the name in another way.
             let after = usize::from(refused.call == Call::RenameNew);

@@ -9,6 +9,7 @@
 //!
 //! **Locks** between processes are on one byte for each key of a hidden file `.ozarr.lock`; readers never lock.
 
+mod beside;
 mod durable;
 mod exchange;
 mod hidden;
@@ -32,7 +33,7 @@ use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
-pub(crate) use self::sweep::{Unlisted, unlisted};
+pub(crate) use self::sweep::{Unlisted, remove_left, unlisted};
 use self::temporary::{TRIES, Temp, TempNames, keep_readers};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};

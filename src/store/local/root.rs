@@ -1,21 +1,20 @@
 //! The root folder of a store: opened, made, or made under a hidden name that it keeps until the first flush (`"file.publish"`).
 //!
-//! Nobody can open what is below a hidden root, so a new file there has its own name from the beginning. The hidden name is the same for all
-//! who make the same root; a lock on the folder, which ends with its process, tells whether that is alive: what a killed one has left is
-//! taken over by the next. Where another one is alive, and in a group, whose consolidated metadata speak of the nodes below by their names,
-//! the root is made as any other.
+//! Nobody can open what is below a hidden root, so a new file there has its own name from the beginning. Where another process makes the same
+//! root ([`super::beside`]), and in a group, whose consolidated metadata speak of the nodes below by their names, the root is made as any other.
 
-use super::exchange::{beside, remove_tree, sync_parent};
+use super::beside::{Place, Use, claim, place_of};
+use super::exchange::{remove_tree, sync_parent};
 use super::hidden::{Hidden, State};
 use super::path::{c_path, file_instead_of, make_folder};
 use super::temporary::TRIES;
-use super::{LocalStore, SyncMode, listing};
+use super::{LocalStore, SyncMode};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::platform::{AsFd, AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc, user};
+use crate::platform::{AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
 use crate::store::Object;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::RwLockReadGuard;
 use std::sync::atomic::Ordering;
 
@@ -135,42 +134,16 @@ impl LocalStore {
 
     /// Makes an empty folder of the hidden name and locks it, or gives `None` where the root is to have its own name at once.
     fn hidden_folder(&self) -> Result<Option<(PathBuf, OwnedFd)>> {
-        let failed = |e: Errno| e.error(&format!("make the folder {} under a hidden name", self.root.display()));
-        let (Some(parent), Some(path)) = (self.root.parent(), hidden_place(&self.root)) else { return Ok(None) };
+        let (Some(parent), Some(path)) = (self.root.parent(), place_of(&self.root, Use::New)) else { return Ok(None) };
         if MAKES_A_NODE.iter().any(|name| parent.join(name).exists()) {
             return Ok(None);
         }
-        let c = c_path(&path)?;
-        let made = match os::mkdir(CWD, &c) {
-            Err(Errno(libc::ENOENT)) => make_folder(parent, self.durability.mode != SyncMode::None).map(|()| os::mkdir(CWD, &c))?,
-            made => made,
-        };
-        let is_left = matches!(made, Err(Errno(libc::EEXIST)));
-        if !is_left {
-            made.map_err(failed)?;
-        }
-        let fd = match os::open(CWD, &c, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
-            // It has got its own name meanwhile.
-            Err(Errno(libc::ENOENT)) => return Ok(None),
-            opened => opened.map_err(failed)?,
-        };
-        match os::lock_folder(fd.as_fd()) {
-            Ok(()) => {}
-            Err(Errno(libc::EWOULDBLOCK)) => return Ok(None),
+        match claim(path, || make_folder(parent, self.durability.mode != SyncMode::None))? {
+            None => Ok(None),
+            Some(Place { path, lock: Some(fd) }) => Ok(Some((path, fd))),
             // Nobody can lock it: then nobody uses it.
-            Err(_) => return remove_tree(&path).map(|()| None),
+            Some(Place { path, lock: None }) => remove_tree(&path).map(|()| None),
         }
-        let named = match os::stat_at(CWD, &c, false) {
-            Err(Errno(libc::ENOENT)) => return Ok(None),
-            st => st.map_err(failed)?,
-        };
-        if !os::is_same(&named, &os::stat(fd.as_fd()).map_err(failed)?) {
-            return Ok(None);
-        }
-        if is_left {
-            listing::empty_folder(fd.as_fd(), 0)?;
-        }
-        Ok(Some((path, fd)))
     }
 
     /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder.
@@ -238,12 +211,6 @@ fn changed_at(st: &libc::stat) -> u64 {
     (st.st_ctime as u64).wrapping_mul(1_000_000_000).wrapping_add(st.st_ctime_nsec as u64)
 }
 
-/// Where a root is made until it gets its name: each user has a place, for what a killed process of another one has left may be nobody else's to
-/// take over.
-pub(super) fn hidden_place(root: &Path) -> Option<PathBuf> {
-    beside(root, &format!("new{}", user()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +218,7 @@ mod tests {
     use crate::store::os::Call;
     use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
+    use std::path::Path;
 
     /// A folder that is removed at the end of a test.
     struct Top(PathBuf);
@@ -362,7 +330,7 @@ mod tests {
         let top = Top::new("left");
         put(&top.store(SyncMode::None), "k", b"1");
         assert!(top.names().is_empty());
-        let left = hidden_place(&top.0.join("s")).unwrap();
+        let left = place_of(&top.0.join("s"), Use::New).unwrap();
         std::fs::create_dir_all(left.join("a/b")).unwrap();
         std::fs::write(left.join("a/zarr.json"), "half").unwrap();
         let store = top.store(SyncMode::None);

@@ -1,17 +1,19 @@
 //! Removes temporary files, and what is left of erased folders, of processes that were killed, from the folders in which a store has put values.
 //!
-//! Only files of processes that are gone for certain go ([`super::owner`]); nobody can give them a name any more. A store looks once into
-//! each folder that was there before it, when it is flushed or closed.
+//! Only files of processes that are gone for certain go ([`super::owner`], [`super::beside`]); nobody can give them a name any more. A store looks
+//! once into each folder that was there before it, when it is flushed or closed.
 
+use super::beside::{is_place, unused};
 use super::listing::remove_tree;
 use super::owner::{Owner, here};
-use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, is_hidden};
-use crate::error::{Error, Result};
+use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
+use crate::error::{Error, Result, bail};
 use crate::fork::ForkReset;
-use crate::platform::{AsFd, BorrowedFd, errno_of, libc};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
 use crate::sort::sort_by;
-use crate::store::os::{self, EntryKind};
+use crate::store::os::{self, CWD, EntryKind};
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -79,13 +81,9 @@ impl Sweeper {
             let Ok(fd) = os::open(root, KeyPath::of_folder(&folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0) else { continue };
             let Ok(names) = os::some_entries(fd.as_fd(), MOST_NAMES) else { continue };
             let is_left = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Folder | EntryKind::Unknown);
-            for (name, kind) in
-                names.iter().filter(|(name, kind)| is_left(*kind) && owner_of(name.to_bytes()).is_some_and(|o| o.is_gone(here)))
-            {
-                let removed = match kind {
-                    EntryKind::File => os::unlink(fd.as_fd(), name).is_ok(),
-                    _ => remove_tree(fd.as_fd(), name).is_ok(),
-                };
+            for (name, _) in names.iter().filter(|(_, kind)| is_left(*kind)) {
+                let left = left_behind(fd.as_fd(), name, here);
+                let removed = left.is_some_and(|_held| remove_tree(fd.as_fd(), name).is_ok());
                 self.removed.fetch_add(u64::from(removed), Ordering::Relaxed);
             }
         }
@@ -121,9 +119,9 @@ pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
             let kind = entry.file_type().map_err(|e| failed(&entry.path(), e))?;
             let name = entry.file_name();
             let is_plain = kind.is_file() || kind.is_dir();
-            let what = match owner_of(name.as_encoded_bytes()) {
+            let what = match entry.path() {
                 _ if name == LOCK_NAME => continue,
-                Some(owner) if is_plain && owner.is_gone(here) => Unlisted::OfProcessGone,
+                path if is_plain && c_path(&path).is_ok_and(|path| left_behind(CWD, &path, here).is_some()) => Unlisted::OfProcessGone,
                 _ if is_plain && is_hidden(name.as_encoded_bytes()) => Unlisted::OfProcess,
                 _ if name.to_str().is_none() => Unlisted::NoText,
                 _ if kind.is_symlink() && !entry.path().exists() => Unlisted::DeadLink,
@@ -138,6 +136,24 @@ pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
     }
     sort_by(&mut found, Ord::cmp);
     Ok(found)
+}
+
+/// Removes what [`unlisted`] told to be of a process that is gone.
+pub(crate) fn remove_left(path: &Path) -> Result<()> {
+    let c = c_path(path)?;
+    match left_behind(CWD, &c, here()) {
+        Some(_held) => remove_tree(CWD, &c),
+        None => bail!(Conflict, "{} is used again", path.display()),
+    }
+}
+
+/// What keeps a process from using what one that is gone has left behind at a path; `None` where its process may be alive.
+fn left_behind(dir: BorrowedFd<'_>, path: &CStr, here: Owner) -> Option<Option<OwnedFd>> {
+    let name = path.to_bytes().rsplit(|byte| *byte == b'/').next()?;
+    if is_place(name) {
+        return unused(dir, path).map(Some);
+    }
+    owner_of(name).is_some_and(|owner| owner.is_gone(here)).then_some(None)
 }
 
 /// The process that a temporary file's name names.

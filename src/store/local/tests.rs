@@ -305,7 +305,7 @@ fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_fro
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let root = folder.file("s");
-    let left = super::root::hidden_place(&root).unwrap();
+    let left = super::beside::place_of(&root, super::beside::Use::New).unwrap();
     std::fs::create_dir_all(left.join("a")).unwrap();
     std::fs::write(left.join("a/zarr.json"), "half").unwrap();
     for (path, mode) in [("..", 0o755), ("", 0o1777)] {
@@ -653,6 +653,36 @@ fn hidden_files_are_not_listed() {
 fn temporary_files(folder: &Path) -> Vec<(PathBuf, bool)> {
     let found = unlisted(folder).unwrap().into_iter();
     found.filter(|(_, what)| *what <= Unlisted::OfProcess).map(|(file, what)| (file, what == Unlisted::OfProcessGone)).collect()
+}
+
+#[test]
+fn what_killed_writers_have_left_beside_folders_goes_and_what_is_used_stays() {
+    use super::beside::{Use, claim, place_of};
+    for repair in [false, true] {
+        let folder = Folder::new();
+        put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+        let used = claim(place_of(&folder.file("d/used"), Use::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
+        let places = [place_of(&folder.file("d/a"), Use::Replaced), place_of(&folder.file("d/b"), Use::New)].map(Option::unwrap);
+        for place in &places {
+            std::fs::create_dir_all(place.join("c/0")).unwrap();
+        }
+        let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain([(used.path.clone(), false)]).collect();
+        told.sort();
+        assert_eq!(temporary_files(&folder.file("")), told);
+        if repair {
+            let e = remove_left(&used.path).unwrap_err();
+            assert!(e.kind() == ErrorKind::Conflict && e.message().contains("is used"), "{e}");
+            places.iter().for_each(|place| remove_left(place).unwrap());
+        } else {
+            let store = folder.store(SyncMode::None);
+            put(&store, "d/l", b"2").unwrap();
+            store.flush().unwrap();
+        }
+        assert_eq!(temporary_files(&folder.file("")), [(used.path.clone(), false)]);
+        // The lock ends with its process, or with the folder.
+        drop(used.lock);
+        assert!(claim(used.path.clone(), || Ok(())).unwrap().is_some() && used.path.exists());
+    }
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! The hidden places beside folders in which what is to take their names is made.
+//!
+//! A place has the same name for all processes of a user: what a killed one of another user has left may be nobody else's to take over. Who uses
+//! it locks it, and the lock ends with the process: what a killed one has left is taken over by the next one of this name, and removed by
+//! others who come across it.
+
+use super::listing::remove_tree;
+use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
+use crate::error::{Error, Result};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, user};
+use crate::store::os::{self, CWD, Errno};
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+
+/// What is made beside a folder.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    /// A root that has no name yet.
+    New,
+    /// What replaces a folder.
+    Replaced,
+}
+
+impl Use {
+    fn name(self) -> &'static str {
+        match self {
+            Use::New => "new",
+            Use::Replaced => "replaced",
+        }
+    }
+}
+
+/// Names the place beside a folder, which listings hide.
+pub(super) fn place_of(folder: &Path, used: Use) -> Option<PathBuf> {
+    let name = os::hash(folder.file_name()?.as_encoded_bytes());
+    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}{TEMP_SUFFIX}", used.name(), user())))
+}
+
+/// A new, empty folder at a place that this process uses.
+pub(super) struct Place {
+    pub path: PathBuf,
+    /// Keeps others from it; `None` where folders cannot be locked.
+    pub lock: Option<OwnedFd>,
+}
+
+/// Makes the folder of a place, and removes what is left there first; `None` where another process uses it. `missing` is called where the
+/// folder above is not there.
+pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<Option<Place>> {
+    let failed = |e: Errno| -> Error { e.error(&format!("make the folder {}", path.display())) };
+    let c = c_path(&path)?;
+    for _ in 0..2 {
+        let made = match os::mkdir(CWD, &c) {
+            Err(Errno(libc::ENOENT)) => missing().map(|()| os::mkdir(CWD, &c))?,
+            made => made,
+        };
+        let is_left = matches!(made, Err(Errno(libc::EEXIST)));
+        if !is_left {
+            made.map_err(failed)?;
+        }
+        let Some(lock) = lock(&c).map_err(failed)? else { return Ok(None) };
+        if !is_left {
+            return Ok(Some(Place { path, lock }));
+        }
+        remove_tree(CWD, &c).map_err(|e| e.with_note(&format!(" (in {})", path.display())))?;
+    }
+    Ok(None)
+}
+
+/// Locks the folder of a place; `None` where another process uses it, or it has got its own name meanwhile. What is locked is `None` where folders
+/// cannot be locked.
+fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {
+    let fd = match os::open(CWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+        Err(Errno(libc::ENOENT)) => return Ok(None),
+        opened => opened?,
+    };
+    let locked = os::lock_folder(fd.as_fd());
+    if locked == Err(Errno(libc::EWOULDBLOCK)) {
+        return Ok(None);
+    }
+    let is_same = match os::stat_at(CWD, path, false) {
+        Err(Errno(libc::ENOENT)) => false,
+        named => os::is_same(&named?, &os::stat(fd.as_fd())?),
+    };
+    Ok(is_same.then(|| locked.is_ok().then_some(fd)))
+}
+
+/// Whether a name is that of a place.
+pub(super) fn is_place(name: &[u8]) -> bool {
+    let own = name.strip_prefix(TEMP_PREFIX.as_bytes()).filter(|own| own.ends_with(TEMP_SUFFIX.as_bytes()));
+    own.is_some_and(|own| [Use::New, Use::Replaced].iter().any(|used| own.starts_with(used.name().as_bytes())))
+}
+
+/// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it.
+pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr) -> Option<OwnedFd> {
+    let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
+    os::lock_folder(fd.as_fd()).ok().map(|()| fd)
+}
