@@ -1271,7 +1271,10 @@ typedef struct ozarr_copy_options {
     size_t struct_size;
     /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
     int32_t zarr_format;
-    /** What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. */
+    /**
+     * What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. In folders what is
+     * overwritten stays until the copy is whole, so both need room; elsewhere it is erased first.
+     */
     ozarr_create_mode mode;
     /** What to do with values that do not fit into another type. */
     ozarr_overflow overflow;

@@ -535,6 +535,68 @@ fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_th
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// In folders a copy takes the place of another node when it is whole, and what a copy that ended early has made goes.
+#[test]
+fn what_a_copy_replaces_in_a_folder_stays_until_the_copy_is_whole() {
+    let folder = no_folder("over");
+    let from = on_disk(&folder.join("from.zarr"));
+    hierarchy(&from);
+    let over = RechunkOptions { how: Create::Overwrite, ..to(0, 0) };
+    type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> Result<()>;
+    type Copy<'a> = &'a dyn Fn(&Store, &str, Progress<'_>) -> Result<()>;
+    let verbatim = |into: &Store, place: &str, told: Progress<'_>| from.copy_node("g", (into, place), Create::Overwrite, true, told);
+    let changed = |into: &Store, place: &str, told: Progress<'_>| {
+        from.rechunk_node("g", (into, place), over, &mut |_, s| s.set_chunks(&[2, 2]), told).map(drop)
+    };
+    for (way, run) in [("verbatim", &verbatim as Copy), ("changed", &changed)] {
+        for place in ["", "x/y"] {
+            let root = folder.join(format!("{way}{}.zarr", place.len()));
+            let into = on_disk(&root);
+            let old = Array::create(&into, &path_below(place, "a"), &spec("int16", &[6, 4]), Create::New).unwrap();
+            write(&old, &[0, 0], &[6, 4]);
+            let (whole, before) = (keys(&into), elements(&old));
+            let mut last = 0;
+            let mut count = |_, total| {
+                last = total;
+                Ok(())
+            };
+            run(&on_disk(&folder.join("counted.zarr")), place, &mut count).unwrap();
+            std::fs::remove_dir_all(folder.join("counted.zarr")).unwrap();
+            for left in 1..=last {
+                let e =
+                    run(&into, place, &mut |done, _| if done >= left { Err(Error::new(ErrorKind::Cancelled, "enough")) } else { Ok(()) });
+                assert_eq!(e.unwrap_err().kind(), ErrorKind::Cancelled, "{way} {left}");
+                assert!(keys(&into) == whole && elements(&old) == before, "{way}, {place:?} after {left}");
+                assert_eq!(hidden_below(&folder), [""; 0], "{way} {left}");
+            }
+            run(&into, place, &mut |_, _| Ok(())).unwrap();
+            assert_eq!(into.node_kind(&path_below(place, "a")).unwrap(), NodeKind::None, "{way}");
+            assert_eq!(elements(&open(&into, &path_below(place, "deep/c"))), elements(&open(&from, "g/deep/c")), "{way}");
+            assert_eq!(hidden_below(&folder), [""; 0], "{way}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn path_below(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_string() } else { format!("{place}/{name}") }
+}
+
+/// The hidden names of what is made, in a folder and those below it.
+fn hidden_below(folder: &Path) -> Vec<String> {
+    let (mut found, mut todo) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = todo.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+            let name = entry.file_name().into_string().unwrap();
+            match name.starts_with(".ozarr-") {
+                true => found.push(name),
+                false => todo.extend(entry.path().is_dir().then(|| entry.path())),
+            }
+        }
+    }
+    found
+}
+
 #[test]
 fn a_copy_over_its_own_source_by_a_link_is_refused_and_leaves_it_whole() {
     let folder = no_folder("link");

@@ -47,7 +47,7 @@ pub struct Copy {
     /// Link chunks whose bytes stay the same to those of the source, where that is possible; no program may change them in place then
     #[arg(long)]
     link: bool,
-    /// Erase what is there, with all below it
+    /// Replace what is there, with all below it: in a folder at once, when the copy is whole
     #[arg(long)]
     overwrite: bool,
     /// What could not be kept as a JSON list

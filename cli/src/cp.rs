@@ -14,7 +14,7 @@ pub struct Cp {
     source: String,
     /// Where the copy is to be (its name, not that of a group to put it into)
     dest: String,
-    /// Erase what is there, with all below it
+    /// Replace what is there, with all below it: in a folder at once, when the copy is whole
     #[arg(long)]
     overwrite: bool,
     /// Read everything again, and compare it with the source

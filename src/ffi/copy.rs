@@ -56,7 +56,8 @@ pub struct ozarr_copy_options {
     pub struct_size: usize,
     /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3).
     pub zarr_format: i32,
-    /// What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
+    /// What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. In folders what is
+    /// overwritten stays until the copy is whole, so both need room; elsewhere it is erased first.
     pub mode: ozarr_create_mode,
     /// What to do with values that do not fit into another type.
     pub overflow: ozarr_overflow,

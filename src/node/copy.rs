@@ -1,9 +1,9 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
-//! asked for. A copy that was cut short is no node, and the same call completes it.
+//! asked for. A copy that was cut short is no node, and the same call completes it ([`super::place`]).
 
 use super::lookup::{find, require};
-use super::transfer::{Moves, OnProgress, Way};
-use super::{Array, Create, NodeKind, Store, document, draft, hierarchy, path, place, stored_chunks, upkeep};
+use super::transfer::{Moves, OnProgress, Way, moved_path};
+use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
@@ -16,7 +16,7 @@ const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
     /// it that are missing there. The documents of nodes come after all else, the node's own last. `how` is `New` or `Overwrite` (else
-    /// `Argument`); a place inside of the other is an error of kind `Argument`. With `verify` every object is read again and compared with
+    /// `Argument`); what is overwritten stays until the copy is whole where folders can be replaced. A place inside of the other is an error of kind `Argument`. With `verify` every object is read again and compared with
     /// its source, before the node's own document is there; a difference is an error of kind `Checksum`. `progress` is told after
     /// each key how many are done of how many (twice as many with `verify`); its error ends the copy.
     pub fn copy_node(
@@ -37,13 +37,11 @@ impl Store {
         }
         [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
-        let replaced = {
-            let _lock = document::lock_place(to, &to_path)?;
-            let replaced = place::begin((self, &path), (to, &to_path), how)?;
-            changed.extend(self.copy_keys(&path, (to, &to_path), verify, progress)?);
-            place::end(to, &to_path)?;
-            replaced
-        };
+        let (made, replaced) = place::fill((self, &path), (to, &to_path), how, &mut |store, place| {
+            let made = self.copy_keys(&path, (store, place), verify, progress)?;
+            Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
+        })?;
+        changed.extend(made);
         upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))
     }
 

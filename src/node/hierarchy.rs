@@ -283,7 +283,7 @@ pub(super) fn is_in_the_way(store: &Store, path: &str) -> Result<bool> {
 /// Replaces the node at `path`, with all below it, by the one that `publish` makes at the root of another store: at once, or `None` where the
 /// store cannot do that. Consolidated metadata above it say nothing of either meanwhile: the old ones would make the new data look like
 /// the old.
-fn replace<M>(store: &Store, path: &str, publish: impl Fn(&Store, &str) -> Result<M>) -> Result<Option<M>> {
+pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Store, &str) -> Result<M>) -> Result<Option<M>> {
     let mut made = None;
     let replaced = store.shared().replace_prefix(&path::prefix(path), &mut |beside| {
         made = Some(publish(&store.beside(beside), "")?);

@@ -1,5 +1,5 @@
-//! The place of a copy: cleared of what is overwritten, and marked until the copy is whole, so that the same call completes one that was cut
-//! short, and nothing of what was there shows in it.
+//! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
+//! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it.
 
 use super::{Create, Store, document, hierarchy, path};
 use crate::error::{Result, bail, err};
@@ -10,9 +10,30 @@ use crate::store::{Condition, StorageExt, get};
 /// The key that says below a place that a copy was begun there.
 const MARKER: &str = "ozarr-copy.json";
 
+/// Makes a copy at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
+/// take the place. Returns what that returns, and whether a node was replaced.
+pub(super) fn fill<T>(
+    from: (&Store, &str),
+    (to, place): (&Store, &str),
+    how: Create,
+    copy: &mut dyn FnMut(&Store, &str) -> Result<T>,
+) -> Result<(T, bool)> {
+    let _lock = document::lock_place(to, place)?;
+    if how == Create::Overwrite
+        && hierarchy::is_in_the_way(to, place)?
+        && let Some(made) = hierarchy::replace(to, place, &mut *copy)?
+    {
+        return Ok((made, true));
+    }
+    let replaced = begin(from, (to, place), how)?;
+    let made = copy(to, place)?;
+    end(to, place)?;
+    Ok((made, replaced))
+}
+
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
 /// was replaced.
-pub(super) fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &str), how: Create) -> Result<bool> {
+fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &str), how: Create) -> Result<bool> {
     if how == Create::New {
         hierarchy::refuse_existing(to, place)?;
     }
@@ -43,7 +64,7 @@ pub(super) fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &st
 }
 
 /// Says that the copy is whole.
-pub(super) fn end(to: &Store, place: &str) -> Result<()> {
+fn end(to: &Store, place: &str) -> Result<()> {
     if to.shared().capabilities().erasable {
         let marker = path::join(place, MARKER);
         to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;

@@ -2,7 +2,7 @@
 //!
 //! A first pass says what each node becomes, and refuses what cannot be; then chunks are copied, and documents behind them, from the
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
-//! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
+//! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 use super::create_array::write_documents;
 use super::lookup::{self, find, require};
@@ -73,6 +73,9 @@ struct NewArray {
     same_bytes: bool,
 }
 
+/// A store, and the path in it where the copy is made.
+type At<'a> = (&'a Store, &'a str);
+
 struct Job<'a> {
     way: Way<'a>,
     from_path: String,
@@ -112,7 +115,7 @@ impl Store {
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let nodes = job.plan(change)?;
         let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
-        job.run(nodes, changed)?;
+        job.run(&nodes, changed)?;
         Ok(job.report)
     }
 }
@@ -177,7 +180,7 @@ impl Job<'_> {
     /// The number of objects of an array.
     fn count(&self, node: &str, array: &NewArray) -> Result<u64> {
         if !array.same_bytes {
-            return Ok(self.elements(node, array)?.chunks());
+            return Ok(self.elements(node, array, (self.way.to, &self.to_path))?.chunks());
         }
         let mut count = 0;
         each_chunk(self.way.from.shared(), &array.old, &mut |_, _| {
@@ -187,47 +190,47 @@ impl Job<'_> {
         Ok(count)
     }
 
-    fn elements(&self, node: &str, array: &NewArray) -> Result<Elements> {
-        let target = moved_path(node, &self.from_path, &self.to_path);
+    fn elements(&self, node: &str, array: &NewArray, (to, place): At<'_>) -> Result<Elements> {
+        let target = moved_path(node, &self.from_path, place);
         let source = array.old.bound(node)?;
-        let dest = ArrayState::new(self.way.to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
+        let dest = ArrayState::new(to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
         let same_fill = same_fill(&array.old.meta, &array.new);
         let how = (self.options.memory, self.options.overflow);
         Elements::new((self.way.from, &array.old, &source), &dest, same_fill, how)
     }
 
-    fn run(&mut self, nodes: Vec<(String, New)>, mut changed: Vec<String>) -> Result<()> {
-        let to = self.way.to;
-        let lock = document::lock_place(to, &self.to_path)?;
-        let replaced = place::begin((self.way.from, &self.from_path), (to, &self.to_path), self.options.how)?;
-        let mut consolidated = Vec::new();
-        // Children first.
-        for (node, new) in nodes.iter().rev() {
-            let target = moved_path(node, &self.from_path, &self.to_path);
-            if matches!(new, New::Group(..)) && is_consolidated(self.way.from, node)? {
-                consolidated.push(target.clone());
-            }
-            self.node(node, &target, new).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
-            changed.push(target);
-        }
-        to.flush()?;
-        to.note_change();
-        for group in &consolidated {
-            Group::open(to, group)?.consolidate()?;
-        }
-        place::end(to, &self.to_path)?;
-        drop(lock);
-        upkeep::after_change(to, &changed, replaced.then_some(self.to_path.as_str()))?;
+    fn run(&mut self, nodes: &[(String, New)], mut changed: Vec<String>) -> Result<()> {
+        let (from, from_path) = (self.way.from, self.from_path.clone());
+        let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
+        let made = place::fill((from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, (to, place)))?;
+        changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
+        upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()
     }
 
-    fn node(&mut self, node: &str, target: &str, new: &New) -> Result<()> {
-        let to = self.way.to;
+    /// Makes all nodes at a place of a store, children first.
+    fn nodes(&mut self, nodes: &[(String, New)], at: At<'_>) -> Result<()> {
+        let notes = std::mem::take(&mut self.report.notes);
+        (self.done, self.report) = (0, RechunkReport { notes, ..RechunkReport::default() });
+        let mut consolidated = Vec::new();
+        for (node, new) in nodes.iter().rev() {
+            if matches!(new, New::Group(..)) && is_consolidated(self.way.from, node)? {
+                consolidated.push(moved_path(node, &self.from_path, at.1));
+            }
+            self.node(node, new, at).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
+        }
+        at.0.flush()?;
+        at.0.note_change();
+        consolidated.iter().try_for_each(|group| Group::open(at.0, group)?.consolidate())
+    }
+
+    fn node(&mut self, node: &str, new: &New, at: At<'_>) -> Result<()> {
+        let (to, target) = (at.0, &moved_path(node, &self.from_path, at.1));
         if let New::Array(array) = new {
-            self.chunks(node, target, array)?;
+            self.chunks(node, array, at)?;
         }
         // What the document speaks of is durable before it is there.
-        if target == self.to_path {
+        if target == at.1 {
             to.flush()?;
         }
         match new {
@@ -245,17 +248,17 @@ impl Job<'_> {
         (self.progress)(self.done, self.total.max(self.done))
     }
 
-    fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+    fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<()> {
         let (before, total) = (self.done, self.total);
         if !array.same_bytes {
-            let elements = self.elements(node, array)?;
+            let elements = self.elements(node, array, at)?;
             let (chunks, progress) = (elements.chunks(), &mut self.progress);
             elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
             self.report.encoded += chunks;
             self.done += chunks;
             return Ok(());
         }
-        let (prefix, mut keys) = (path::prefix(target), Vec::new());
+        let (prefix, mut keys) = (path::prefix(&moved_path(node, &self.from_path, at.1)), Vec::new());
         each_chunk(self.way.from.shared(), &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);
@@ -263,7 +266,7 @@ impl Job<'_> {
             Ok(())
         })?;
         let (moves, progress) = (Moves::default(), &mut self.progress);
-        self.way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
+        Way { to: at.0, ..self.way }.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
         self.report.linked += moves.linked.into_inner();
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;

@@ -473,6 +473,38 @@ static void run_copy(void) {
     STEP(ozarr_copy(at("tree.zarr"), at("copied.zarr"), &options));
 }
 
+/* Something else where the copy is to be. */
+static void prepare_copy_over(void) {
+    ozarr_group *g = NULL;
+    static const int64_t three[] = {3};
+    static const double numbers[] = {7, 8, 9};
+    prepare_tree();
+    SURE(ozarr_group_create(at("copied.zarr"), OZARR_CREATE_OVERWRITE, &g));
+    SURE(ozarr_group_put(g, "old", OZARR_FLOAT64, 1, three, numbers, sizeof numbers));
+    ozarr_group_free(g);
+}
+
+/* The old node or the whole copy. */
+static void check_copy_over(int all_new) {
+    ozarr_store *store = NULL;
+    ozarr_group *g = NULL;
+    ozarr_node_kind kind = 0;
+    double u[3] = {-1, -1, -1};
+    SURE(ozarr_store_open(at("copied.zarr"), "r", &store));
+    SURE(ozarr_store_node_kind(store, "old", &kind));
+    ozarr_store_free(store);
+    const bool is_old = kind == OZARR_NODE_KIND_ARRAY;
+    SURE(ozarr_group_open(at("copied.zarr"), "r", &g));
+    if (is_old && all_new) wrong("the copy left what it replaced");
+    for (int i = 0; i < (is_old ? 1 : 4); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/u", NAMES[i]);
+        SURE(ozarr_group_get(g, is_old ? "old" : path, OZARR_FLOAT64, u, sizeof u));
+        if (u[0] != (is_old ? 7 : i)) wrong("%s holds %g", is_old ? "the old node" : path, u[0]);
+    }
+    ozarr_group_free(g);
+}
+
 static void check_copy(int all_new) {
     ozarr_group *g = NULL;
     double u[3] = {-1, -1, -1};
@@ -871,6 +903,7 @@ static const workload workloads[] = {
     {"consolidate", prepare_tree, run_consolidate, check_tree, "", 0, 0, "", 40},
     {"verify", prepare_tree, run_verify, check_read, "", 0, 0, "", 48},
     {"copy", prepare_tree, run_copy, check_copy, "", 0, 0, "", 41},
+    {"copy over", prepare_copy_over, run_copy, check_copy_over, "", 0, 0, "", 53},
     {"migrate", prepare_migrate, run_migrate, check_migrated, "gzip", 2, 0, "array.zarr/a", 45},
     {"migrate in place", prepare_migrate, run_migrate_in_place, check_in_place, "zlib", 2, 0, "array.zarr/a", 46},
     {"series", prepare_none, run_series, check_series, "", 0, 0, "", 42},
