@@ -83,6 +83,32 @@ fn a_checkpoint_that_another_user_keeps_is_told_by_prune_stays_listed_and_keeps_
 }
 
 #[test]
+fn a_checkpoint_of_another_user_who_was_killed_before_it_was_listed_is_listed_by_the_next() {
+    for left in [false, true] {
+        let (shared, listed) = (Shared::new("listed"), |shared: &Shared| shared.0.join("zarr.json"));
+        make(&shared.checkpoints(), "1", 1).unwrap();
+        let before = std::fs::read(listed(&shared)).unwrap();
+        make(&shared.checkpoints(), "2", 2).unwrap();
+        std::fs::write(listed(&shared), before).unwrap();
+        if left {
+            std::fs::create_dir(shared.0.join("left")).unwrap();
+        }
+        shared.allow("", 0o777);
+        shared.allow("2", 0o555);
+        if left {
+            shared.allow("left", 0o000);
+        }
+        as_another(|| {
+            make(&shared.checkpoints(), "3", 3).unwrap();
+            assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints()).len()), (3, 3));
+        });
+        if !left {
+            shared.check_listed();
+        }
+    }
+}
+
+#[test]
 fn what_a_kill_has_left_of_another_users_checkpoint_keeps_nobody_from_his_own() {
     // What may not be removed, what may not even be looked into, and folders in which nothing is, or only a lock file.
     for (mode, begun) in [(0o555, "all"), (0o000, "all"), (0o555, "folder"), (0o555, "lock")] {
