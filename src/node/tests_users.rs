@@ -143,7 +143,10 @@ fn a_checkpoint_that_is_only_another_users_to_read_counts() {
     shared.allow("2", 0o000);
     as_another(|| {
         assert!(is_refused(shared.checkpoints().latest()), "an older one is not the newest");
-        make(&shared.checkpoints(), "3", 3).unwrap();
+        let group = shared.checkpoints().begin("3").unwrap();
+        group.set_link_unchanged(true).unwrap();
+        fill(&group, 3).unwrap();
+        group.commit().unwrap();
         assert_eq!((newest(&shared.store(), ""), names(&shared.checkpoints())), (3, ["1", "2", "3"].map(String::from).to_vec()));
         assert!(is_refused(shared.checkpoints().prune(1)));
         assert_eq!(names(&shared.checkpoints()), ["2", "3"]);
@@ -167,9 +170,10 @@ fn as_masked<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could_read_the_node() {
     let set = |node: &str, store: &Store| Array::open(store, node).unwrap().attributes().set_json("k", "1");
     type Change<'a> = &'a (dyn Fn(&Store, &Spec) -> Result<()> + Sync);
-    let cases: [(&str, Format, Change<'_>); 4] = [
+    let cases: [(&str, Format, Change<'_>); 5] = [
         ("overwritten", Format::V3, &|store, spec| Array::create(store, "a", spec, Create::Overwrite).map(drop)),
         ("migrated", Format::V2, &|store, _| store.migrate("", None, false, &mut |_, _| Ok(())).map(drop)),
+        ("a migration that was killed", Format::V2, &|store, _| store.key_put("ozarr-migration.json", b"{}")),
         ("its attributes", Format::V2, &|store, _| set("a", store)),
         ("its metadata", Format::V2, &|store, _| Group::open(store, "").unwrap().consolidate()),
     ];
@@ -181,7 +185,7 @@ fn the_documents_that_another_user_replaces_or_adds_may_be_read_by_all_who_could
         shared.allow("", 0o777);
         as_masked(|| change(&shared.store(), &spec)).unwrap();
         let mut seen = 0;
-        for file in ["zarr.json", ".zgroup", ".zmetadata", "a/zarr.json", "a/.zarray", "a/.zattrs"] {
+        for file in ["zarr.json", ".zgroup", ".zmetadata", "a/zarr.json", "a/.zarray", "a/.zattrs", "ozarr-migration.json"] {
             if let Ok(found) = std::fs::metadata(shared.0.join(file)) {
                 assert_eq!(found.permissions().mode() & 0o044, 0o044, "{what}: {file}");
                 seen += 1;

@@ -5,7 +5,7 @@ use super::local::staged_file::StagedFile;
 use super::{
     Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
 };
-use crate::error::{Result, bail};
+use crate::error::{ErrorKind, Result, bail};
 use crate::fork::ForkPreserved;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,12 @@ impl PrefixStore {
     fn link_same(&self, key: &str, to: &str, parts: &[&[u8]]) -> Result<bool> {
         let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
         let len = parts.iter().map(|part| part.len()).sum::<usize>();
-        let (Some(_), Some(object)) = (self.inner.files(), self.inner.open(&before)?) else { return Ok(false) };
+        let opened = match self.inner.open(&before) {
+            // What only another user may read is not known to be the same.
+            Err(e) if e.kind() == ErrorKind::Permission => return Ok(false),
+            opened => opened?,
+        };
+        let (Some(_), Some(object)) = (self.inner.files(), opened) else { return Ok(false) };
         if object.len()? != len as u64 {
             return Ok(false);
         }

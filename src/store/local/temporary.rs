@@ -82,7 +82,9 @@ pub(super) struct Temp<'a> {
 pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (file, own): (BorrowedFd<'_>, &libc::stat)) {
     let folder = folder_of(key);
     let name = key[folder.len()..].trim_start_matches('/');
-    let others: &[_] = if name == ".zattrs" || MAKES_A_NODE.iter().any(|of_node| name.starts_with(of_node)) { MAKES_A_NODE } else { &[] };
+    // Those that make a node, attributes, and what says that something is under way there.
+    let is_of_node = [".zattrs", "ozarr-"].iter().chain(MAKES_A_NODE).any(|of_node| name.starts_with(of_node));
+    let others: &[_] = if is_of_node { MAKES_A_NODE } else { &[] };
     for from in std::iter::once(to.clone()).chain(others.iter().map(|name| KeyPath::join(folder, name))) {
         if let Ok(old) = os::open(dir, from.as_c(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)
             && let Ok(st) = os::stat(old.as_fd())
