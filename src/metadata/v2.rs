@@ -146,7 +146,6 @@ fn check_format(document: &Map) -> Result<()> {
     Err(wrong_format(format, 2, advice))
 }
 
-/// An extent of 0 is taken as 1 where the array's is 0, too (VM-04).
 /// Makes a document say the chunks of that grid; where it does already, it keeps its words.
 pub fn keep_chunks(document: &mut Map, grid: &Grid) {
     let says = document.get("chunks").and_then(|value| extents(value).ok());
