@@ -3,7 +3,7 @@
 
 use super::Attributes;
 use super::attrs::is_integer;
-use super::conventions::cf::FILL;
+use super::conventions::missing::FILL;
 use crate::dtype::fill::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
 use crate::dtype::{DataType, Kind};

@@ -4,6 +4,7 @@
 //! version 3 has no form for their codecs. A node's document comes after its chunks and after all below it, so that what is there is
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
+use super::conventions::missing::missing_to_v3;
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -262,10 +263,13 @@ impl Job<'_> {
         }
     }
 
-    fn array(&self, node: &str, meta: ArrayMeta, attributes: Map) -> Result<NewArray> {
+    fn array(&self, node: &str, meta: ArrayMeta, mut attributes: Map) -> Result<NewArray> {
         // What the state knows of the chunks' keys may be more than what the document says.
         let old = ArrayState::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;
+        if meta.format == Format::V2 {
+            missing_to_v3(&mut attributes, meta);
+        }
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
             Ok(new) => (new, None),
             Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(meta, attributes)?, Some(e)),

@@ -20,6 +20,9 @@ use crate::store::Condition;
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
+/// The maximum number of chunks that are stored in a copy only because another fill value stands for them.
+const ADDED: u64 = 1 << 20;
+
 /// How a copy is made.
 #[derive(Clone, Copy, Debug)]
 pub struct RechunkOptions {
@@ -162,6 +165,11 @@ impl Job<'_> {
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let mut notes = Vec::new();
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
+                let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
+                let missing = if is_like { None } else { Some(missing_chunks(from, &old)?) };
+                if missing.is_some_and(|missing| missing > ADDED) {
+                    spec.keep_fill(old.meta.fill.clone(), &mut notes);
+                }
                 change(node, &mut spec)?;
                 let (new, attributes) = spec.resolve(None)?;
                 if new.shape != old.meta.shape {
@@ -171,7 +179,7 @@ impl Job<'_> {
                 let room = NOTES.saturating_sub(self.report.notes.len());
                 self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
                 let lenient = from.options().clipped || from.options().empty_is_missing;
-                let same_bytes = !lenient && same_bytes(&old.meta, &new);
+                let same_bytes = !lenient && same_form(&old.meta, &new) && (missing == Some(0) || same_fill(&old.meta, &new));
                 Ok(New::Array(Box::new(NewArray { old, new, attributes, same_bytes })))
             }
         }
@@ -283,8 +291,11 @@ fn is_consolidated(store: &Store, node: &str) -> Result<bool> {
     Ok(find(store, node)?.is_some_and(|found| found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null())))
 }
 
-/// Whether missing chunks of both hold the same.
+/// Whether missing chunks of both hold the same. Those of null hold anything, to other readers.
 fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
+    if old.fill.defined && !new.fill.defined {
+        return false;
+    }
     if old.data_type == new.data_type {
         return old.fill.element(old.data_type) == new.fill.element(new.data_type);
     }
@@ -293,12 +304,25 @@ fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
     converted.is_some_and(|fill| fill.element(new.data_type) == new.fill.element(new.data_type))
 }
 
-/// Whether each chunk of the one array is, byte by byte, the chunk of that index of the other.
-fn same_bytes(old: &ArrayMeta, new: &ArrayMeta) -> bool {
+/// The number of chunks that are not stored; of all in a store that cannot tell.
+fn missing_chunks(store: &Store, array: &ArrayState) -> Result<u64> {
+    let all = array.meta.grid.counts(&array.meta.shape).iter().fold(1, |all, &n| n.saturating_mul(all));
+    let mut stored = 0;
+    if store.shared().capabilities().listable {
+        each_chunk(store.shared(), array, &mut |_, _| {
+            stored += 1;
+            Ok(())
+        })?;
+    }
+    Ok(all.saturating_sub(stored))
+}
+
+/// Whether each chunk that is stored of the one array is, byte by byte, the chunk of that index of the other.
+fn same_form(old: &ArrayMeta, new: &ArrayMeta) -> bool {
     let codecs = |meta: &ArrayMeta| codecs_to_v3::codecs(&meta.codecs, meta.data_type, meta.shape.len());
     let same_codecs = match (&old.codecs, &new.codecs) {
         (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. }) if a == b => true,
         _ => matches!((codecs(old), codecs(new)), (Ok(a), Ok(b)) if a == b),
     };
-    old.grid == new.grid && old.data_type == new.data_type && same_codecs && same_fill(old, new)
+    old.grid == new.grid && old.data_type == new.data_type && same_codecs
 }

@@ -1,19 +1,16 @@
 //! What the numbers of an array mean: packing, missing values and units of time, by its attributes.
 //! Conventions: CF 2.5.1 and 8.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
 
+use super::missing::{FILL, missing_value};
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
-use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
 use crate::dtype::transfer::Transfer;
-use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Real, Run};
+use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Run};
 use crate::engine::{self, Memory, Selection};
 use crate::error::{Result, bail, err};
 use crate::metadata::json::{self, brief};
 use crate::metadata::{Format, Map, Value};
 use crate::node::Array;
-
-/// The attribute with the value that means "missing" in version 3.
-pub(in crate::node) const FILL: &str = "_FillValue";
 
 impl Array {
     /// How the array's numbers are packed, and which of them are missing: `scale_factor`, `add_offset`, `_Unsigned`, `_FillValue` (in
@@ -178,54 +175,6 @@ fn real(value: &Value) -> Result<f64> {
     match one {
         Value::Number(n) => n.as_str().parse().map_err(|_| err!(Metadata, "found {}, expected a number", brief(value))),
         _ => bail!(Metadata, "found {}, expected a number", brief(value)),
-    }
-}
-
-/// Returns the element that an attribute's value means; `Some(None)` if the type has no such element, `None` for other values.
-fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
-    let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
-    let is_float = data_type.kind() == Kind::Float;
-    match value {
-        // Eight bytes of a double, whatever the type (XR-12); other writers put the number itself, or its name (XR-14).
-        Value::String(text) if is_float => match double_from_base64(text) {
-            Some(double) => {
-                Some(read(&Value::Number(json::number(double)))).filter(|e| e.is_some()).or_else(|| Some(named(data_type, double)))
-            }
-            None => read(value).map(Some),
-        },
-        Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
-        Value::Number(n) => match read(value) {
-            Some(element) => Some(Some(element)),
-            // -9999.0 for an integer; a number out of range has no element.
-            None => {
-                Some(n.as_str().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
-            }
-        },
-        _ => read(value).map(Some),
-    }
-}
-
-/// NaN and the infinities, which JSON has no numbers for.
-fn named(data_type: DataType, double: f64) -> Option<Element> {
-    let name = if double.is_nan() {
-        "NaN"
-    } else if double > 0.0 {
-        "Infinity"
-    } else {
-        "-Infinity"
-    };
-    let fill = Fill::from_json_v3(data_type, &name.into()).ok()?;
-    (!double.is_finite()).then(|| fill.element(data_type))
-}
-
-/// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
-/// the number, where JSON has one. Text has none: xarray refuses a store with it, and the array's fill value says it.
-pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
-    match (format, Real::load(data_type, element)) {
-        (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
-        (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
-        (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
-        (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
     }
 }
 

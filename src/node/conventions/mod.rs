@@ -5,6 +5,7 @@
 
 pub mod cf;
 pub mod dataset;
+pub(in crate::node) mod missing;
 pub mod nczarr;
 pub(super) mod nczarr_update;
 pub mod ome;

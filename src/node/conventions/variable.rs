@@ -1,6 +1,7 @@
 //! A variable of a dataset, as a program describes it, and the array that it becomes.
 
-use super::cf::{self, fill_attribute, packing_attributes};
+use super::cf::packing_attributes;
+use super::missing::{FILL, fill_attribute};
 use crate::dtype::{DataType, Element, Kind};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
@@ -100,7 +101,7 @@ impl VariableSpec {
                 spec.set_fill(self.data_type, missing)?;
                 // In version 2 the fill value says it; netCDF wants the attribute, too (XR-11, XR-12, NZ-13).
                 let value = fill_attribute(format, self.data_type, missing);
-                attributes.extend(value.map(|value| (cf::FILL.to_string(), value)));
+                attributes.extend(value.map(|value| (FILL.to_string(), value)));
             }
             None if spec.fill_is_set() => {}
             None if is_float => spec.set_fill(DataType::Float64, &f64::NAN.to_ne_bytes())?,

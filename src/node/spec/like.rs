@@ -3,11 +3,13 @@
 use super::{FillSetting, Spec};
 use crate::counting::{self, Counting};
 use crate::dtype::DataType;
+use crate::dtype::fill::Fill;
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::NodeType;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v2, upgrade, v2, v3};
 use crate::node::compression::Compressor;
+use crate::node::conventions::missing::{missing_to_v2, missing_to_v3};
 
 impl Spec {
     /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
@@ -58,7 +60,7 @@ impl Spec {
 
     /// Makes the spec of a copy of an array with these attributes, in `format` (`None`: the array's version, or 3 for a draft). Every
     /// setting can be changed on its own. Settings that cannot be kept are added to `notes`.
-    pub(in crate::node) fn like(meta: &ArrayMeta, attributes: Map, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
+    pub(in crate::node) fn like(meta: &ArrayMeta, mut attributes: Map, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
         let is_draft = meta.dialect != Dialect::Final;
         let format = format.unwrap_or(if is_draft { Format::V3 } else { meta.format });
         let mut spec = if (format, meta.format, is_draft) == (Format::V2, Format::V2, false) {
@@ -66,6 +68,9 @@ impl Spec {
             spec.attributes = attributes;
             spec
         } else {
+            if meta.format == Format::V2 && !is_draft {
+                missing_to_v3(&mut attributes, meta);
+            }
             let v3 = upgraded(meta, attributes, notes)?;
             let mut spec = Spec::from_meta(v3)?;
             if meta.format == Format::V2 || is_draft {
@@ -78,6 +83,17 @@ impl Spec {
         };
         spec.loose = true;
         Ok(spec)
+    }
+
+    /// Whether the fill value of [`Spec::like`] is this one, of the array that it is like.
+    pub(in crate::node) fn fill_is_like(&self, old: &Fill) -> bool {
+        matches!(&self.fill, FillSetting::Element(fill) if fill == old || !old.defined)
+    }
+
+    /// Takes the fill value of the array that it is like, although it means "missing" here.
+    pub(in crate::node) fn keep_fill(&mut self, old: Fill, notes: &mut Vec<String>) {
+        self.fill = FillSetting::Element(old);
+        notes.push("the fill value means \"missing\" now: too many chunks are not stored to store them for another one".into());
     }
 
     /// From version 3 to 2.
@@ -99,6 +115,14 @@ impl Spec {
         if self.dimension_names.as_ref().is_some_and(|n| n.iter().any(Option::is_some) && n.iter().any(Option::is_none)) {
             self.dimension_names = None;
             notes.push("the dimensions' names are lost: zarr_format 2 can name all or none".into());
+        }
+        // Variables of xarray without dimensions have no names in version 3, and have to have them in version 2.
+        if self.rank() == 0 {
+            self.dimension_names = Some(Vec::new());
+        }
+        let FillSetting::Element(fill) = &mut self.fill else { return Ok(()) };
+        if self.dimension_names.is_some() && missing_to_v2(&mut self.attributes, self.data_type, fill) {
+            notes.push("the fill value is lost: in zarr_format 2 it means \"missing\"".into());
         }
         Ok(())
     }

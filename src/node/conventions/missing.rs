@@ -1,0 +1,168 @@
+//! The value that means "missing", as an attribute and as the fill value, in both versions.
+//! Conventions: CF 2.5.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
+
+use crate::dtype::coding::NOT_A_TIME;
+use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
+use crate::dtype::{DataType, Element, Kind, Real};
+use crate::metadata::v2::DIMENSIONS;
+use crate::metadata::{ArrayMeta, Format, Map, Value, json};
+
+/// The attribute with the value that means "missing" in version 3.
+pub(in crate::node) const FILL: &str = "_FillValue";
+
+/// Makes the attributes of a variable of version 2 those of version 3, where the fill value no longer says what is missing.
+pub(in crate::node) fn missing_to_v3(attributes: &mut Map, meta: &ArrayMeta) {
+    let data_type = meta.data_type;
+    if !attributes.contains_key(DIMENSIONS) || !matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float) {
+        return;
+    }
+    let told = || attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
+    let missing = if meta.fill.defined { Some(meta.fill.element(data_type)) } else { told() };
+    if let Some(value) = missing.and_then(|missing| fill_attribute(Format::V3, data_type, &missing)) {
+        attributes.insert(FILL.into(), value);
+    }
+}
+
+/// Makes the attributes and the fill value of a variable of version 3 those of version 2, where the fill value is what means "missing", unless it is
+/// null. Whether the fill value is lost, which is nothing where it is zero.
+pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, fill: &mut Fill) -> bool {
+    let missing = attributes.get(FILL).and_then(|value| missing_value(data_type, value)).flatten();
+    if let Some(missing) = &missing {
+        match fill_attribute(Format::V2, data_type, missing) {
+            Some(value) => drop(attributes.insert(FILL.into(), value)),
+            None => drop(attributes.shift_remove(FILL)),
+        }
+    }
+    let old = fill.element(data_type);
+    match missing {
+        Some(missing) if missing == old => return false,
+        Some(missing) => *fill = Fill::from_bytes(&missing),
+        None if is_no_number(data_type, &old) => return false,
+        None => *fill = Fill::undefined(),
+    }
+    old.iter().any(|&byte| byte != 0)
+}
+
+/// Whether an element is NaN or "not a time", which are missing by themselves.
+fn is_no_number(data_type: DataType, element: &[u8]) -> bool {
+    match data_type.kind() {
+        Kind::Time => element == NOT_A_TIME.to_ne_bytes(),
+        _ => matches!(Real::load(data_type, element), Some(Real::Float(value)) if value.is_nan()),
+    }
+}
+
+/// Returns the element that an attribute's value means; `Some(None)` if the type has no such element, `None` for other values.
+pub(super) fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
+    let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
+    let is_float = data_type.kind() == Kind::Float;
+    match value {
+        // Eight bytes of a double, whatever the type (XR-12); other writers put the number itself, or its name (XR-14).
+        Value::String(text) if is_float => match double_from_base64(text) {
+            Some(double) => {
+                Some(read(&Value::Number(json::number(double)))).filter(|e| e.is_some()).or_else(|| Some(named(data_type, double)))
+            }
+            None => read(value).map(Some),
+        },
+        Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
+        Value::Number(n) => match read(value) {
+            Some(element) => Some(Some(element)),
+            // -9999.0 for an integer; a number out of range has no element.
+            None => {
+                Some(n.as_str().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
+            }
+        },
+        _ => read(value).map(Some),
+    }
+}
+
+/// NaN and the infinities, which JSON has no numbers for.
+fn named(data_type: DataType, double: f64) -> Option<Element> {
+    let name = if double.is_nan() {
+        "NaN"
+    } else if double > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
+    let fill = Fill::from_json_v3(data_type, &name.into()).ok()?;
+    (!double.is_finite()).then(|| fill.element(data_type))
+}
+
+/// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
+/// the number, where JSON has one. Text has none: xarray refuses a store with it, and the array's fill value says it.
+pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
+    match (format, Real::load(data_type, element)) {
+        (Format::V3, Some(Real::Float(value))) => Some(double_to_base64(value).into()),
+        (Format::V3, _) if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Time) => None,
+        (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
+        (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::{v2, v3};
+    use crate::node::Spec;
+
+    fn object(text: &str) -> Map {
+        json::parse_object(text.as_bytes(), 10_000).unwrap()
+    }
+
+    /// The fill value and the attributes of an array that is made like another in the other version, and the notes.
+    fn turned(meta: &ArrayMeta, attributes: &str, to: Format) -> (String, String, usize) {
+        let mut notes = Vec::new();
+        let spec = Spec::like(meta, object(attributes), Some(to), &mut notes).unwrap();
+        let (new, attributes) = spec.resolve(None).unwrap();
+        let document = if to == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) };
+        (document["fill_value"].to_string(), Value::Object(attributes).to_string(), notes.len())
+    }
+
+    #[test]
+    fn what_is_missing_stays_missing_and_nothing_else_does_in_the_other_version() {
+        let v2 = |dtype: &str, fill: &str| {
+            v2::array_from(object(&format!(
+                r#"{{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"{dtype}","fill_value":{fill},"order":"C","filters":null,"compressor":null}}"#
+            )))
+        };
+        let x = r#""_ARRAY_DIMENSIONS":["x"]"#;
+        for (dtype, fill, attributes, want) in [
+            ("<i2", "-999", format!("{{{x}}}"), r#"{"_FillValue":-999}"#),
+            ("<i2", "null", format!("{{{x}}}"), "{}"),
+            ("<i2", "-999", "{}".into(), "{}"),
+            ("<f4", "\"NaN\"", format!("{{{x}}}"), r#"{"_FillValue":"AAAAAAAA+H8="}"#),
+            ("<f4", "-1", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
+            ("<f4", "null", format!(r#"{{"_FillValue":-1.0,{x}}}"#), r#"{"_FillValue":"AAAAAAAA8L8="}"#),
+            ("|b1", "false", format!("{{{x}}}"), "{}"),
+        ] {
+            assert_eq!(turned(&v2(dtype, fill).unwrap(), &attributes, Format::V3).1, want, "{dtype} {fill}");
+        }
+        let v3 = |data_type: &str, fill: &str, shape: &str, names: &str| {
+            v3::array_from(object(&format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"{data_type}","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shape}}}}},
+                "chunk_key_encoding":{{"name":"default"}},"fill_value":{fill},"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]{names}}}"#
+            )))
+        };
+        let x = r#","dimension_names":["x"]"#;
+        for (data_type, fill, shape, names, attributes, want) in [
+            ("int64", "0", "[2]", x, "{}", ("null", "{}", 0)),
+            ("int64", "0", "[2]", "", "{}", ("0", "{}", 0)),
+            ("int64", "0", "[]", "", "{}", ("null", "{}", 0)),
+            ("int16", "0", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
+            ("int16", "-999", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 0)),
+            ("int16", "5", "[2]", x, "{}", ("null", "{}", 1)),
+            ("int16", "5", "[2]", x, r#"{"_FillValue":-999}"#, ("-999", r#"{"_FillValue":-999}"#, 1)),
+            ("bool", "false", "[2]", x, "{}", ("null", "{}", 0)),
+            ("float32", "\"NaN\"", "[2]", x, "{}", ("\"NaN\"", "{}", 0)),
+            ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
+            ("float32", "0.0", "[2]", x, r#"{"_FillValue":"AAAAAAAA+H8="}"#, ("\"NaN\"", "{}", 0)),
+            ("float32", "\"NaN\"", "[2]", x, r#"{"_FillValue":"AAAAAAAA8L8="}"#, ("-1.0", r#"{"_FillValue":-1.0}"#, 1)),
+            ("float32", "0.0", "[2]", x, "{}", ("null", "{}", 0)),
+        ] {
+            let (found, found_attributes, notes) = turned(&v3(data_type, fill, shape, names).unwrap(), attributes, Format::V2);
+            let attributes = object(&found_attributes).into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
+            assert_eq!((found.as_str(), Value::Object(attributes).to_string().as_str(), notes), want, "{data_type} {fill} {shape}");
+            assert_eq!(found_attributes.contains(DIMENSIONS), !names.is_empty() || shape == "[]");
+        }
+    }
+}
