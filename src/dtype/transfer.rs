@@ -408,10 +408,8 @@ impl Transfer {
             }
             // SAFETY: forwarded from the caller.
             Path::Coded(coded) => err!(Range, "an element is {}", unsafe { coded.explain(src) }),
-            Path::Fields(_) | Path::Text(_) | Path::Time(_) => {
-                // SAFETY: forwarded from the caller.
-                err!(Range, "an element is unfit: {}", unsafe { self.explain(src) })
-            }
+            // SAFETY: forwarded from the caller.
+            Path::Fields(_) | Path::Text(_) | Path::Time(_) => err!(Range, "an element is unfit: {}", unsafe { self.explain(src) }),
             // SAFETY: forwarded from the caller.
             _ => err!(Range, "an element is {}", unsafe { number_text(self.pair(), src) }),
         }

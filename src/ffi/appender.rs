@@ -16,7 +16,7 @@
 //! if (ozarr_appender_close(out)) goto fail;
 //! ```
 
-use super::array::contiguous;
+use super::dense::contiguous;
 use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};

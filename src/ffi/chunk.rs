@@ -25,7 +25,7 @@
 //!
 //! A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`.
 
-use super::array::contiguous;
+use super::dense::contiguous;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;

@@ -354,7 +354,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
         if data.is_null() && size > 0 {
             bail!(Null, "the argument `data` is NULL and `size` is {size}");
         }
-        let contiguous = || super::array::contiguous_of(&[length], r#type, data.cast_mut(), size, "data");
+        let contiguous = || super::dense::contiguous_of(&[length], r#type, data.cast_mut(), size, "data");
         let memory = (!data.is_null()).then(contiguous).transpose()?;
         let array = dataset.define_coordinate(name, length, chunk_length(chunk)?, number, units, Create::New)?;
         if let Some(memory) = memory {

@@ -1,7 +1,8 @@
 //! Groups
 
-use super::array::{contiguous, contiguous_of, simple_spec};
+use super::array::simple_spec;
 use super::context::default_context;
+use super::dense::{contiguous, contiguous_of};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;

@@ -21,6 +21,7 @@ pub mod chunk;
 pub mod context;
 pub mod copy;
 pub mod dataset;
+mod dense;
 pub mod dtype;
 pub mod dtype_info;
 pub mod ext_answer;

@@ -93,7 +93,7 @@ pub unsafe extern "C" fn ozarr_array_read_times(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
         let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
-        let memory = super::array::contiguous_of(selection.shape(), OZARR_INT64, counts.cast(), size, "counts")?;
+        let memory = super::dense::contiguous_of(selection.shape(), OZARR_INT64, counts.cast(), size, "counts")?;
         // SAFETY: `counts` has `size` bytes, by the function's contract.
         unsafe { array.read_times(&selection, units, &memory) }
     })
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn ozarr_array_write_times(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
         let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
-        let memory = super::array::contiguous_of(selection.shape(), OZARR_INT64, counts.cast_mut().cast(), size, "counts")?;
+        let memory = super::dense::contiguous_of(selection.shape(), OZARR_INT64, counts.cast_mut().cast(), size, "counts")?;
         // SAFETY: `counts` has `size` bytes, by the function's contract.
         unsafe { array.write_times(&selection, units, &memory) }
     })

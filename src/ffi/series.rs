@@ -18,7 +18,7 @@
 //! ```
 
 use super::appender::longest_wait;
-use super::array::contiguous;
+use super::dense::contiguous;
 use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};

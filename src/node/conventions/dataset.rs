@@ -1,10 +1,8 @@
 //! A dataset: a group as netCDF and xarray see it, with dimensions that its arrays share, variables, and coordinates among them.
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
-use super::time::{Calendar, TimeUnits};
 use super::variable::{VariableSpec, shape_of};
 
-use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::metadata::lint::{Finding, Severity};
@@ -455,35 +453,6 @@ impl Dataset {
         }
         if of_group.is_empty() { Ok(()) } else { set_words(self.0.group.attributes(), &of_group) }
     }
-
-    /// Defines a dimension of that length, and the variable of the same name that gives its values, in chunks of `chunk` or suggested ones.
-    /// `units` is its attribute.
-    pub fn define_coordinate(
-        &self,
-        name: &str,
-        length: u64,
-        chunk: Option<u64>,
-        data_type: DataType,
-        units: Option<&str>,
-        how: Create,
-    ) -> Result<Array> {
-        let mut variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(data_type, &[name]) };
-        if let Some(units) = units {
-            variable = variable.with("units", units);
-        }
-        self.define_dimension(name, length)?;
-        self.define_variable(name, &variable, how)
-    }
-
-    /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`
-    /// (`"hours since 2026-01-01"`) in a calendar, in chunks of `chunk` or suggested ones.
-    pub fn define_time(&self, name: &str, length: u64, chunk: Option<u64>, units: &str, calendar: &str, how: Create) -> Result<Array> {
-        TimeUnits::parse(units, Calendar::parse(calendar)?)?;
-        let variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(DataType::Int64, &[name]) };
-        let variable = variable.with("units", units).with("calendar", calendar).with("standard_name", "time");
-        self.define_dimension(name, length)?;
-        self.define_variable(name, &variable, how)
-    }
 }
 
 /// The name of a dimension or variable: that of one node.
@@ -510,6 +479,7 @@ fn set_words(attributes: &crate::node::Attributes, words: &[&str]) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DataType;
     use crate::dtype::Element;
     use crate::engine::{Memory, Overflow, Selection};
     use crate::limits::c_strides;

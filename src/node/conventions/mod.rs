@@ -3,6 +3,7 @@
 //! [`dataset`] is the layer that a program writes and reads them with; `cf` says what the numbers of an array mean, `time` what a count
 //! of hours since some day does. Everything here is attributes and names of arrays that can be used without it.
 
+mod axis;
 pub mod cf;
 pub mod dataset;
 pub(in crate::node) mod missing;

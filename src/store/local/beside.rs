@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 
 /// What is made beside a folder.
 #[derive(Clone, Copy)]
-pub(super) enum Use {
+pub(super) enum Purpose {
     /// A root that has no name yet.
     New,
     /// What replaces a folder.
     Replaced,
 }
 
-impl Use {
+impl Purpose {
     fn name(self) -> &'static str {
         match self {
-            Use::New => "new",
-            Use::Replaced => "replaced",
+            Purpose::New => "new",
+            Purpose::Replaced => "replaced",
         }
     }
 }
 
 /// Names the place beside a folder, which listings hide.
-pub(super) fn place_of(folder: &Path, used: Use) -> Option<PathBuf> {
+pub(super) fn place_of(folder: &Path, purpose: Purpose) -> Option<PathBuf> {
     let name = os::hash(folder.file_name()?.as_encoded_bytes());
-    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}{TEMP_SUFFIX}", used.name(), user())))
+    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}{TEMP_SUFFIX}", purpose.name(), user())))
 }
 
 /// A new, empty folder at a place that this process uses.
@@ -87,7 +87,7 @@ fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {
 /// Whether a name is that of a place.
 pub(super) fn is_place(name: &[u8]) -> bool {
     let own = name.strip_prefix(TEMP_PREFIX.as_bytes()).filter(|own| own.ends_with(TEMP_SUFFIX.as_bytes()));
-    own.is_some_and(|own| [Use::New, Use::Replaced].iter().any(|used| own.starts_with(used.name().as_bytes())))
+    own.is_some_and(|own| [Purpose::New, Purpose::Replaced].iter().any(|purpose| own.starts_with(purpose.name().as_bytes())))
 }
 
 /// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it.

@@ -1,10 +1,10 @@
-//! Folders that are replaced or erased as a whole: a new one is made beside the old one, and the two change their names in one call; one that
-//! is erased leaves its name first.
+//! Folders that are replaced, renamed or erased as a whole: a new one is made beside the old one, and the two change their names in one call; one
+//! that is erased leaves its name first.
 
-use super::beside::{Use, claim, place_of};
+use super::beside::{Purpose, claim, place_of};
 use super::listing::{self, check_may_empty, empty_folder, remove_folder, visible};
 use super::lock::{ByteLock, LOCK_SPACE};
-use super::path::{KeyPath, c_path, folder_of};
+use super::path::{KeyPath, Made, c_path, folder_of, make_parents};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,7 +21,7 @@ impl LocalStore {
     pub(super) fn replace_folder(&self, folder: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {
         // What leads to the store may be a link; what leads to a folder in it is replaced itself.
         let there = if folder.is_empty() { self.root.canonicalize().ok() } else { Some(self.root.join(folder)) };
-        let Some((there, beside)) = there.and_then(|there| place_of(&there, Use::Replaced).map(|beside| (there, beside))) else {
+        let Some((there, beside)) = there.and_then(|there| place_of(&there, Purpose::Replaced).map(|beside| (there, beside))) else {
             return Ok(false);
         };
         let (old, new) = (c_path(&there)?, c_path(&beside)?);
@@ -97,6 +97,31 @@ impl LocalStore {
             Some(root) => check_may_empty(root, KeyPath::of_folder(folder).as_c(), &mut shown(folder), 0),
             None => Ok(()),
         }
+    }
+
+    /// Does what [`super::LocalFiles::rename_prefix`] says, for two prefixes and their folders.
+    pub(super) fn rename_folder(&self, (from, old): (&str, &str), (to, new): (&str, &str)) -> Result<bool> {
+        if old.is_empty() || new.is_empty() {
+            return Ok(false);
+        }
+        let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        // What was put there has its new name durable only with the folders above both.
+        for _ in 0..TRIES {
+            match os::rename_new(root, old_path.as_c(), new_path.as_c()) {
+                Ok(()) => {
+                    self.durability.rename_prefix(from, to);
+                    self.durability.names_changed(root, old, &Made::new())?;
+                    self.durability.names_changed(root, new, &made)?;
+                    return Ok(true);
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, 1, &mut made)?,
+                // Something is there (an empty folder, say), or the file system cannot.
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// Removes an open folder with all below it; of the root what is in it. It leaves its name first for one that listings hide: nothing below

@@ -409,28 +409,7 @@ impl LocalFiles for LocalStore {
 
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.check_writable()?;
-        let (old, new) = (check_prefix(from)?, check_prefix(to)?);
-        if old.is_empty() || new.is_empty() {
-            return Ok(false);
-        }
-        let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
-        let root = self.root_to_write()?;
-        let mut made = Made::new();
-        // What was put there has its new name durable only with the folders above both.
-        for _ in 0..TRIES {
-            match os::rename_new(root, old_path.as_c(), new_path.as_c()) {
-                Ok(()) => {
-                    self.durability.rename_prefix(from, to);
-                    self.durability.names_changed(root, old, &Made::new())?;
-                    self.durability.names_changed(root, new, &made)?;
-                    return Ok(true);
-                }
-                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, 1, &mut made)?,
-                // Something is there (an empty folder, say), or the file system cannot.
-                Err(_) => return Ok(false),
-            }
-        }
-        Ok(false)
+        self.rename_folder((from, check_prefix(from)?), (to, check_prefix(to)?))
     }
 
     fn replace_prefix(&self, prefix: &str, build: &mut dyn FnMut(SharedStore) -> Result<()>) -> Result<bool> {

@@ -3,7 +3,7 @@
 //! Nobody can open what is below a hidden root, so a new file there has its own name from the beginning. Where another process makes the same
 //! root ([`super::beside`]), and in a group, whose consolidated metadata speak of the nodes below by their names, the root is made as any other.
 
-use super::beside::{Place, Use, claim, place_of};
+use super::beside::{Place, Purpose, claim, place_of};
 use super::exchange::{remove_tree, sync_parent};
 use super::hidden::{Hidden, State};
 use super::path::{c_path, file_instead_of, make_folder};
@@ -134,7 +134,7 @@ impl LocalStore {
 
     /// Makes an empty folder of the hidden name and locks it, or gives `None` where the root is to have its own name at once.
     fn hidden_folder(&self) -> Result<Option<(PathBuf, OwnedFd)>> {
-        let (Some(parent), Some(path)) = (self.root.parent(), place_of(&self.root, Use::New)) else { return Ok(None) };
+        let (Some(parent), Some(path)) = (self.root.parent(), place_of(&self.root, Purpose::New)) else { return Ok(None) };
         if MAKES_A_NODE.iter().any(|name| parent.join(name).exists()) {
             return Ok(None);
         }
@@ -330,7 +330,7 @@ mod tests {
         let top = Top::new("left");
         put(&top.store(SyncMode::None), "k", b"1");
         assert!(top.names().is_empty());
-        let left = place_of(&top.0.join("s"), Use::New).unwrap();
+        let left = place_of(&top.0.join("s"), Purpose::New).unwrap();
         std::fs::create_dir_all(left.join("a/b")).unwrap();
         std::fs::write(left.join("a/zarr.json"), "half").unwrap();
         let store = top.store(SyncMode::None);

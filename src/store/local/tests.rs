@@ -305,7 +305,7 @@ fn what_a_killed_process_of_another_user_has_left_of_a_new_root_keeps_nobody_fro
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let root = folder.file("s");
-    let left = super::beside::place_of(&root, super::beside::Use::New).unwrap();
+    let left = super::beside::place_of(&root, super::beside::Purpose::New).unwrap();
     std::fs::create_dir_all(left.join("a")).unwrap();
     std::fs::write(left.join("a/zarr.json"), "half").unwrap();
     for (path, mode) in [("..", 0o755), ("", 0o1777)] {
@@ -657,12 +657,12 @@ fn temporary_files(folder: &Path) -> Vec<(PathBuf, bool)> {
 
 #[test]
 fn what_killed_writers_have_left_beside_folders_goes_and_what_is_used_stays() {
-    use super::beside::{Use, claim, place_of};
+    use super::beside::{Purpose, claim, place_of};
     for repair in [false, true] {
         let folder = Folder::new();
         put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
-        let used = claim(place_of(&folder.file("d/used"), Use::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
-        let places = [place_of(&folder.file("d/a"), Use::Replaced), place_of(&folder.file("d/b"), Use::New)].map(Option::unwrap);
+        let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
+        let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap);
         for place in &places {
             std::fs::create_dir_all(place.join("c/0")).unwrap();
         }
