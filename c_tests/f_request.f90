@@ -47,14 +47,14 @@ contains
     call check(r%is_open(), "begun")
     call r%wait()
     call check(.not. r%is_open(), "a request that was waited for is closed")
-    call a%iread(back, r, deadline=60d0)
+    call a%iread(back, r, deadline=600d0)
     is_done = .false.
     do while (.not. is_done)
       call r%test(is_done)
     end do
     call check(all(back == u) .and. .not. r%is_open(), "read what was written")
     call a%iread(four, r, start=[1, 3], count=[20, 1])
-    call r%wait(seconds=60d0)
+    call r%wait(seconds=600d0)
     call check(all(four == real(u(:, 3))), "a region, converted")
     four = 7
     call a%iwrite(four, r, start=[1, 10], copy=.true.)
