@@ -1269,7 +1269,11 @@ typedef ozarr_status (*ozarr_copy_change_fn)(void *user, const char *path, ozarr
 typedef struct ozarr_copy_options {
     /** Its size in bytes. */
     size_t struct_size;
-    /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
+    /**
+     * The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). Arrays with names of
+     * dimensions keep what means "missing" to xarray: in format 2 it is the fill value, which becomes that
+     * of the attribute `_FillValue` or null, in format 3 `_FillValue`, which is added.
+     */
     int32_t zarr_format;
     /**
      * What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. In folders what is
@@ -1307,8 +1311,9 @@ static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
 
 /**
  * Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
- * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
- * own; a compressor, for example, replaces the compressor in the list of codecs.
+ * shape, chunks, codecs, fill value (but see `ozarr_copy_options.zarr_format`), names of dimensions and
+ * attributes. Each can be changed on its own; a compressor, for example, replaces the compressor in the
+ * list of codecs.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
  */

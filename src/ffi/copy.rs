@@ -54,7 +54,9 @@ pub type ozarr_copy_change_fn = Option<unsafe extern "C" fn(user: *mut c_void, p
 pub struct ozarr_copy_options {
     /// Its size in bytes.
     pub struct_size: usize,
-    /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3).
+    /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). Arrays with names of
+    /// dimensions keep what means "missing" to xarray: in format 2 it is the fill value, which becomes that
+    /// of the attribute `_FillValue` or null, in format 3 `_FillValue`, which is added.
     pub zarr_format: i32,
     /// What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. In folders what is
     /// overwritten stays until the copy is whole, so both need room; elsewhere it is erased first.
@@ -78,8 +80,9 @@ pub struct ozarr_copy_options {
 growing!(ozarr_copy_options: 64);
 
 /// Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
-/// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
-/// own; a compressor, for example, replaces the compressor in the list of codecs.
+/// shape, chunks, codecs, fill value (but see `ozarr_copy_options.zarr_format`), names of dimensions and
+/// attributes. Each can be changed on its own; a compressor, for example, replaces the compressor in the
+/// list of codecs.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another format; those of documents.
 #[unsafe(no_mangle)]

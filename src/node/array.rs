@@ -383,15 +383,13 @@ impl Array {
 
     /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
     pub fn close(&self) -> Result<()> {
-        self.settle();
-        let stored = self.store_waiting();
+        let stored = self.finish_writes();
         stored.and(self.0.store.close(Some(&self.0.path)))
     }
 
     /// Stores what waits to be written, and makes durable what was, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
-        self.settle();
-        let stored = self.store_waiting();
+        let stored = self.finish_writes();
         stored.and(self.flush_store())
     }
 
@@ -402,6 +400,12 @@ impl Array {
             chunks.flush()?;
         }
         self.0.store.flush()
+    }
+
+    /// Waits for the requests on the array that are under way, and stores what waits: what looks at stored chunks, or changes them, comes after.
+    pub(super) fn finish_writes(&self) -> Result<()> {
+        self.settle();
+        self.store_waiting()
     }
 
     /// Waits for the requests on the array that are under way.

@@ -99,7 +99,7 @@ impl Array {
 
     /// Where the bytes of a chunk or an inner chunk are; `None` if it is not stored.
     pub fn chunk_place(&self, index: &[u64], inner: bool) -> Result<Option<ChunkPlace>> {
-        self.store_waiting()?;
+        self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => {
                 let stored = self.bound_now()?.stored_inner(&chunk, &place)?;
@@ -116,7 +116,7 @@ impl Array {
     /// Reads the encoded bytes of a chunk or an inner chunk to the beginning of `buf`, and gives their number. One that is not
     /// stored is an error of kind `Missing`, a buffer that is too small one of kind `BufferSize`; `size` is told in any case.
     pub fn chunk_read(&self, index: &[u64], inner: bool, buf: &mut [u8], size: &mut u64) -> Result<()> {
-        self.store_waiting()?;
+        self.finish_writes()?;
         let (chunk, place) = Cutting::new(self, inner)?.split(index)?;
         let key = self.key_of(&chunk);
         let mut fit = |len: u64, have: usize| {
@@ -144,7 +144,7 @@ impl Array {
     /// Replaces the encoded bytes of a chunk or an inner chunk by `bytes`, which are not checked.
     pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
         self.store().check_writable()?;
-        self.store_waiting()?;
+        self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
             (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.put(key, &[bytes], Condition::None)),
@@ -154,7 +154,7 @@ impl Array {
     /// Removes what is stored of a chunk or an inner chunk: it reads as the fill value from then on. False if nothing was.
     pub fn chunk_erase(&self, index: &[u64], inner: bool) -> Result<bool> {
         self.store().check_writable()?;
-        self.store_waiting()?;
+        self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
             (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.erase(key)),
@@ -173,7 +173,7 @@ impl Array {
 
     /// Lists the chunks, or the inner chunks, that are stored; those outside of the array's shape are not among them.
     pub fn chunks(&self, inner: bool) -> Result<Chunks> {
-        self.store_waiting()?;
+        self.finish_writes()?;
         let cutting = Cutting::new(self, inner)?;
         self.store().check_listable()?;
         let mut chunks = Vec::new();
@@ -189,8 +189,7 @@ impl Array {
     /// Calls `each` with the index of every chunk that is stored, inside of the array's shape, in no certain order; its error ends that.
     /// What this program writes now, or lets wait, is stored first.
     pub fn each_stored(&self, each: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        self.settle();
-        self.store_waiting()?;
+        self.finish_writes()?;
         self.store().check_listable()?;
         let state = self.state();
         each_chunk(&state.chunk_store, &state, &mut |_, index| each(index))
@@ -212,7 +211,7 @@ impl Array {
     /// Begins to write the shard of that index.
     pub fn shard_writer(&self, index: &[u64]) -> Result<ArrayShardWriter> {
         self.store().check_writable()?;
-        self.store_waiting()?;
+        self.finish_writes()?;
         let (chunk, _) = Cutting::new(self, false)?.split(index)?;
         Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
     }

@@ -113,6 +113,7 @@ impl Store {
         if options.how == Create::OpenIfSame {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
+        [(self, &from_path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let format = options.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 });
         let way = Way { from: self, to, link: options.link };
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };

@@ -227,11 +227,18 @@ fn what_reads_erases_or_copies_an_array_comes_after_its_chunks_that_other_thread
         }
         array
     };
-    let kept = [write("g/a"), write("g/b"), write("g/c")];
+    let kept = [write("g/a"), write("g/b"), write("g/c"), write("g/f"), write("g/d"), write("g/e")];
     Array::create(&folder.1, "g/a", &spec(&[4], &[4]), Create::Overwrite).unwrap();
     folder.1.erase_node("g/b").unwrap();
     folder.1.copy_node("g/c", (&folder.1, "copy"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(Array::open(&folder.1, "g/f").unwrap().usage().unwrap().chunks, 1);
+    // As they are, and with other chunks.
+    rechunk(&folder.1, "g/d", &mut |_| Ok(()));
+    rechunk(&folder.1, "g/e", &mut |spec| spec.set_chunks(&[512, 1024]));
     kept.iter().for_each(Array::settle);
+    for (copy, chunks) in [("g/d-copy", 1), ("g/e-copy", 2)] {
+        assert_eq!(Array::open(&folder.1, copy).unwrap().chunk_count(false).unwrap(), chunks, "{copy}");
+    }
     assert_eq!(folder.1.key_list("g/a/").unwrap(), ["g/a/zarr.json"]);
     assert_eq!(folder.1.key_list("g/b/").unwrap(), [""; 0]);
     assert_eq!(folder.1.key_list("copy/").unwrap(), ["copy/c/0/0", "copy/zarr.json"]);
@@ -245,6 +252,44 @@ fn what_reads_erases_or_copies_an_array_comes_after_its_chunks_that_other_thread
     inside.erase_node("a").unwrap();
     array.settle();
     assert_eq!(folder.1.key_list("g/a/").unwrap(), [""; 0]);
+}
+
+fn rechunk(store: &Store, node: &str, change: &mut dyn FnMut(&mut Spec) -> Result<()>) {
+    let to = format!("{node}-copy");
+    store.rechunk_node(node, (store, &to), RechunkOptions::default(), &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
+}
+
+#[test]
+fn what_takes_stored_bytes_comes_after_chunks_that_other_threads_store() {
+    let folder = Folder::new("behind-bytes");
+    let shared = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
+    let store = Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite);
+    let mut large = spec(&[512, 512], &[512, 512]);
+    // So slow that the next call comes before the chunk is stored.
+    large.set_compressor("bz2", Some(9)).unwrap();
+    let mut values: Vec<i32> = (0..1i32 << 18).map(|i| i.wrapping_mul(i).wrapping_mul(40_503) >> 5).collect();
+    type Take = fn(&Array) -> Result<bool>;
+    let cases: [(&str, Take, Option<u64>); 6] = [
+        ("place", |a| Ok(a.chunk_place(&[0, 0], false)?.is_some()), None),
+        ("read", |a| a.chunk_read(&[0, 0], false, &mut vec![0; 1 << 21], &mut 0).map(|()| true), None),
+        ("list", |a| Ok(a.chunk_count(false)? == 1), None),
+        ("usage", |a| Ok(a.usage()?.chunks == 1), None),
+        ("write", |a| a.chunk_write(&[0, 0], false, b"bytes").map(|()| true), Some(5)),
+        ("erase", |a| a.chunk_erase(&[0, 0], false), Some(0)),
+    ];
+    for (name, take, len) in cases {
+        let array = Array::create(&store, name, &large, Create::New).unwrap();
+        array.set_write_back(16 << 20).unwrap();
+        for row in [0, 256] {
+            let half = Selection::new(&array.shape(), &[row, 0], &[256, 512], None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&half, &view(&mut values, &[256, 512])).unwrap() };
+        }
+        assert!(take(&Array::open(&folder.1, name).unwrap()).unwrap(), "{name}");
+        array.settle();
+        let stored = folder.1.key_len(&format!("{name}/c/0/0")).unwrap().unwrap_or(0);
+        assert!(len.is_none_or(|len| len == stored), "{name}: {stored} bytes");
+    }
 }
 
 #[test]

@@ -16,10 +16,11 @@ pub struct Usage {
 }
 
 impl Array {
-    /// Lists the array's keys and adds up the chunks; those outside of its shape do not count.
+    /// Lists the array's keys and adds up the chunks; those outside of its shape do not count. What this handle lets wait is stored first.
     pub fn usage(&self) -> Result<Usage> {
         let state = self.state();
         let store = &state.chunk_store;
+        self.finish_writes()?;
         self.store().check_listable()?;
         let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
