@@ -137,6 +137,26 @@ fn layers_use_only_what_stands_below_them() {
     assert!(faults.is_empty(), "against the table of layers:\n{}", faults.join("\n"));
 }
 
+/// What not every system has, or has in another form, and the folder that may use it.
+const SYSTEMS: &[(&str, &str)] = &[("std::os::", "platform"), ("MetadataExt", "platform"), ("OpenOptionsExt", "platform")];
+
+#[test]
+fn what_differs_between_systems_is_used_by_the_platforms_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut files, mut faults) = (Vec::new(), Vec::new());
+    sources(&root, &mut files);
+    for file in files {
+        let name = file.strip_prefix(&root).unwrap().display().to_string();
+        let code = code(&fs::read_to_string(&file).unwrap());
+        let mut found: Vec<_> =
+            SYSTEMS.iter().filter(|(what, room)| code.contains(what) && layer(&file, &root) != *room).map(|f| f.0).collect();
+        // Its handles are not the platforms' own.
+        found.extend(Some("File").filter(|_| code.contains("fs::File") && code.contains("as_fd")));
+        faults.extend(found.into_iter().filter(|_| !name.contains("tests")).map(|what| format!("{name}: {what}")));
+    }
+    assert!(faults.is_empty(), "not on every system:\n{}", faults.join("\n"));
+}
+
 #[test]
 fn files_form_no_circles_but_those_with_a_reason() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/figures");

@@ -12,7 +12,6 @@ use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -170,13 +169,15 @@ impl LocalStore {
 
 /// Lets all read the documents of a new folder who may read those of the old one.
 fn share_documents(there: &Path, beside: &Path) {
-    let Ok(old) = File::open(there) else { return };
+    let open = |folder: &Path| os::open(CWD, &c_path(folder).ok()?, libc::O_RDONLY | libc::O_DIRECTORY, 0).ok();
+    let (Some(old), Some(new)) = (open(there), open(beside)) else { return };
     for name in MAKES_A_NODE.iter().chain(&[".zattrs"]) {
-        if let Ok(new) = File::open(beside.join(name))
-            && let Ok(own) = os::stat(new.as_fd())
+        let path = KeyPath::of_folder(name);
+        if let Ok(document) = os::open(new.as_fd(), path.as_c(), libc::O_RDONLY, 0)
+            && let Ok(own) = os::stat(document.as_fd())
             && !is_for_all(&own)
         {
-            keep_readers((old.as_fd(), name), &KeyPath::of_folder(name), (new.as_fd(), &own));
+            keep_readers((old.as_fd(), name), &path, (document.as_fd(), &own));
         }
     }
 }
