@@ -4,7 +4,7 @@
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Mode, Pending, RechunkOptions, RequestOptions, Spec, Store, VerifyOptions};
+use ozarr::node::{Array, Context, Create, Format, Mode, Pending, RechunkOptions, RequestOptions, Spec, Store, VerifyOptions};
 
 /// A small generator with a fixed seed: failures can be repeated.
 struct Random(u64);
@@ -265,7 +265,12 @@ fn whatever_is_called_sees_what_was_written_before_by_whichever_thread_it_is_sto
         let mut spec = Spec::new(DataType::Int32, &[shape[0], shape[1], depth]).unwrap();
         spec.set_chunks(&[chunk[0], chunk[1], depth]).unwrap();
         spec.set_fill_json("-1").unwrap();
-        if seed % 4 == 1 {
+        if seed % 5 == 2 {
+            spec.set_format(Format::V2).unwrap();
+        } else if seed % 5 == 3 {
+            spec.set_dimension_names(["x", "y", "z"].map(|name| Some(name.to_string())).to_vec()).unwrap();
+        }
+        if seed % 4 == 1 && seed % 5 != 2 {
             spec.set_inner_chunks(&[4, 2, depth]).unwrap();
         }
         let array = Array::create(&store, "a", &spec, Create::New).unwrap();
