@@ -111,8 +111,10 @@ fn copies_have_the_chunks_codecs_and_formats_that_are_asked_for() {
         ("run.zarr/t h.zarr --type float32 --overwrite", &["\"dtype\": \"float32\""]),
     ];
     for (arguments, members) in cases {
-        assert_eq!(folder.ok(&format!("copy {arguments}")), "", "{arguments}");
         let dest = arguments.split(' ').nth(1).unwrap();
+        // In format 2 a fill value of 0 would mean "missing".
+        let told = if dest == "g.zarr" { "the root: the fill value null became 0\n" } else { "" };
+        assert_eq!(folder.ok(&format!("copy {arguments}")), told, "{arguments}");
         let info = folder.ok(&format!("info {dest} --json"));
         assert!(
             members.iter().all(|m| info.contains(m)) && info.contains("\"units\": \"K\"") && info.contains("\"y\""),

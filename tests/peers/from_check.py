@@ -79,6 +79,7 @@ def of_netcdf():
                     xr.testing.assert_identical(found.load(), wanted.load())
                     kinds = lambda data: {n: v.dtype.newbyteorder("=") for n, v in data.variables.items() if v.dtype.kind not in "UTO"}
                     check(f"{model}: types", kinds(found), kinds(wanted))
+                    check(f"{model}: floats as doubles", {n: float(a) for n, a in found.attrs.items() if n == "step"}, {n: float(a) for n, a in wanted.attrs.items() if n == "step"})
     root = zarr.open_group(BUILD / "NETCDF4.3.zarr", mode="r")
     check("chunks that are kept, and small ones that are not", (root["wide"].chunks, root["chunked"].chunks), ((10, 40, 5, 40), (30, 40)))
 
@@ -107,7 +108,7 @@ def of_hdf5():
     assert np.array_equal(root["fields/density"][:], np.arange(300 * 400).reshape(300, 400) * 0.25)
     check("chunks", root["fields/density"].chunks, (150, 100))
     check("numbers", (root["fields/big"][:].tolist(), root["step"][...].item(), root["wave"][:].tolist()), ([1, 2, 3, -1], 7, [1 + 2j, -0.5]))
-    check("attributes", dict(root["fields"].attrs)["scale"], 0.1)
+    check("attributes", dict(root["fields"].attrs)["scale"], float(np.float32(0.1)))
     with xr.open_dataset(BUILD / "plain.h5", group="fields", engine="netcdf4") as wanted, xr.open_dataset(BUILD / "plain.zarr", group="fields", engine="zarr") as found:
         xr.testing.assert_identical(found.load(), wanted.load())
 

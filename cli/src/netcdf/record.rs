@@ -22,13 +22,12 @@ pub fn members(attributes: &[Attribute], variable: Option<NcType>, format: Forma
     kept.map(|a| (a.name.as_str(), value(a))).collect()
 }
 
-fn number(nc: NcType, number: Number) -> Value {
+fn number(number: Number) -> Value {
     match number {
         Number::Integer(n) => i64::try_from(n).map(Value::from).or_else(|_| u64::try_from(n).map(Value::from)).unwrap_or_default(),
         Number::Real(x) if x.is_finite() => {
-            // The shortest text that reads as the same number of its type.
-            let text = if nc == NcType::Float { format!("{:?}", x as f32) } else { format!("{x:?}") };
-            json::parse_given(&text).unwrap_or_default()
+            // A float, too, is the same number to programs that read a double: others scale packed elements with it.
+            json::parse_given(&format!("{x:?}")).unwrap_or_default()
         }
         Number::Real(x) => {
             let text = if x.is_nan() {
@@ -51,8 +50,8 @@ fn value(values: &Values) -> Value {
         },
         Values::Strings(all) if all.len() == 1 => all[0].as_str().into(),
         Values::Strings(all) => Value::from_iter(all.iter().map(|text| Value::from(text.as_str()))),
-        Values::Numbers(nc, all) if all.len() == 1 => number(*nc, all[0]),
-        Values::Numbers(nc, all) => Value::from_iter(all.iter().map(|&n| number(*nc, n))),
+        Values::Numbers(_, all) if all.len() == 1 => number(all[0]),
+        Values::Numbers(_, all) => Value::from_iter(all.iter().map(|&n| number(n))),
     }
 }
 
