@@ -42,7 +42,9 @@ def fill(d, classic):
     t = d.createVariable("t", "f4", ("time", "y", "x"), fill_value=-999.0)
     t[:] = np.random.default_rng(1).normal(280, 9, (7, 30, 40)).astype("f4")
     t[2, 3, 4] = np.ma.masked
-    t.units, t.valid_range, t.levels = "K", np.array([100, 400], "f4"), np.array([1, 2], "i2")
+    # As programs in C write texts.
+    t.long_name, t.nothing = "temperature\0", ""
+    t.units, t.valid_range, t.levels = "K\0", np.array([100, 400], "f4"), np.array([1, 2], "i2")
     packed = d.createVariable("packed", "i2", ("y", "x"), fill_value=-32768)
     packed.set_auto_maskandscale(False)
     packed.scale_factor, packed.add_offset, packed[:] = 0.01, 273.15, np.arange(1200).reshape(30, 40)

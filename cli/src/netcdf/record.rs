@@ -1,7 +1,7 @@
 //! Attributes of netCDF as JSON, and what JSON and Zarr do not say: the record that the netCDF format of this library keeps.
 
 use super::file::Dim;
-use crate::cdl::attributes::{Attribute, FILL, Values};
+use crate::cdl::attributes::{Attribute, FILL, Values, trimmed};
 use crate::cdl::token::{NcType, Number};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -44,7 +44,8 @@ fn number(number: Number) -> Value {
 
 fn value(values: &Values) -> Value {
     match values {
-        Values::Chars(bytes) => match std::str::from_utf8(bytes) {
+        // Programs in C write the NUL at the end of a text, too, which none takes for a part of it.
+        Values::Chars(bytes) => match std::str::from_utf8(trimmed(bytes)) {
             Ok(text) => text.into(),
             Err(_) => Value::from_iter(bytes.iter().map(|&b| Value::from(u64::from(b)))),
         },
