@@ -15,7 +15,8 @@ use ozarr::node::{Array, Mode, Value, json};
 /// Tell of an array of numbers its least, greatest and mean value, the standard deviation, and how many elements are missing
 ///
 /// Missing are those that the attributes _FillValue and missing_value say (in Zarr 2 the fill value, too), and times that are "not a
-/// time". They, NaN and infinities do not count for the other figures. Integers are exact. Times are counts.
+/// time". They, NaN and infinities do not count for the other figures. Integers are exact. Times are counts, and packed
+/// elements (scale_factor, add_offset, _Unsigned) the numbers that are stored.
 #[derive(Args)]
 pub struct Stats {
     #[command(flatten)]
