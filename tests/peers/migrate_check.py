@@ -66,7 +66,10 @@ def write_v2(where):
             data = np.where(np.isin(np.arange(data.shape[0]), np.arange(data.shape[0])[keep]).reshape(-1, *[1] * (data.ndim - 1)), data, np.asarray(a.fill_value if a.fill_value is not None else 0, data.dtype))
         attributes = attributes or {}
         a.attrs.update(attributes)
-        made[path] = digest(data) | {"attributes": {k: v for k, v in attributes.items() if k != "_ARRAY_DIMENSIONS"}, "dimension_names": attributes.get("_ARRAY_DIMENSIONS")}
+        stay = {k: v for k, v in attributes.items() if k != "_ARRAY_DIMENSIONS"}
+        # To xarray the fill value of a variable means "missing" in version 2, and the attribute does in version 3.
+        missing = {"_FillValue": int(a.fill_value)} if "_ARRAY_DIMENSIONS" in attributes else {}
+        made[path] = digest(data) | {"attributes": stay | missing, "dimension_names": attributes.get("_ARRAY_DIMENSIONS")}
 
     for i, dtype in enumerate(TYPES):
         for j in range(3):
