@@ -220,12 +220,6 @@ static void write_value(text *t, nc_type type, const void *value) {
     text_put(t, out);
 }
 
-/* The length of a text without NULs at its end: programs in C store them with it, and no reader of Zarr takes them off. NCZarr leaves them out, too. */
-static size_t length_without_nuls(const char *bytes, size_t len) {
-    while (len && !bytes[len - 1]) len--;
-    return len;
-}
-
 static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_var *var) {
     if (att->json) return text_put(t, att->json);
     if (att->info->kind) {
@@ -243,7 +237,7 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
         oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
         return text_base64(t, (const unsigned char *)&number, sizeof number);
     }
-    if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, length_without_nuls(att->values, att->len));
+    if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, att->len);
     nc_type type = att->type == NC_CHAR ? NC_UBYTE : att->type;
     size_t size = oz_type_size(type);
     bool list = att->type == NC_CHAR || att->len != 1;

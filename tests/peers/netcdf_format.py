@@ -314,20 +314,6 @@ def types(build):
         check(f"zarr-python's {wanted}", wanted in lines, "\n".join(lines))
 
 
-def texts_of_c(build):
-    """Texts that programs in C store with the NUL at their end mean the same to xarray, which takes it off in netCDF only."""
-    (build / "texts.cdl").write_text(textwrap.dedent(r"""
-        netcdf texts { dimensions: t = 2 ;
-        variables: double t(t) ; t:units = "days since 2000-01-01\000" ; t:calendar = "360_day\000" ; float lat(t) ; float a(t) ; a:coordinates = "lat\000" ; a:units = "K\000\000" ;
-        data: t = 58, 59 ; lat = 3, 4 ; a = 1, 2 ; }"""))
-    for kind, spec in (("nc", None), ("zarr", "format=3"), ("zarr", "format=2")):
-        code, _, err = run(["ncgen", "-4", "-o", f"texts.{kind}", "texts.cdl"], build, **PRELOAD, **({"OZARR_NETCDF_SPEC": spec} if spec else {}))
-        check(f"ncgen texts.{kind}, {spec}", code == 0, err)
-        if spec:
-            with xr.open_dataset(build / "texts.zarr", engine="zarr") as ours, xr.open_dataset(build / "texts.nc") as nc:
-                xr.testing.assert_identical(ours.load(), nc.load())
-
-
 def formats(build):
     """Where every file is Zarr, programs find the format that they asked for, with its rules."""
     for kind in "classic", "64-bit offset", "cdf5", "netCDF-4", "netCDF-4 classic model":
@@ -584,7 +570,6 @@ def main():
     copies(build)
     others(build)
     types(build)
-    texts_of_c(build)
     formats(build)
     damaged(build)
     alike(build)
