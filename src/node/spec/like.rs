@@ -93,7 +93,10 @@ impl Spec {
     /// Takes the fill value of the array that it is like, although it means "missing" here.
     pub(in crate::node) fn keep_fill(&mut self, old: Fill, notes: &mut Vec<String>) {
         self.fill = FillSetting::Element(old);
-        notes.push("the fill value means \"missing\" now: too many chunks are not stored to store them for another one".into());
+        notes.push(
+            "the fill value is kept, and means \"missing\" in zarr_format 2: for another one too many chunks would have to be stored"
+                .into(),
+        );
     }
 
     /// From version 3 to 2.
