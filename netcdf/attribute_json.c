@@ -90,8 +90,18 @@ static bool fits(const json *value, nc_type type) {
     return true;
 }
 
-/* Text; of other JSON its own text, as NCZarr has it. Bytes that are no UTF-8 are stored as a list of numbers. */
-static int read_chars(oz_att *att, const json *value) {
+/* The most NULs at the end of a text that are recorded as their number; a record that says more is wrong. */
+#define MOST_NULS 65536
+
+/* The length of a text without the NULs at its end. */
+static size_t length_without_nuls(const char *text, size_t len) {
+    while (len && !text[len - 1]) len--;
+    return len;
+}
+
+/* Text with as many NULs at its end as are recorded, if any are; of other JSON its own text, as NCZarr has it. Bytes that are no UTF-8 are stored
+ * as a list of numbers. */
+static int read_chars(oz_att *att, const json *value, size_t nuls) {
     att->type = NC_CHAR;
     if (value->kind == JSON_ARRAY && value->count && fits(value, NC_UBYTE)) {
         att->values = malloc(value->count);
@@ -100,10 +110,12 @@ static int read_chars(oz_att *att, const json *value) {
         return NC_NOERR;
     }
     const char *bytes = value->kind == JSON_STRING ? value->text : att->json;
-    att->len = value->kind == JSON_STRING ? value->len : strlen(bytes);
-    att->values = malloc(att->len + 1);
+    size_t len = value->kind == JSON_STRING ? value->len : strlen(bytes);
+    if (nuls) len = length_without_nuls(bytes, len);
+    att->len = len + nuls;
+    att->values = calloc(att->len + 1, 1);
     if (!att->values) return NC_ENOMEM;
-    memcpy(att->values, bytes, att->len + 1);
+    memcpy(att->values, bytes, len);
     return NC_NOERR;
 }
 
@@ -155,6 +167,13 @@ static int read_user_values(const oz_group *group, oz_att *att, const json *valu
     return NC_NOERR;
 }
 
+/* The NULs that the record has of an attribute's text. */
+static size_t recorded_nuls(const json *recorded) {
+    if (!recorded || recorded->kind != JSON_INTEGER) return 0;
+    long long nuls = strtoll(recorded->text, NULL, 10);
+    return nuls > 0 && nuls <= MOST_NULS ? (size_t)nuls : 0;
+}
+
 static int read_one(const oz_group *group, oz_list *atts, const json *value, const char *source, const json *types, const oz_var *var) {
     oz_att *att = oz_att_new(atts, value->name);
     if (!att) return NC_ENOMEM;
@@ -174,7 +193,7 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
         type = var->type;
     }
     if (type == NC_NAT || !fits(value, type)) type = guessed_type(value);
-    if (type == NC_CHAR) return read_chars(att, value);
+    if (type == NC_CHAR) return read_chars(att, value, recorded_nuls(recorded));
     att->type = type;
     return read_values(att, value);
 }
@@ -220,6 +239,16 @@ static void write_value(text *t, nc_type type, const void *value) {
     text_put(t, out);
 }
 
+static bool is_fill(const oz_att *att, const oz_var *var) { return var && strcmp(att->name, OZ_FILL_VALUE) == 0; }
+
+/* How many NULs at the end of a text are recorded instead of stored: programs in C write them, readers of netCDF take them off, and those of Zarr do
+ * not, so that xarray would know no calendar. The number is kept because programs ask for the length again. */
+static size_t nuls_apart(const oz_att *att, const oz_var *var) {
+    if (att->type != NC_CHAR || is_fill(att, var) || !utf8(att->values, att->len)) return 0;
+    size_t nuls = att->len - length_without_nuls(att->values, att->len);
+    return nuls <= MOST_NULS ? nuls : 0;
+}
+
 static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_var *var) {
     if (att->json) return text_put(t, att->json);
     if (att->info->kind) {
@@ -237,7 +266,7 @@ static void write_att(text *t, const oz_file *file, const oz_att *att, const oz_
         oz_convert(att->values, att->type, &number, NC_DOUBLE, 1);
         return text_base64(t, (const unsigned char *)&number, sizeof number);
     }
-    if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, att->len);
+    if (att->type == NC_CHAR && utf8(att->values, att->len)) return text_quote(t, att->values, att->len - nuls_apart(att, var));
     nc_type type = att->type == NC_CHAR ? NC_UBYTE : att->type;
     size_t size = oz_type_size(type);
     bool list = att->type == NC_CHAR || att->len != 1;
@@ -269,13 +298,21 @@ void oz_atts_write(text *t, const oz_file *file, const oz_list *atts, const oz_v
 
 static bool type_is_plain(const oz_att *att, const oz_var *var) {
     if (att->info->kind) return false;
-    if (var && strcmp(att->name, OZ_FILL_VALUE) == 0) return true;
-    if (att->type == NC_CHAR) return utf8(att->values, att->len);
+    if (is_fill(att, var)) return true;
+    if (att->type == NC_CHAR) return !nuls_apart(att, var) && utf8(att->values, att->len);
     for (size_t i = 0; att->type == NC_STRING && i < att->len; i++)
         if (!((char **)att->values)[i]) return false;
     if (att->type == NC_STRING) return att->len > 1;
     if (att->type == NC_INT64) return true;
     return att->type == NC_DOUBLE && att->len;
+}
+
+/* A type by its name; of text with NULs at its end their number, which says both. */
+static void write_type(text *t, const oz_att *att, size_t nuls) {
+    char number[32];
+    if (!nuls) return oz_type_reference(t, att->info);
+    snprintf(number, sizeof number, "%zu", nuls);
+    text_put(t, number);
 }
 
 void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_var *var) {
@@ -289,7 +326,7 @@ void oz_types_write(text *t, const char *member, const oz_list *atts, const oz_v
         }
         any = true;
         text_member(t, att->name);
-        oz_type_reference(t, att->info);
+        write_type(t, att, nuls_apart(att, var));
     }
     if (any) text_put(t, "}");
 }

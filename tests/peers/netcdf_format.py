@@ -314,6 +314,38 @@ def types(build):
         check(f"zarr-python's {wanted}", wanted in lines, "\n".join(lines))
 
 
+LENGTHS = """
+import ctypes, sys
+nc, one, length = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_size_t()
+assert nc.nc_open(sys.argv[1].encode(), 0, ctypes.byref(one)) == 0
+for of in sys.argv[2:]:
+    variable, attribute = of.encode().split(b":")
+    number = ctypes.c_int()
+    assert nc.nc_inq_varid(one, variable, ctypes.byref(number)) == 0
+    assert nc.nc_inq_attlen(one, number, attribute, ctypes.byref(length)) == 0
+    print(length.value)
+"""
+
+
+def texts_of_c(build):
+    """Texts that programs in C store with the NUL at their end mean the same to xarray as in netCDF, and keep their length."""
+    (build / "texts.cdl").write_text(textwrap.dedent(r"""
+        netcdf texts { dimensions: t = 2 ;
+        variables: double t(t) ; t:units = "days since 2000-01-01\000" ; t:calendar = "360_day\000" ; float lat(t) ; float a(t) ; a:coordinates = "lat\000" ; a:units = "K\000\000" ;
+        data: t = 58, 59 ; lat = 3, 4 ; a = 1, 2 ; }"""))
+    for kind, spec in (("nc", None), ("zarr", "format=3"), ("zarr", "format=2")):
+        code, _, err = run(["ncgen", "-4", "-o", f"texts.{kind}", "texts.cdl"], build, **PRELOAD, **({"OZARR_NETCDF_SPEC": spec} if spec else {}))
+        check(f"ncgen texts.{kind}, {spec}", code == 0, err)
+        if spec:
+            with xr.open_dataset(build / "texts.zarr", engine="zarr") as ours, xr.open_dataset(build / "texts.nc") as nc:
+                xr.testing.assert_identical(ours.load(), nc.load())
+            code, _, err = run(["nccopy", "texts.zarr", "back.nc"], build, **PRELOAD)
+            check(f"nccopy texts.zarr, {spec}", code == 0, err)
+            for path in "texts.nc", "texts.zarr", "back.nc":
+                code, out, err = run([sys.executable, "-c", LENGTHS, path, "t:calendar", "a:units"], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+                check(f"the lengths of texts in {path}, {spec}", (code, out.split()) == (0, ["8", "3"]), out + err)
+
+
 def formats(build):
     """Where every file is Zarr, programs find the format that they asked for, with its rules."""
     for kind in "classic", "64-bit offset", "cdf5", "netCDF-4", "netCDF-4 classic model":
@@ -570,6 +602,7 @@ def main():
     copies(build)
     others(build)
     types(build)
+    texts_of_c(build)
     formats(build)
     damaged(build)
     alike(build)
