@@ -75,8 +75,8 @@ contains
     handle = c_null_ptr
     if (.not. array%is_open()) self%dimensions = not_open
     status = checked_dim(int(self%dim), self%dimensions)
-    if (status == OZARR_OK .and. bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is " // decimal(int(bytes, c_int64_t)) // &
-      ", expected at least 0")
+    if (status == OZARR_OK .and. bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", &
+      n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_appender_open(array%handle, self%dimensions - self%dim, every, bytes, handle)
     if (status == OZARR_OK) self%handle = handle
     call done(status, stat, errmsg)

@@ -425,21 +425,21 @@ contains
     logical, intent(in), optional :: inner
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: first(max(self%dimensions, 1)), counts(max(self%dimensions, 1))
+    integer(c_int64_t) :: first(max_rank), counts(max_rank)
     integer(c_int64_t), target :: from(max_rank), extent(max_rank)
     type(ozarr_region), target :: region
     type(c_ptr) :: within
     integer(c_int32_t) :: status, flags, found
-    integer :: n
+    integer :: n, failed
     flags = 0
     if (present(inner)) flags = merge(OZARR_PARTITION_INNER, 0_c_int32_t, inner)
-    n = self%dimensions
+    n = max(self%dimensions, 0)
     first = 0
     counts = 0
     within = c_null_ptr
     status = OZARR_OK
-    if (worker < 1 .or. worker > workers) status = refused(OZARR_ERR_ARGUMENT, "worker is " // &
-      decimal(int(worker, c_int64_t)) // ", expected 1 to " // decimal(int(workers, c_int64_t)) // ", the number of workers")
+    if (worker < 1 .or. worker > workers) status = refused(OZARR_ERR_ARGUMENT, "worker is ", &
+      n=int(worker, c_int64_t), after=", expected 1 to ", m=int(workers, c_int64_t), ending=", the number of workers")
     if (status == OZARR_OK .and. (present(region_start) .neqv. present(region_count))) status = refused(OZARR_ERR_ARGUMENT, &
       "found one of region_start and region_count, expected both or none")
     if (status == OZARR_OK .and. present(region_start)) then
@@ -453,8 +453,13 @@ contains
     end if
     if (status == OZARR_OK) status = ozarr_array_partition(self%handle, within, int(workers, c_int64_t), &
       int(worker - 1, c_int64_t), flags, first, counts)
-    start = first(n:1:-1) + 1
-    count = counts(n:1:-1)
+    allocate (start(n), count(n), stat=failed)
+    if (failed == 0) then
+      start(:) = first(n:1:-1) + 1
+      count(:) = counts(n:1:-1)
+    else if (status == OZARR_OK) then
+      status = checked_memory(failed, "start and count")
+    end if
     call done(status, stat, errmsg)
   end subroutine array_partition
 

@@ -17,10 +17,30 @@ module ozarr_base
       import :: c_ptr
       type(c_ptr) :: r
     end function ozf_message
-    subroutine ozf_note(text) bind(c, name="ozf_note")
-      import :: c_char
+    function ozf_outcome(status) bind(c, name="ozf_outcome") result(r)
+      import :: c_int32_t
+      integer(c_int32_t), value :: status
+      integer(c_int32_t) :: r
+    end function ozf_outcome
+    subroutine ozf_no_memory() bind(c, name="ozf_no_memory")
+    end subroutine ozf_no_memory
+    subroutine ozf_note_begin() bind(c, name="ozf_note_begin")
+    end subroutine ozf_note_begin
+    subroutine ozf_note_text(text, length) bind(c, name="ozf_note_text")
+      import :: c_char, c_int64_t
       character(kind=c_char), intent(in) :: text(*)
-    end subroutine ozf_note
+      integer(c_int64_t), value :: length
+    end subroutine ozf_note_text
+    subroutine ozf_note_number(number) bind(c, name="ozf_note_number")
+      import :: c_int64_t
+      integer(c_int64_t), value :: number
+    end subroutine ozf_note_number
+    subroutine ozf_copy(to, from, length) bind(c, name="ozf_copy")
+      import :: c_int64_t, c_size_t
+      integer(c_int64_t), intent(inout) :: to(*)
+      type(*), intent(in) :: from
+      integer(c_size_t), value :: length
+    end subroutine ozf_copy
     function ozf_strlen(text) bind(c, name="strlen") result(r)
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text
@@ -63,13 +83,13 @@ module ozarr_base
     integer(c_size_t) :: cap = 0, length = 255
   contains
     procedure :: is_wanted => text_is_wanted
-    procedure :: text => text_of_buffer
+    procedure :: give => text_give
   end type text_buffer
 
   ! Names of different lengths, collected one by one.
   type :: name_list
     character(:), allocatable :: names(:)
-    integer :: count = 0
+    integer :: count = 0, longest = 0
   contains
     procedure :: add => names_add
     procedure :: give => names_give
@@ -81,41 +101,58 @@ contains
   ! Failures
   ! ==================================================================================================================
 
-  ! Ends every procedure: sets stat and errmsg, or stops the program where a failure has no stat.
+  ! Ends every procedure: sets stat and errmsg, or stops the program where a failure has no stat. It takes no memory, which may have ended.
   subroutine done(status, stat, errmsg)
     integer(c_int32_t), intent(in) :: status
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    character(:), allocatable :: message
-    if (present(stat)) stat = status
-    if (status == OZARR_OK) return
-    message = text_at(ozf_message())
-    if (present(errmsg)) errmsg = message
-    if (.not. present(stat)) error stop "ozarr: " // message
+    character(4096) :: line
+    character(kind=c_char), pointer, contiguous :: letters(:)
+    integer(c_int32_t) :: outcome
+    outcome = ozf_outcome(status)
+    if (present(stat)) stat = outcome
+    if (outcome == OZARR_OK) return
+    letters => letters_at(ozf_message())
+    if (present(errmsg)) call put_letters(letters, errmsg)
+    if (present(stat)) return
+    line = "ozarr:"
+    call put_letters(letters, line(8:))
+    error stop line(:min(7 + size(letters), len(line)))
   end subroutine done
 
-  ! A failure that the module found itself.
-  function refused(status, message) result(same)
+  ! A failure that the module found itself. Its message is text, name, behind, n, after, m and ending, of which those that are absent are
+  ! left out. (It is put together without memory.)
+  function refused(status, text, name, behind, n, after, m, ending) result(same)
     integer(c_int32_t), intent(in) :: status
-    character(*), intent(in) :: message
+    character(*), intent(in) :: text
+    character(*), intent(in), optional :: name, behind, after, ending
+    integer(c_int64_t), intent(in), optional :: n, m
     integer(c_int32_t) :: same
-    call ozf_note(message // c_null_char)
+    call ozf_note_begin()
+    call ozf_note_text(text, len(text, c_int64_t))
+    if (present(name)) call ozf_note_text(name, len_trim(name, c_int64_t))
+    if (present(behind)) call ozf_note_text(behind, len(behind, c_int64_t))
+    if (present(n)) call ozf_note_number(n)
+    if (present(after)) call ozf_note_text(after, len(after, c_int64_t))
+    if (present(m)) call ozf_note_number(m)
+    if (present(ending)) call ozf_note_text(ending, len(ending, c_int64_t))
     same = status
   end function refused
 
-  ! Decimal digits for a message.
-  function decimal(n) result(text)
-    integer(c_int64_t), intent(in) :: n
-    character(:), allocatable :: text
-    character(20) :: buf
-    write (buf, "(i0)") n
-    text = trim(buf)
-  end function decimal
+  ! Refuses what there was no memory for: `failed` is the stat of an allocate.
+  function checked_memory(failed, what) result(status)
+    integer, intent(in) :: failed
+    character(*), intent(in) :: what
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (failed /= 0) status = refused(OZARR_ERR_NO_MEMORY, "no memory for ", what)
+  end function checked_memory
 
   ! The version of the library that runs.
   function ozarr_library_version() result(text)
     character(:), allocatable :: text
-    text = text_at(ozarr_version())
+    call text_at(ozarr_version(), text)
+    call done(OZARR_OK)
   end function ozarr_library_version
 
   ! Whether this build of the library has the codec, store or format of that name: "zstd", "blosc", "cloud", ...
@@ -123,13 +160,15 @@ contains
     character(*), intent(in) :: name
     logical :: has
     has = ozarr_has_feature(c_text(name))
+    call done(OZARR_OK)
   end function ozarr_has
 
   ! The name of a status, such as "OZARR_ERR_BOUNDS".
   function ozarr_name_of_status(status) result(text)
     integer, intent(in) :: status
     character(:), allocatable :: text
-    text = text_at(ozarr_status_name(int(status, c_int32_t)))
+    call text_at(ozarr_status_name(int(status, c_int32_t)), text)
+    call done(OZARR_OK)
   end function ozarr_name_of_status
 
   ! Erases the node at a location, with everything below it.
@@ -144,59 +183,136 @@ contains
   ! Texts
   ! ==================================================================================================================
 
-  function text_at(address) result(text)
+  ! The letters of a text of the library.
+  function letters_at(address) result(letters)
     type(c_ptr), intent(in) :: address
-    character(:), allocatable :: text
-    character(kind=c_char), pointer :: letters(:)
-    integer(c_size_t) :: n, i
-    n = ozf_strlen(address)
-    call c_f_pointer(address, letters, [n])
-    allocate (character(len=n) :: text)
-    do i = 1, n
+    character(kind=c_char), pointer, contiguous :: letters(:)
+    call c_f_pointer(address, letters, [ozf_strlen(address)])
+  end function letters_at
+
+  ! Copies letters to a text, which is cut, or padded with blanks.
+  pure subroutine put_letters(letters, text)
+    character(kind=c_char), intent(in) :: letters(:)
+    character(*), intent(inout) :: text
+    integer :: i
+    do i = 1, min(size(letters), len(text))
       text(i:i) = letters(i)
     end do
-  end function text_at
+    if (len(text) > size(letters)) text(size(letters) + 1:) = ""
+  end subroutine put_letters
 
-  ! The text as C wants it: ended by NUL. Blanks at the end are not part of it, nor are NULs there, as programs append them for C. One with a
-  ! NUL inside, which C would end there, becomes what the library refuses by OZARR_ERR_ARGUMENT.
-  function c_text(text) result(c)
+  ! Copies letters to a new text; after a failure it is not allocated.
+  subroutine new_text(letters, text, status)
+    character(kind=c_char), intent(in) :: letters(:)
+    character(:), allocatable, intent(out) :: text
+    integer(c_int32_t), intent(inout) :: status
+    integer :: failed
+    allocate (character(len=size(letters)) :: text, stat=failed)
+    if (failed == 0) then
+      call put_letters(letters, text)
+    else if (status == OZARR_OK) then
+      status = checked_memory(failed, "a text")
+    end if
+  end subroutine new_text
+
+  ! A text of the library; done says where it had no memory.
+  subroutine text_at(address, text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable, intent(out) :: text
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    call new_text(letters_at(address), text, status)
+    if (status /= OZARR_OK) call ozf_no_memory()
+  end subroutine text_at
+
+  ! The length of a text without the blanks at its end, and without NULs there, which programs append for C.
+  pure function length_of(text) result(n)
     character(*), intent(in) :: text
-    character(kind=c_char, len=:), allocatable :: c
     integer :: n
     n = len_trim(text)
     do while (n > 0)
       if (text(n:n) /= c_null_char) exit
       n = n - 1
     end do
-    c = text(:n) // c_null_char
-    if (index(text(:n), c_null_char) > 0) c = char(192, c_char) // char(128, c_char) // c_null_char
+  end function length_of
+
+  ! Puts the first n letters of a text to where there is room for one more, a NUL. A text with a NUL inside, which C would end there,
+  ! becomes what the library refuses by OZARR_ERR_ARGUMENT.
+  pure subroutine put_text(text, n, c)
+    character(*), intent(in) :: text
+    integer, intent(in) :: n
+    character(kind=c_char), intent(inout) :: c(*)
+    integer :: i
+    do i = 1, n
+      c(i) = text(i:i)
+    end do
+    c(n + 1) = c_null_char
+    if (index(text(:n), c_null_char) == 0) return
+    c(1) = char(192, c_char)
+    c(2) = char(128, c_char)
+    c(3) = c_null_char
+  end subroutine put_text
+
+  ! The text as C wants it: without blanks at its end, and ended by NUL. One that had no memory is not allocated, which is NULL in C: done
+  ! makes OZARR_ERR_NO_MEMORY of the call.
+  function c_text(text) result(c)
+    character(*), intent(in) :: text
+    character(kind=c_char, len=:), allocatable :: c
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    call keep_text(text, c, status)
+    if (status /= OZARR_OK) call ozf_no_memory()
   end function c_text
 
   ! The mode of an open: "r" where none is given.
-  function mode_text(mode) result(text)
+  function mode_text(mode) result(c)
     character(*), intent(in), optional :: mode
-    character(kind=c_char, len=:), allocatable :: text
-    text = c_text("r")
-    if (present(mode)) text = c_text(mode)
+    character(kind=c_char, len=:), allocatable :: c
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (present(mode)) then
+      call keep_text(mode, c, status)
+    else
+      call keep_text("r", c, status)
+    end if
+    if (status /= OZARR_OK) call ozf_no_memory()
   end function mode_text
+
+  ! Keeps a text, where one is given, as C wants it in `c`: for calls that take NULL for none.
+  subroutine keep_text(text, c, status, address)
+    character(*), intent(in), optional :: text
+    character(kind=c_char, len=:), allocatable, intent(out), target :: c
+    integer(c_int32_t), intent(inout) :: status
+    type(c_ptr), intent(inout), optional :: address
+    integer :: n, failed
+    if (.not. present(text) .or. status /= OZARR_OK) return
+    n = length_of(text)
+    allocate (character(kind=c_char, len=n + 1) :: c, stat=failed)
+    status = checked_memory(failed, "a text of the call")
+    if (status /= OZARR_OK) return
+    call put_text(text, n, c)
+    if (present(address)) address = c_loc(c)
+  end subroutine keep_text
 
   ! A list of texts without the blanks at their ends, the last one first where `reversed`. A blank text is NULL where `blank_is_null`. One
   ! more pointer, NULL, is behind them where `ended`.
-  subroutine make_texts(list, texts, reversed, blank_is_null, ended)
+  subroutine make_texts(list, texts, status, reversed, blank_is_null, ended)
     character(*), intent(in) :: list(:)
     type(c_texts), intent(out), target :: texts
+    integer(c_int32_t), intent(out) :: status
     logical, intent(in) :: reversed, blank_is_null
     logical, intent(in), optional :: ended
-    character(kind=c_char, len=:), allocatable :: text
-    integer :: i, c, n
-    allocate (texts%letters(len(list) + 1, max(size(list), 1)), texts%pointers(max(size(list) + merge(1, 0, present(ended)), 1)))
+    integer :: i, c, n, failed
+    allocate (texts%letters(len(list) + 1, max(size(list), 1)), stat=failed)
+    if (failed == 0) allocate (texts%pointers(max(size(list) + merge(1, 0, present(ended)), 1)), stat=failed)
+    status = checked_memory(failed, "a list of texts")
+    if (status /= OZARR_OK) return
     texts%pointers = c_null_ptr
     do i = 1, size(list)
       c = merge(size(list) + 1 - i, i, reversed)
-      text = c_text(list(i))
-      n = len(text)
-      if (n == 1 .and. blank_is_null) cycle
-      texts%letters(:n, c) = transfer(text, texts%letters(:, c), n)
+      n = length_of(list(i))
+      if (n == 0 .and. blank_is_null) cycle
+      call put_text(list(i), n, texts%letters(1, c))
       texts%pointers(c) = c_loc(texts%letters(1, c))
     end do
   end subroutine make_texts
@@ -204,46 +320,56 @@ contains
   ! Whether to ask for the text: at first, and again where it was longer than the memory.
   function text_is_wanted(self, status) result(wanted)
     class(text_buffer), intent(inout) :: self
-    integer(c_int32_t), intent(in) :: status
+    integer(c_int32_t), intent(inout) :: status
     logical :: wanted
+    integer :: failed
     wanted = .not. allocated(self%letters)
     if (.not. wanted) wanted = status == OZARR_ERR_BUFFER_SIZE
     if (.not. wanted) return
     self%cap = self%length + 1
     if (allocated(self%letters)) deallocate (self%letters)
-    allocate (self%letters(self%cap))
+    allocate (self%letters(self%cap), stat=failed)
+    if (failed == 0) return
+    status = checked_memory(failed, "a text")
+    wanted = .false.
   end function text_is_wanted
 
-  ! The text, or an empty one after a failure.
-  function text_of_buffer(self, status) result(text)
+  ! Gives the text, or an empty one after a failure; without memory for it, none.
+  subroutine text_give(self, text, status)
     class(text_buffer), intent(in) :: self
-    integer(c_int32_t), intent(in) :: status
-    character(:), allocatable :: text
-    integer(c_size_t) :: i
-    text = ""
-    if (status /= OZARR_OK .or. self%length >= self%cap) return
-    deallocate (text)
-    allocate (character(len=self%length) :: text)
-    do i = 1, self%length
-      text(i:i) = self%letters(i)
-    end do
-  end function text_of_buffer
+    character(:), allocatable, intent(out) :: text
+    integer(c_int32_t), intent(inout) :: status
+    if (status == OZARR_OK .and. self%length < self%cap) then
+      call new_text(self%letters(:self%length), text, status)
+    else
+      call new_text([character(kind=c_char) ::], text, status)
+    end if
+  end subroutine text_give
 
   ! Asks the library for a text of a handle.
+  subroutine ask(call_, handle, buffer, status)
+    procedure(text_call) :: call_
+    type(c_ptr), intent(in) :: handle
+    type(text_buffer), intent(out), target :: buffer
+    integer(c_int32_t), intent(out) :: status
+    status = OZARR_OK
+    do while (buffer%is_wanted(status))
+      status = call_(handle, c_loc(buffer%letters), buffer%cap, buffer%length)
+    end do
+  end subroutine ask
+
+  ! Asks the library for a text of a handle, and gives it.
   subroutine fetch(call_, handle, text, status)
     procedure(text_call) :: call_
     type(c_ptr), intent(in) :: handle
     character(:), allocatable, intent(out) :: text
     integer(c_int32_t), intent(out) :: status
     type(text_buffer), target :: buffer
-    status = OZARR_OK
-    do while (buffer%is_wanted(status))
-      status = call_(handle, c_loc(buffer%letters), buffer%cap, buffer%length)
-    end do
-    text = buffer%text(status)
+    call ask(call_, handle, buffer, status)
+    call buffer%give(text, status)
   end subroutine fetch
 
-  ! Asks the library for a text that a name belongs to.
+  ! Asks the library for a text that a name belongs to, and gives it.
   subroutine fetch_named(call_, handle, name, text, status)
     procedure(named_text_call) :: call_
     type(c_ptr), intent(in) :: handle
@@ -255,39 +381,60 @@ contains
     do while (buffer%is_wanted(status))
       status = call_(handle, c_text(name), c_loc(buffer%letters), buffer%cap, buffer%length)
     end do
-    text = buffer%text(status)
+    call buffer%give(text, status)
   end subroutine fetch_named
 
   ! Adds a name of any length; the memory grows by doubling.
-  subroutine names_add(self, name)
+  subroutine names_add(self, letters, status)
     class(name_list), intent(inout) :: self
-    character(*), intent(in) :: name
-    character(:), allocatable :: larger(:)
-    integer :: room, letters
-    if (.not. allocated(self%names)) self%names = [character(0) ::]
-    room = size(self%names)
-    letters = len(self%names)
-    if (self%count == room .or. len(name) > letters) then
-      if (self%count == room) room = max(2 * room, 16)
-      letters = max(letters, len(name))
-      allocate (character(len=letters) :: larger(room))
-      larger(:self%count) = self%names(:self%count)
-      call move_alloc(larger, self%names)
-    end if
+    character(kind=c_char), intent(in) :: letters(:)
+    integer(c_int32_t), intent(inout) :: status
+    integer :: room
+    room = 0
+    if (allocated(self%names)) room = size(self%names)
+    if (self%count == room) room = max(2 * room, 16)
+    call names_grow(self, max(self%longest, size(letters)), room, status)
+    if (status /= OZARR_OK) return
     self%count = self%count + 1
-    self%names(self%count) = name
+    call put_letters(letters, self%names(self%count))
   end subroutine names_add
 
-  ! The names, padded with blanks; none after a failure.
+  ! Makes room for this many names of this length, if there is less.
+  subroutine names_grow(self, longest, room, status)
+    class(name_list), intent(inout) :: self
+    integer, intent(in) :: longest, room
+    integer(c_int32_t), intent(inout) :: status
+    character(:), allocatable :: larger(:)
+    integer :: i, failed
+    if (status /= OZARR_OK) return
+    if (allocated(self%names)) then
+      if (size(self%names) >= room .and. self%longest >= longest) return
+    end if
+    allocate (character(len=longest) :: larger(room), stat=failed)
+    status = checked_memory(failed, "a list of names")
+    if (status /= OZARR_OK) return
+    do i = 1, self%count
+      larger(i) = self%names(i)
+    end do
+    call move_alloc(larger, self%names)
+    self%longest = longest
+  end subroutine names_grow
+
+  ! Gives the names, padded with blanks; none after a failure.
   subroutine names_give(self, names, status)
     class(name_list), intent(in) :: self
     character(:), allocatable, intent(out) :: names(:)
-    integer(c_int32_t), intent(in) :: status
-    if (status == OZARR_OK .and. self%count > 0) then
-      names = self%names(:self%count)
-    else
-      names = [character(0) ::]
+    integer(c_int32_t), intent(inout) :: status
+    integer :: i, n, failed
+    n = merge(self%count, 0, status == OZARR_OK)
+    allocate (character(len=merge(self%longest, 0, n > 0)) :: names(n), stat=failed)
+    if (failed /= 0) then
+      if (status == OZARR_OK) status = checked_memory(failed, "a list of names")
+      return
     end if
+    do i = 1, n
+      names(i) = self%names(i)
+    end do
   end subroutine names_give
 
   ! ==================================================================================================================
@@ -302,17 +449,17 @@ contains
     integer(c_int64_t), intent(inout) :: out(max_rank)
     integer(c_int32_t), intent(out) :: found
     integer(c_int32_t), intent(out) :: status
-    character(:), allocatable :: expected
     found = int(size(list), c_int32_t)
     status = checked_rank(rank)
     if (status /= OZARR_OK) return
-    if ((rank >= 0 .and. found /= rank) .or. size(list) > max_rank) then
-      expected = ", expected at most " // decimal(int(max_rank, c_int64_t))
-      if (rank >= 0) expected = ", expected " // decimal(int(rank, c_int64_t)) // ", the rank of the array"
-      status = refused(OZARR_ERR_RANK, what // " has " // decimal(size(list, kind=c_int64_t)) // " numbers" // expected)
-      return
+    if (rank >= 0 .and. found /= rank) then
+      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), after=" numbers, expected ", &
+        m=int(rank, c_int64_t), ending=", the rank of the array")
+    else if (size(list) > max_rank) then
+      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), after=" numbers, expected at most ", &
+        m=int(max_rank, c_int64_t))
     end if
-    if (size(list) == 0) return
+    if (status /= OZARR_OK .or. size(list) == 0) return
     select type (list)
     type is (integer(int8))
       out(:found) = list
@@ -323,7 +470,7 @@ contains
     type is (integer(int64))
       out(:found) = list
     class default
-      status = refused(OZARR_ERR_ARGUMENT, "found something else for " // what // &
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, &
         ", expected a list of integers, one for each dimension")
     end select
   end subroutine numbers_of
@@ -337,28 +484,44 @@ contains
     integer(c_int32_t), intent(out) :: found
     integer(c_int32_t), intent(out) :: status
     call numbers_of(list, what, rank, out, found, status)
-    if (status == OZARR_OK) out(:found) = out(found:1:-1)
+    if (status == OZARR_OK) call reverse(out(:found))
   end subroutine reversed_numbers_of
 
-  ! A list of integers of any kind and any length.
+  ! Turns a list round, without memory for a copy.
+  pure subroutine reverse(list)
+    integer(c_int64_t), intent(inout) :: list(:)
+    integer(c_int64_t) :: number
+    integer :: i, j
+    do i = 1, size(list) / 2
+      j = size(list) + 1 - i
+      number = list(i)
+      list(i) = list(j)
+      list(j) = number
+    end do
+  end subroutine reverse
+
+  ! A list of integers of any kind and any length; after a failure it is not allocated.
   subroutine integers_of(list, what, out, status)
     class(*), intent(in) :: list(:)
     character(*), intent(in) :: what
     integer(c_int64_t), allocatable, intent(out) :: out(:)
     integer(c_int32_t), intent(out) :: status
-    status = OZARR_OK
+    integer :: failed
+    allocate (out(size(list)), stat=failed)
+    status = checked_memory(failed, what)
+    if (status /= OZARR_OK) return
     select type (list)
     type is (integer(int8))
-      out = list
+      out(:) = list
     type is (integer(int16))
-      out = list
+      out(:) = list
     type is (integer(int32))
-      out = list
+      out(:) = list
     type is (integer(int64))
-      out = list
+      out(:) = list
     class default
-      out = [integer(c_int64_t) ::]
-      status = refused(OZARR_ERR_ARGUMENT, "found something else for " // what // ", expected a list of integers")
+      deallocate (out)
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, ", expected a list of integers")
     end select
   end subroutine integers_of
 
@@ -380,7 +543,7 @@ contains
     type is (integer(int64))
       out = number
     class default
-      status = refused(OZARR_ERR_ARGUMENT, "found something else for " // what // ", expected an integer")
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, ", expected an integer")
     end select
   end subroutine integer_of
 
@@ -409,7 +572,7 @@ contains
     integer(c_int32_t) :: status
     status = checked_rank(rank)
     if (status == OZARR_OK .and. (dim < 1 .or. dim > rank)) status = refused(OZARR_ERR_BOUNDS, &
-      "dim is " // decimal(int(dim, c_int64_t)) // ", expected 1 to " // decimal(int(rank, c_int64_t)))
+      "dim is ", n=int(dim, c_int64_t), after=", expected 1 to ", m=int(rank, c_int64_t))
   end function checked_dim
 
   ! Refuses the rank of what is not open.
@@ -427,8 +590,8 @@ contains
     integer(c_int32_t) :: status
     status = checked_rank(rank)
     if (status == OZARR_OK .and. size(names) /= rank) status = refused(OZARR_ERR_RANK, &
-      "names has " // decimal(size(names, kind=c_int64_t)) // " texts, expected " // decimal(int(rank, c_int64_t)) // &
-      ", the rank of the array")
+      "names has ", n=size(names, kind=c_int64_t), after=" texts, expected ", m=int(rank, c_int64_t), &
+      ending=", the rank of the array")
   end function checked_names
 
   ! The bytes of one number or logical, and its type in memory.
@@ -443,42 +606,40 @@ contains
     bytes = 0
     select type (value)
     type is (integer(int8))
-      call put(OZARR_INT8, transfer(value, 0_int8, 1))
+      call put(OZARR_INT8, value, 1)
     type is (integer(int16))
-      call put(OZARR_INT16, transfer(value, 0_int8, 2))
+      call put(OZARR_INT16, value, 2)
     type is (integer(int32))
-      call put(OZARR_INT32, transfer(value, 0_int8, 4))
+      call put(OZARR_INT32, value, 4)
     type is (integer(int64))
-      call put(OZARR_INT64, transfer(value, 0_int8, 8))
+      call put(OZARR_INT64, value, 8)
     type is (real(real32))
-      call put(OZARR_FLOAT32, transfer(value, 0_int8, 4))
+      call put(OZARR_FLOAT32, value, 4)
     type is (real(real64))
-      call put(OZARR_FLOAT64, transfer(value, 0_int8, 8))
+      call put(OZARR_FLOAT64, value, 8)
     type is (complex(real32))
-      call put(OZARR_COMPLEX64, transfer(value, 0_int8, 8))
+      call put(OZARR_COMPLEX64, value, 8)
     type is (complex(real64))
-      call put(OZARR_COMPLEX128, transfer(value, 0_int8, 16))
+      call put(OZARR_COMPLEX128, value, 16)
     type is (logical(c_bool))
-      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+      call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     type is (logical(int32))
-      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+      call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     type is (logical(int64))
-      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+      call put(OZARR_BOOL, merge(1_int8, 0_int8, logical(value)), 1)
     class default
-      status = refused(OZARR_ERR_TYPE, what // " is of a type that ozarr does not know, expected an integer (1, 2, 4, 8 bytes), &
-        &a real (4, 8), a complex (2 x 4, 2 x 8) or a logical")
+      status = refused(OZARR_ERR_TYPE, what, behind=" is of a type that ozarr does not know, expected an &
+        &integer (1, 2, 4, 8 bytes), a real (4, 8), a complex (2 x 4, 2 x 8) or a logical")
     end select
 
   contains
 
-    subroutine put(found, letters)
+    subroutine put(found, number, length)
       integer(c_int32_t), intent(in) :: found
-      integer(int8), intent(in) :: letters(:)
-      integer(int8) :: all(16)
-      all = 0
-      all(:size(letters)) = letters
+      type(*), intent(in) :: number
+      integer, intent(in) :: length
       type = found
-      bytes = transfer(all, bytes)
+      call ozf_copy(bytes, number, int(length, c_size_t))
     end subroutine put
 
   end function scalar_of

@@ -91,23 +91,34 @@ contains
     integer(c_int32_t) :: status
     record = c_loc(region)
     if (self%length > 0 .and. (self%writes .neqv. writes)) then
-      status = refused(OZARR_ERR_STATE, "the batch has regions to " // trim(merge("write", "read ", self%writes)) // &
-        ", expected another batch for those to " // trim(merge("write", "read ", writes)))
+      if (writes) then
+        status = refused(OZARR_ERR_STATE, "the batch has regions to read, expected another batch for those to write")
+      else
+        status = refused(OZARR_ERR_STATE, "the batch has regions to write, expected another batch for those to read")
+      end if
     else
       call array_note(array, writes, u, record, start, count, stride, status)
     end if
-    if (status == OZARR_OK) call append(self, region)
+    if (status == OZARR_OK) call append(self, region, status)
     if (status == OZARR_OK) self%writes = writes
     call done(status, stat, errmsg)
   end subroutine note
 
-  subroutine append(self, region)
+  subroutine append(self, region, status)
     class(ozarr_batch), intent(inout) :: self
     type(noted), intent(in) :: region
+    integer(c_int32_t), intent(out) :: status
     type(noted), allocatable :: more(:)
-    if (.not. allocated(self%regions)) allocate (self%regions(4))
-    if (self%length == size(self%regions)) then
-      allocate (more(2 * self%length))
+    integer :: failed
+    failed = 0
+    if (.not. allocated(self%regions)) then
+      allocate (self%regions(4), stat=failed)
+    else if (self%length == size(self%regions)) then
+      allocate (more(2 * self%length), stat=failed)
+    end if
+    status = checked_memory(failed, "a batch")
+    if (status /= OZARR_OK) return
+    if (allocated(more)) then
       more(:self%length) = self%regions
       call move_alloc(more, self%regions)
     end if

@@ -96,7 +96,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
     status = OZARR_OK
-    if (keep < 0) status = refused(OZARR_ERR_ARGUMENT, "keep is " // decimal(int(keep, c_int64_t)) // ", expected at least 0")
+    if (keep < 0) status = refused(OZARR_ERR_ARGUMENT, "keep is ", n=int(keep, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_checkpoint_prune(c_text(location), int(keep, c_size_t))
     call done(status, stat, errmsg)
   end subroutine ozarr_prune_checkpoints

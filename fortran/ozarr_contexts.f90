@@ -76,9 +76,9 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    value = ""
     status = checked_context(self)
     if (status == OZARR_OK) call fetch_named(ozarr_context_get, self%handle, key, value, status)
+    if (.not. allocated(value)) call new_text([character(kind=c_char) ::], value, status)
     call done(status, stat, errmsg)
   end subroutine context_get
 
@@ -133,8 +133,18 @@ contains
     integer(c_int32_t) :: status
     procedure(ozarr_log_procedure), pointer :: write_message
     call c_f_procpointer(transfer(user, c_null_funptr), write_message)
-    call write_message(int(level), text_at(message))
+    call write_text(letters_at(message), int(ozf_strlen(message)))
     status = OZARR_OK
+
+  contains
+
+    ! Takes the letters as one text, without a copy.
+    subroutine write_text(text, n)
+      integer, intent(in) :: n
+      character(kind=c_char, len=n), intent(in) :: text(1)
+      call write_message(int(level), text(1))
+    end subroutine write_text
+
   end function pass_on
 
   ! Changes a setting of the default context, which is that of stores and locations without another.

@@ -182,16 +182,19 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(name_list) :: list
     integer(int64), allocatable :: found(:)
-    integer(c_int64_t) :: count, i, length
+    integer(c_int64_t) :: count, i
     integer(c_int32_t) :: status
+    integer :: failed
     count = 0
-    found = [integer(int64) ::]
     status = ozarr_dataset_dimension_count(self%handle, count)
+    allocate (found(count), stat=failed)
+    if (status == OZARR_OK) status = checked_memory(failed, "lengths")
     do i = 1, count
       if (status == OZARR_OK) call add_dimension()
     end do
-    if (status /= OZARR_OK) found = [integer(int64) ::]
     call list%give(names, status)
+    if (status /= OZARR_OK .and. allocated(found)) deallocate (found)
+    if (.not. allocated(found)) allocate (found(0), stat=failed)
     if (present(lengths)) call move_alloc(found, lengths)
     call done(status, stat, errmsg)
 
@@ -200,10 +203,9 @@ contains
     subroutine add_dimension()
       type(text_buffer), target :: buffer
       do while (buffer%is_wanted(status))
-        status = ozarr_dataset_dimension(self%handle, i - 1, c_loc(buffer%letters), buffer%cap, buffer%length, length)
+        status = ozarr_dataset_dimension(self%handle, i - 1, c_loc(buffer%letters), buffer%cap, buffer%length, found(i))
       end do
-      call list%add(buffer%text(status))
-      found = [found, length]
+      if (status == OZARR_OK) call list%add(buffer%letters(:buffer%length), status)
     end subroutine add_dimension
 
   end subroutine dataset_dimensions
@@ -272,25 +274,24 @@ contains
     character(kind=c_char, len=:), allocatable, target :: unit, days, long, standard, json, codec
     integer(c_int64_t), target :: value(2), dims(max_rank)
     integer(c_int32_t) :: status, found
-    status = OZARR_OK
-    call make_texts(dimensions, names, reversed=.true., blank_is_null=.false.)
+    call make_texts(dimensions, names, status, reversed=.true., blank_is_null=.false.)
     variable%struct_size = c_sizeof(variable)
     variable%type_ = type
     variable%rank = size(dimensions, kind=c_int32_t)
-    variable%dimensions = c_loc(names%pointers)
-    call point_to(units, unit, variable%units)
-    call point_to(calendar, days, variable%calendar)
-    call point_to(long_name, long, variable%long_name)
-    call point_to(standard_name, standard, variable%standard_name)
-    call point_to(attributes, json, variable%attributes)
-    call point_to(compressor, codec, variable%compressor)
+    if (status == OZARR_OK) variable%dimensions = c_loc(names%pointers)
+    call keep_text(units, unit, status, variable%units)
+    call keep_text(calendar, days, status, variable%calendar)
+    call keep_text(long_name, long, status, variable%long_name)
+    call keep_text(standard_name, standard, status, variable%standard_name)
+    call keep_text(attributes, json, status, variable%attributes)
+    call keep_text(compressor, codec, status, variable%compressor)
     if (present(scale_factor)) variable%scale_factor = scale_factor
     if (present(add_offset)) variable%add_offset = add_offset
     if (present(level)) variable%level = int(level, c_int32_t)
     if (present(shuffle)) variable%shuffle = int(shuffle, c_int32_t)
     if (present(keep_bits)) variable%keep_bits = int(keep_bits, c_int32_t)
     if (present(spec)) variable%spec = spec%handle
-    if (present(missing)) call missing_to(variable, missing, value, status)
+    if (present(missing) .and. status == OZARR_OK) call missing_to(variable, missing, value, status)
     if (present(chunks) .and. status == OZARR_OK) then
       call reversed_numbers_of(chunks, "chunks", variable%rank, dims, found, status)
       variable%chunks = c_loc(dims)
@@ -301,16 +302,6 @@ contains
     if (status == OZARR_OK) status = define(self, name, variable, create_mode(overwrite, mode), array)
     call done(status, stat, errmsg)
   end subroutine dataset_define_variable
-
-  ! Copies a text that is given to memory that lives as long as the call, as C wants it.
-  subroutine point_to(text, c, address)
-    character(*), intent(in), optional :: text
-    character(kind=c_char, len=:), allocatable, intent(out), target :: c
-    type(c_ptr), intent(inout) :: address
-    if (.not. present(text)) return
-    c = c_text(text)
-    address = c_loc(c)
-  end subroutine point_to
 
   ! Sets the missing value, which has to be of the variable's type.
   subroutine missing_to(variable, missing, value, status)
@@ -355,11 +346,12 @@ contains
   include "coordinate_kinds.inc"
 
   ! Defines a dimension with a coordinate, which has these values: `count` numbers of `bytes` each; their units; and how many are in a chunk.
-  subroutine define_coordinate_any(self, name, type, count, values, bytes, units, chunk, array, stat, errmsg)
+  ! `failed` is not 0 where there was no memory for the values.
+  subroutine define_coordinate_any(self, name, type, count, values, failed, bytes, units, chunk, array, stat, errmsg)
     class(ozarr_dataset), intent(inout) :: self
     character(*), intent(in) :: name
     integer(c_int32_t), intent(in) :: type
-    integer, intent(in) :: count
+    integer, intent(in) :: count, failed
     type(c_ptr), intent(in) :: values
     integer(c_size_t), intent(in) :: bytes
     character(*), intent(in), optional :: units
@@ -368,18 +360,16 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: unit
     integer(c_int32_t) :: status
     integer(c_int64_t) :: depth
     depth = 0
     if (present(chunk)) depth = chunk
     handle = c_null_ptr
-    if (present(units)) then
-      status = ozarr_dataset_define_coordinate(self%handle, c_text(name), type, int(count, c_int64_t), depth, values, &
-        count * bytes, c_text(units), handle)
-    else
-      status = ozarr_dataset_define_coordinate(self%handle, c_text(name), type, int(count, c_int64_t), depth, values, &
-        count * bytes, out=handle)
-    end if
+    status = checked_memory(failed, "values")
+    call keep_text(units, unit, status)
+    if (status == OZARR_OK) status = ozarr_dataset_define_coordinate(self%handle, c_text(name), type, int(count, c_int64_t), &
+      depth, values, count * bytes, unit, handle)
     call give(handle, array, status)
     call done(status, stat, errmsg)
   end subroutine define_coordinate_any
@@ -397,16 +387,15 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t) :: number, depth
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: days
     integer(c_int32_t) :: status
     depth = 0
     if (present(chunk)) depth = chunk
     handle = c_null_ptr
     call integer_of(length, "length", number, status)
-    if (status == OZARR_OK .and. present(calendar)) then
-      status = ozarr_dataset_define_time(self%handle, c_text(name), number, depth, c_text(units), c_text(calendar), handle)
-    else if (status == OZARR_OK) then
-      status = ozarr_dataset_define_time(self%handle, c_text(name), number, depth, c_text(units), out=handle)
-    end if
+    call keep_text(calendar, days, status)
+    if (status == OZARR_OK) status = ozarr_dataset_define_time(self%handle, c_text(name), number, depth, c_text(units), days, &
+      handle)
     call give(handle, array, status)
     call done(status, stat, errmsg)
   end subroutine dataset_define_time
@@ -432,14 +421,17 @@ contains
     logical(c_bool) :: coordinate
     integer(c_int64_t) :: count, i
     integer(c_int32_t) :: status
+    integer :: failed
     count = 0
-    found = [logical ::]
     status = ozarr_dataset_variable_count(self%handle, count)
+    allocate (found(count), stat=failed)
+    if (status == OZARR_OK) status = checked_memory(failed, "are_coordinates")
     do i = 1, count
       if (status == OZARR_OK) call add_variable()
     end do
-    if (status /= OZARR_OK) found = [logical ::]
     call list%give(names, status)
+    if (status /= OZARR_OK .and. allocated(found)) deallocate (found)
+    if (.not. allocated(found)) allocate (found(0), stat=failed)
     if (present(are_coordinates)) call move_alloc(found, are_coordinates)
     call done(status, stat, errmsg)
 
@@ -450,8 +442,8 @@ contains
       do while (buffer%is_wanted(status))
         status = ozarr_dataset_variable(self%handle, i - 1, c_loc(buffer%letters), buffer%cap, buffer%length, coordinate)
       end do
-      call list%add(buffer%text(status))
-      found = [found, logical(coordinate)]
+      if (status == OZARR_OK) call list%add(buffer%letters(:buffer%length), status)
+      if (status == OZARR_OK) found(i) = coordinate
     end subroutine add_variable
 
   end subroutine dataset_variables
@@ -484,12 +476,16 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(text_buffer), target :: buffer
+    character(kind=c_char, len=:), allocatable :: days
     integer(c_int32_t) :: status
     status = OZARR_OK
-    do while (buffer%is_wanted(status))
-      status = ozarr_time_to_text(c_text(units), calendar_text(calendar), count, c_loc(buffer%letters), buffer%cap, buffer%length)
-    end do
-    text = buffer%text(status)
+    call keep_text(calendar, days, status)
+    if (status == OZARR_OK) then
+      do while (buffer%is_wanted(status))
+        status = ozarr_time_to_text(c_text(units), days, count, c_loc(buffer%letters), buffer%cap, buffer%length)
+      end do
+    end if
+    call buffer%give(text, status)
     call done(status, stat, errmsg)
   end subroutine ozarr_time_text
 
@@ -500,15 +496,13 @@ contains
     character(*), intent(in), optional :: calendar
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    character(kind=c_char, len=:), allocatable :: days
+    integer(c_int32_t) :: status
     count = 0
-    call done(ozarr_time_from_text(c_text(units), calendar_text(calendar), c_text(moment), count), stat, errmsg)
+    status = OZARR_OK
+    call keep_text(calendar, days, status)
+    if (status == OZARR_OK) status = ozarr_time_from_text(c_text(units), days, c_text(moment), count)
+    call done(status, stat, errmsg)
   end subroutine ozarr_time_count
-
-  function calendar_text(calendar) result(text)
-    character(*), intent(in), optional :: calendar
-    character(kind=c_char, len=:), allocatable :: text
-    text = c_text("standard")
-    if (present(calendar)) text = c_text(calendar)
-  end function calendar_text
 
 end module ozarr_datasets

@@ -22,6 +22,12 @@ module ozarr_dtypes
 
   ! Of fortran/ozarr_shim.c.
   interface
+    function ozf_text(length, out) bind(c, name="ozf_text") result(r)
+      import :: c_ptr, c_int32_t
+      integer(c_int32_t), value :: length
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozf_text
     function ozf_struct(variable, out) bind(c, name="ozf_struct") result(r)
       import :: c_ptr, c_int32_t
       type(*), dimension(..), intent(in) :: variable
@@ -92,7 +98,12 @@ contains
     integer, intent(in) :: length
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call self%parse("|S" // decimal(int(length, c_int64_t)), 2, stat, errmsg)
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozf_text(int(length, c_int32_t), handle)
+    call dtype_take(self, handle, status)
+    call done(status, stat, errmsg)
   end subroutine dtype_text
 
   ! Begins to describe a derived type, of which `variable` is one; add_field adds its components.

@@ -214,16 +214,15 @@ contains
     character(*), intent(inout), optional :: errmsg
     character(:), allocatable :: names(:), messages(:)
     integer(c_int32_t), allocatable :: found(:)
+    character(kind=c_char, len=:), allocatable :: only
     type(c_ptr) :: iter
     integer(c_int32_t) :: status, levels
     levels = -1
     if (present(depth)) levels = int(depth, c_int32_t)
     iter = c_null_ptr
-    if (present(pattern)) then
-      status = ozarr_group_list_nodes(self%handle, c_text(pattern), levels, iter)
-    else
-      status = ozarr_group_list_nodes(self%handle, depth=levels, out=iter)
-    end if
+    status = OZARR_OK
+    call keep_text(pattern, only, status)
+    if (status == OZARR_OK) status = ozarr_group_list_nodes(self%handle, only, levels, iter)
     call list_nodes(iter, names, found, messages, status)
     call ozarr_node_iter_free(iter)
     call move_alloc(names, paths)
@@ -239,25 +238,49 @@ contains
     integer(c_int32_t), allocatable, intent(out) :: kinds(:)
     integer(c_int32_t), intent(inout) :: status
     type(name_list) :: found, errors
-    character(:), allocatable :: text
+    type(text_buffer), target :: buffer
+    integer(c_int32_t), allocatable :: all(:)
     integer(c_int32_t) :: kind
     logical(c_bool) :: more
-    kinds = [integer(c_int32_t) ::]
+    integer :: n, failed
     do while (status == OZARR_OK)
       more = .false.
       status = ozarr_node_iter_next(iter, more)
       if (status /= OZARR_OK .or. .not. more) exit
-      call fetch(ozarr_node_iter_name, iter, text, status)
-      call found%add(text)
+      call ask(ozarr_node_iter_name, iter, buffer, status)
+      if (status == OZARR_OK) call found%add(buffer%letters(:buffer%length), status)
       if (status == OZARR_OK) status = ozarr_node_iter_kind(iter, kind)
-      if (status == OZARR_OK) call fetch(ozarr_node_iter_error, iter, text, status)
-      call errors%add(text)
-      kinds = [kinds, kind]
+      if (status == OZARR_OK) call add_kind(all, found%count, kind, status)
+      if (status == OZARR_OK) call ask(ozarr_node_iter_error, iter, buffer, status)
+      if (status == OZARR_OK) call errors%add(buffer%letters(:buffer%length), status)
     end do
-    if (status /= OZARR_OK) kinds = [integer(c_int32_t) ::]
     call found%give(names, status)
     call errors%give(messages, status)
+    n = merge(found%count, 0, status == OZARR_OK)
+    allocate (kinds(n), stat=failed)
+    if (status == OZARR_OK) status = checked_memory(failed, "kinds")
+    if (status == OZARR_OK .and. n > 0) kinds(:) = all(:n)
   end subroutine list_nodes
+
+  ! Adds a kind as number n of a list; the memory grows by doubling.
+  subroutine add_kind(all, n, kind, status)
+    integer(c_int32_t), allocatable, intent(inout) :: all(:)
+    integer, intent(in) :: n
+    integer(c_int32_t), intent(in) :: kind
+    integer(c_int32_t), intent(inout) :: status
+    integer(c_int32_t), allocatable :: larger(:)
+    integer :: room, failed
+    room = 0
+    if (allocated(all)) room = size(all)
+    if (n > room) then
+      allocate (larger(max(2 * room, 16)), stat=failed)
+      status = checked_memory(failed, "kinds")
+      if (status /= OZARR_OK) return
+      if (room > 0) larger(:room) = all
+      call move_alloc(larger, all)
+    end if
+    all(n) = kind
+  end subroutine add_kind
 
   ! Collects the metadata of everything below into one document.
   subroutine group_consolidate(self, stat, errmsg)

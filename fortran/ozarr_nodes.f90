@@ -156,16 +156,20 @@ contains
     integer(int8), allocatable, target :: list(:)
     integer(c_size_t) :: n, cap
     integer(c_int32_t) :: status
+    integer :: failed
     n = 4096
     do
       cap = n
       if (allocated(list)) deallocate (list)
-      allocate (list(cap))
-      status = ozarr_node_export(self%handle, c_loc(list), cap, n)
+      allocate (list(cap), stat=failed)
+      status = checked_memory(failed, "bytes")
+      if (status == OZARR_OK) status = ozarr_node_export(self%handle, c_loc(list), cap, n)
       if (status /= OZARR_ERR_BUFFER_SIZE) exit
     end do
     if (status /= OZARR_OK) n = 0
-    bytes = list(:n)
+    allocate (bytes(n), stat=failed)
+    if (status == OZARR_OK) status = checked_memory(failed, "bytes")
+    if (status == OZARR_OK) bytes(:) = list(:n)
     call done(status, stat, errmsg)
   end subroutine node_export
 
@@ -192,12 +196,12 @@ contains
     type(text_buffer), target :: buffer
     integer(c_int32_t) :: status
     status = OZARR_OK
-    if (i < 1) status = refused(OZARR_ERR_BOUNDS, "i is " // decimal(int(i, c_int64_t)) // &
-      ", expected the number of an attribute, from 1")
+    if (i < 1) status = refused(OZARR_ERR_BOUNDS, "i is ", n=int(i, c_int64_t), &
+      after=", expected the number of an attribute, from 1")
     do while (i >= 1 .and. buffer%is_wanted(status))
       status = ozarr_attr_name(self%handle, int(i - 1, c_int64_t), c_loc(buffer%letters), buffer%cap, buffer%length)
     end do
-    name = buffer%text(status)
+    call buffer%give(name, status)
     call done(status, stat, errmsg)
   end subroutine node_attr_name
 
@@ -317,8 +321,10 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_texts), target :: texts
-    call make_texts(values, texts, reversed=.false., blank_is_null=.false.)
-    call done(ozarr_attr_set_strings(self%handle, c_text(name), texts%pointers, size(values, kind=c_int64_t)), stat, errmsg)
+    integer(c_int32_t) :: status
+    call make_texts(values, texts, status, reversed=.false., blank_is_null=.false.)
+    if (status == OZARR_OK) status = ozarr_attr_set_strings(self%handle, c_text(name), texts%pointers, size(values, kind=c_int64_t))
+    call done(status, stat, errmsg)
   end subroutine set_texts
 
   ! A text that is longer than the variable is an error; a shorter one is padded with blanks.
@@ -333,8 +339,8 @@ contains
     call fetch_named(ozarr_attr_get_string, self%handle, name, text, status)
     if (status == OZARR_OK) then
       if (len(text) > len(value)) then
-        status = refused(OZARR_ERR_BUFFER_SIZE, "the text has " // decimal(len(text, kind=c_int64_t)) // &
-          " bytes, expected at most the variable's " // decimal(len(value, kind=c_int64_t)))
+        status = refused(OZARR_ERR_BUFFER_SIZE, "the text has ", n=len(text, kind=c_int64_t), &
+          after=" bytes, expected at most the variable's ", m=len(value, kind=c_int64_t))
       else
         value = text
       end if
@@ -351,21 +357,23 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(text_buffer), target :: buffer
     type(name_list) :: list
-    character(:), allocatable :: all
     integer(c_int64_t) :: count, i
+    integer(c_size_t) :: first, ends
     integer(c_int32_t) :: status
-    integer :: ends
     count = 0
     status = OZARR_OK
     do while (buffer%is_wanted(status))
       status = ozarr_attr_get_strings(self%handle, c_text(name), c_loc(buffer%letters), buffer%cap, buffer%length, count)
     end do
-    all = buffer%text(status) // c_null_char
-    if (status /= OZARR_OK) count = 0
+    first = 1
     do i = 1, count
-      ends = index(all, c_null_char)
-      call list%add(all(:ends - 1))
-      all = all(ends + 1:)
+      if (status /= OZARR_OK) exit
+      ends = first                                        ! each text ends in NUL, the last one behind the length
+      do while (buffer%letters(ends) /= c_null_char)
+        ends = ends + 1
+      end do
+      call list%add(buffer%letters(first:ends - 1), status)
+      first = ends + 1
     end do
     call list%give(values, status)
     call done(status, stat, errmsg)

@@ -124,16 +124,22 @@ contains
     integer, allocatable, intent(out), optional :: stats(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handles(max(size(requests), 1))
-    integer(c_int32_t) :: status, each(max(size(requests), 1))
-    integer :: i
-    handles = handles_of(requests)
-    each = OZARR_OK
-    status = ozarr_requests_wait_all(handles, size(requests, kind=c_int64_t), limit_of(seconds), each)
-    do i = 1, size(requests)
-      if (each(i) /= OZARR_ERR_STATE) call requests(i)%close()
-    end do
-    if (present(stats)) stats = int(each(:size(requests)))
+    type(c_ptr), allocatable :: handles(:)
+    integer(c_int32_t), allocatable :: each(:)
+    integer(c_int32_t) :: status
+    integer :: i, failed
+    allocate (each(max(size(requests), 1)), stat=failed)
+    if (failed == 0 .and. present(stats)) allocate (stats(size(requests)), stat=failed)
+    status = checked_memory(failed, "stats")
+    if (status == OZARR_OK) call handles_of(requests, handles, status)
+    if (status == OZARR_OK) then
+      each = OZARR_OK
+      status = ozarr_requests_wait_all(handles, size(requests, kind=c_int64_t), limit_of(seconds), each)
+      do i = 1, size(requests)
+        if (each(i) /= OZARR_ERR_STATE) call requests(i)%close()
+      end do
+      if (present(stats)) stats(:) = int(each(:size(requests)))
+    end if
     call done(status, stat, errmsg)
   end subroutine ozarr_wait_all
 
@@ -145,24 +151,31 @@ contains
     real(real64), intent(in), optional :: seconds
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(c_ptr), allocatable :: handles(:)
     integer(c_int64_t) :: index
     integer(c_int32_t) :: status
     index = -1
-    status = ozarr_requests_wait_any(handles_of(requests), size(requests, kind=c_int64_t), limit_of(seconds), index)
+    call handles_of(requests, handles, status)
+    if (status == OZARR_OK) &
+      status = ozarr_requests_wait_any(handles, size(requests, kind=c_int64_t), limit_of(seconds), index)
     i = int(index) + 1
     if (i > 0) call requests(i)%close()
     call done(status, stat, errmsg)
   end subroutine ozarr_wait_any
 
-  pure function handles_of(requests) result(handles)
+  subroutine handles_of(requests, handles, status)
     class(ozarr_request), intent(in) :: requests(:)
-    type(c_ptr) :: handles(max(size(requests), 1))
-    integer :: i
+    type(c_ptr), allocatable, intent(out) :: handles(:)
+    integer(c_int32_t), intent(out) :: status
+    integer :: i, failed
+    allocate (handles(max(size(requests), 1)), stat=failed)
+    status = checked_memory(failed, "a list of requests")
+    if (status /= OZARR_OK) return
     handles = c_null_ptr
     do i = 1, size(requests)
       handles(i) = requests(i)%handle
     end do
-  end function handles_of
+  end subroutine handles_of
 
   ! Waits for all requests of the process and ends the threads of the library, as before MPI_Finalize. Later calls start them again.
   subroutine ozarr_end_threads(stat, errmsg)

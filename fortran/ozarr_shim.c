@@ -68,8 +68,36 @@ const char *ozf_message(void) {
     return given;
 }
 
-/* Notes a failure that the module found itself. */
-void ozf_note(const char *text) { fail(0, "%s", text); }
+/* Begins the message of a failure that the module found itself. */
+void ozf_note_begin(void) { note[0] = 0; }
+
+/* Adds to it `length` bytes of text. */
+void ozf_note_text(const char *text, int64_t length) {
+    const size_t at = strlen(note), room = sizeof note - 1 - at, n = (size_t)length < room ? (size_t)length : room;
+    memcpy(note + at, text, n);
+    note[at + n] = 0;
+}
+
+/* Adds to it a number. */
+void ozf_note_number(int64_t number) {
+    const size_t at = strlen(note);
+    snprintf(note + at, sizeof note - at, "%lld", (long long)number);
+}
+
+/* Whether an argument of the call had no memory: it is NULL, of which the library says something else, or nothing. */
+static _Thread_local int32_t starved;
+
+void ozf_no_memory(void) { starved = 1; }
+
+/* What a call that ended with this status has to say. */
+ozarr_status ozf_outcome(ozarr_status status) {
+    if (!starved) return status;
+    starved = 0;
+    return fail(OZARR_ERR_NO_MEMORY, "no memory for a text of the call");
+}
+
+/* Copies the bytes of a number. */
+void ozf_copy(void *to, const void *from, size_t length) { memcpy(to, from, length); }
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * Types
@@ -686,6 +714,13 @@ ozarr_status ozf_series_step(ozarr_series *series, double value, const char *nam
 /* ---------------------------------------------------------------------------------------------------------------------
  * Derived types
  * --------------------------------------------------------------------------------------------------------------------- */
+
+/* Text of at most `length` bytes. */
+ozarr_status ozf_text(int32_t length, ozarr_dtype **out) {
+    char words[24];
+    snprintf(words, sizeof words, "|S%d", (int)length);
+    return ozarr_dtype_parse(words, 2, out);
+}
 
 /* A struct without fields, of the size of the variable. */
 ozarr_status ozf_struct(const CFI_cdesc_t *variable, ozarr_dtype **out) {

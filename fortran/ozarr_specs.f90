@@ -133,13 +133,18 @@ contains
     character(*), intent(in) :: document
     integer(c_int32_t) :: rank
     integer :: first, last, i
+    logical :: is_empty
     rank = 0
     first = index(document, '"shape"')
     if (first == 0) return
     first = first + index(document(first:), "[")
     last = first + index(document(first:), "]") - 2
-    if (len_trim(adjustl(document(first:last))) == 0) return
-    rank = 1 + int(count([(document(i:i) == ",", i=first, last)]), c_int32_t)
+    is_empty = .true.
+    do i = first, last
+      if (document(i:i) == ",") rank = rank + 1
+      if (document(i:i) /= " ") is_empty = .false.
+    end do
+    if (.not. is_empty) rank = rank + 1
   end function rank_of_document
 
   ! A new handle with these choices; null after a failure. A negative `rank` becomes that of `shape`.
@@ -241,8 +246,8 @@ contains
     type(c_texts), target :: texts
     status = checked_names(names, rank)
     if (status /= OZARR_OK) return
-    call make_texts(names, texts, reversed=.true., blank_is_null=.true.)
-    status = ozarr_spec_set_dimension_names(spec, texts%pointers)
+    call make_texts(names, texts, status, reversed=.true., blank_is_null=.true.)
+    if (status == OZARR_OK) status = ozarr_spec_set_dimension_names(spec, texts%pointers)
   end function names_to
 
   ! ==================================================================================================================

@@ -2,7 +2,6 @@
 module ozarr_steps
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use ozarr_arrays
   use ozarr_base
   use ozarr_c
   use ozarr_datasets
@@ -10,17 +9,19 @@ module ozarr_steps
   private
   public :: ozarr_series
 
-  ! A variable that grows: its array, and the dimension that does.
+  ! A variable that grows: its array, the number of its name in `names`, and the dimension that grows. (The array is a bare handle, because
+  ! the compiler takes memory to finalize a list of objects.)
   type :: growing
-    type(ozarr_array) :: array
-    character(:), allocatable :: name
-    integer(c_int32_t) :: dim = 0
+    type(c_ptr) :: array = c_null_ptr
+    integer :: name = 0
+    integer(c_int32_t) :: rank = 0, dim = 0
   end type growing
 
   ! Readers see a step when all variables have it; a run that was killed goes on behind the last such step.
   type :: ozarr_series
     type(c_ptr) :: handle = c_null_ptr
     type(growing), allocatable, private :: variables(:)
+    character(:), allocatable, private :: names(:)
   contains
     procedure :: open => series_open
     procedure :: is_open => series_is_open
@@ -72,7 +73,18 @@ contains
     type(ozarr_series), intent(inout) :: self
     call ozarr_series_free(self%handle)
     self%handle = c_null_ptr
+    call free_variables(self)
   end subroutine series_final
+
+  subroutine free_variables(self)
+    class(ozarr_series), intent(inout) :: self
+    integer :: i
+    if (.not. allocated(self%variables)) return
+    do i = 1, size(self%variables)
+      call ozarr_array_free(self%variables(i)%array)
+    end do
+    deallocate (self%variables)
+  end subroutine free_variables
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have: they are to be defined before.
   ! `keep`, an integer: how many steps stay, as a checkpoint tells; those beyond are cut off. `publish_every`: readers see steps at
@@ -100,9 +112,10 @@ contains
     status = OZARR_OK
     kept = -1
     if (present(keep)) call integer_of(keep, "keep", kept, status)
-    if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is " // decimal(int(bytes, c_int64_t)) // ", expected at least 0")
+    if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
     if (status == OZARR_OK) call find_variables(self, dataset, dimension, status)
+    if (status == OZARR_ERR_NO_MEMORY) status = refused(status, "no memory for the series")
     if (status == OZARR_OK) then
       self%handle = handle
     else
@@ -117,39 +130,49 @@ contains
     class(ozarr_dataset), intent(in) :: dataset
     character(*), intent(in) :: dimension
     integer(c_int32_t), intent(out) :: status
-    character(:), allocatable :: names(:)
-    type(growing), allocatable :: found(:)
-    integer :: i, n, d, stat
-    call dataset%variables(names, stat=stat)
-    allocate (found(size(names)))
-    n = 0
-    do i = 1, size(names)
-      if (stat /= OZARR_OK) exit
-      call dataset%open_variable(trim(names(i)), found(n + 1)%array, stat=stat)
-      if (stat /= OZARR_OK) exit
-      d = dimension_of(found(n + 1)%array, dimension)
-      if (d == 0) cycle
-      n = n + 1
-      found(n)%dim = int(d, c_int32_t)
-      found(n)%name = trim(names(i))
-    end do
-    if (allocated(self%variables)) deallocate (self%variables)
-    call move_alloc(found, self%variables)
+    type(growing) :: found
+    integer :: i, n, stat, failed
+    call free_variables(self)
+    call dataset%variables(self%names, stat=stat)
     status = int(stat, c_int32_t)
+    if (status /= OZARR_OK) return
+    allocate (self%variables(size(self%names)), stat=failed)
+    status = checked_memory(failed, "the variables of the series")
+    n = 0
+    do i = 1, size(self%names)
+      if (status /= OZARR_OK) return
+      found = growing(name=i)
+      status = ozarr_dataset_open_variable(dataset%handle, c_text(self%names(i)), found%array)
+      if (status == OZARR_OK) call find_dimension(found, dimension, status)
+      if (status == OZARR_OK .and. found%dim > 0) then
+        n = n + 1
+        self%variables(n) = found
+      else
+        call ozarr_array_free(found%array)
+      end if
+    end do
   end subroutine find_variables
 
-  ! The number of the dimension of that name, or 0.
-  function dimension_of(array, name) result(dim)
-    type(ozarr_array), intent(in) :: array
+  ! Finds the rank of a variable, and the number of the dimension of that name, or 0.
+  subroutine find_dimension(variable, name, status)
+    type(growing), intent(inout) :: variable
     character(*), intent(in) :: name
+    integer(c_int32_t), intent(inout) :: status
+    type(text_buffer), target :: buffer
     character(:), allocatable :: found
-    integer :: dim
-    do dim = 1, array%rank()
-      call array%dimension_name(dim, found)
+    integer(c_int32_t) :: d
+    status = ozarr_array_rank(variable%array, variable%rank)
+    do d = variable%rank - 1, 0, -1
+      if (allocated(buffer%letters)) deallocate (buffer%letters)
+      do while (buffer%is_wanted(status))
+        status = ozarr_array_dimension_name(variable%array, d, c_loc(buffer%letters), buffer%cap, buffer%length)
+      end do
+      call buffer%give(found, status)
+      if (status /= OZARR_OK) return
+      if (found == name) variable%dim = variable%rank - d
       if (found == name) return
     end do
-    dim = 0
-  end function dimension_of
+  end subroutine find_dimension
 
   pure function series_is_open(self) result(is_open)
     class(ozarr_series), intent(in) :: self
@@ -170,8 +193,8 @@ contains
     integer(c_int32_t) :: status
     integer :: i
     call find_variable(self, name, i, status)
-    if (status == OZARR_OK) status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array%handle, &
-      int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
+    if (status == OZARR_OK) status = ozf_series_put(self%handle, c_text(name), self%variables(i)%array, &
+      self%variables(i)%rank, u, self%variables(i)%dim)
     call done(status, stat, errmsg)
   end subroutine put_any
 
@@ -188,8 +211,8 @@ contains
     integer :: i
     call find_variable(self, name, i, status)
     if (status == OZARR_OK) call real_of(value, number, status)
-    if (status == OZARR_OK) status = ozf_series_step(self%handle, number, c_text(name), self%variables(i)%array%handle, &
-      int(self%variables(i)%array%rank(), c_int32_t), u, self%variables(i)%dim)
+    if (status == OZARR_OK) status = ozf_series_step(self%handle, number, c_text(name), self%variables(i)%array, &
+      self%variables(i)%rank, u, self%variables(i)%dim)
     call done(status, stat, errmsg)
   end subroutine step_any
 
@@ -206,10 +229,10 @@ contains
       return
     end if
     do i = 1, size(self%variables)
-      if (.not. allocated(self%variables(i)%name)) exit
-      if (self%variables(i)%name == name) return
+      if (self%variables(i)%name == 0) exit
+      if (self%names(self%variables(i)%name) == name) return
     end do
-    status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable " // trim(name))
+    status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name)
   end subroutine find_variable
 
   ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables
@@ -260,7 +283,7 @@ contains
     type(c_ptr) :: handle
     handle = self%handle
     self%handle = c_null_ptr
-    if (allocated(self%variables)) deallocate (self%variables)
+    call free_variables(self)
     call done(ozarr_series_close(handle), stat, errmsg)
   end subroutine series_close
 

@@ -52,22 +52,21 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle, with
     integer(c_int32_t) :: status
-    character(:), allocatable :: list(:)
     type(c_texts), target :: texts
     handle = c_null_ptr
     with = c_null_ptr
+    status = OZARR_OK
     if (present(context)) with = context%handle
-    list = [character(1) ::]
-    if (present(options)) list = options
-    if (present(context) .and. .not. c_associated(with)) then
-      status = refused(OZARR_ERR_NULL, "the context is not open")
-    else if (mod(size(list), 2) /= 0) then
-      status = refused(OZARR_ERR_ARGUMENT, "options has " // decimal(size(list, kind=c_int64_t)) // &
-        " texts, expected names and values by turns")
-    else
-      call make_texts(list, texts, reversed=.false., blank_is_null=.false., ended=.true.)
-      status = ozarr_store_open_ex(with, c_text(location), mode_text(mode), texts%pointers, handle)
+    if (present(context) .and. .not. c_associated(with)) status = refused(OZARR_ERR_NULL, "the context is not open")
+    if (present(options) .and. status == OZARR_OK) then
+      if (mod(size(options), 2) /= 0) then
+        status = refused(OZARR_ERR_ARGUMENT, "options has ", n=size(options, kind=c_int64_t), &
+          after=" texts, expected names and values by turns")
+      else
+        call make_texts(options, texts, status, reversed=.false., blank_is_null=.false., ended=.true.)
+      end if
     end if
+    if (status == OZARR_OK) status = ozarr_store_open_ex(with, c_text(location), mode_text(mode), texts%pointers, handle)
     call store_take(self, handle, status)
     call done(status, stat, errmsg)
   end subroutine store_open

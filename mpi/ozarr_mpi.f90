@@ -29,7 +29,7 @@ module ozarr_mpi
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm
   use ozarr_arrays, only: array_take, ozarr_array
-  use ozarr_base, only: c_text, create_mode, decimal, done, integer_of, integers_of, mode_text, real_of, refused
+  use ozarr_base, only: c_text, checked_memory, create_mode, done, integer_of, integers_of, mode_text, real_of, refused, reverse
   use ozarr_constants
   use ozarr_groups, only: group_take, ozarr_group
   use ozarr_mpi_c
@@ -143,20 +143,22 @@ contains
     integer, intent(in), optional :: mode
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t), allocatable :: extents(:), numbers(:)
+    integer(c_int64_t), allocatable :: extents(:)
     integer(c_int64_t), allocatable, target :: pieces(:)
     type(c_ptr) :: handle, at
     integer(c_int32_t) :: status
     handle = c_null_ptr
     at = c_null_ptr
     call integers_of(shape, "shape", extents, status)
-    extents = extents(size(extents):1:-1)
+    if (status == OZARR_OK) call reverse(extents)
     if (status == OZARR_OK .and. present(chunks)) then
-      call integers_of(chunks, "chunks", numbers, status)
-      if (status == OZARR_OK .and. size(numbers) /= size(extents)) status = refused(OZARR_ERR_RANK, "chunks has " // &
-        decimal(size(numbers, kind=c_int64_t)) // " numbers, expected " // decimal(size(extents, kind=c_int64_t)))
-      pieces = numbers(size(numbers):1:-1)
-      at = c_loc(pieces)
+      call integers_of(chunks, "chunks", pieces, status)
+      if (status == OZARR_OK) then
+        if (size(pieces) /= size(extents)) status = refused(OZARR_ERR_RANK, "chunks has ", &
+          n=size(pieces, kind=c_int64_t), after=" numbers, expected ", m=size(extents, kind=c_int64_t))
+        call reverse(pieces)
+        at = c_loc(pieces)
+      end if
     end if
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozarr_mpi_array_create(self%handle, c_text(location), int(type, c_int32_t), &
@@ -281,14 +283,12 @@ contains
     class(*), intent(in), optional :: start(:)
     integer(c_int64_t), allocatable, intent(out) :: from(:)
     integer(c_int32_t), intent(out) :: status
-    integer :: i
-    status = OZARR_OK
+    integer :: failed
     if (present(start)) then
       call integers_of(start, "start", from, status)
-    else if (array%is_open()) then
-      from = [(1_c_int64_t, i=1, array%rank())]
     else
-      from = [integer(c_int64_t) ::]
+      allocate (from(merge(array%rank(), 0, array%is_open())), source=1_c_int64_t, stat=failed)
+      status = checked_memory(failed, "start")
     end if
   end subroutine first_of
 
@@ -374,7 +374,7 @@ contains
     call integers_of(shape, "shape", extents, status)
     if (status == OZARR_OK) status = checked_size(array, "shape", extents)
     call agreed(self%handle, status)
-    extents = extents(size(extents):1:-1)
+    if (allocated(extents)) call reverse(extents)
     if (status == OZARR_OK) status = ozarr_mpi_array_resize(self%handle, array%handle, extents, 0_c_int32_t)
     call done(status, stat, errmsg)
   end subroutine ranks_resize
@@ -387,8 +387,8 @@ contains
     integer(c_int32_t) :: status
     status = OZARR_OK
     if (.not. array%is_open()) return
-    if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, what // " has " // decimal(size(list, kind=c_int64_t)) // &
-      " numbers, expected " // decimal(int(array%rank(), c_int64_t)))
+    if (size(list) /= array%rank()) status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), &
+      after=" numbers, expected ", m=int(array%rank(), c_int64_t))
   end function checked_size
 
   ! Reads the metadata again, on rank 0; the other ranks get what it found.
@@ -459,7 +459,7 @@ contains
     integer(c_int64_t), allocatable :: extents(:), from(:)
     integer(c_int32_t) :: status
     call integers_of(shape, "shape", extents, status)
-    extents = extents(size(extents):1:-1)
+    if (status == OZARR_OK) call reverse(extents)
     if (status == OZARR_OK) call integers_of(start, "start", from, status)
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_put(self%handle, group%handle, c_text(path), &

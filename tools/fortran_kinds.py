@@ -114,7 +114,7 @@ ATTRIBUTES = """\
     status = ozarr_attr_get_numbers(self%handle, c_text(name), {c}, c_loc(number), 1_c_int64_t, n)
     if (status == OZARR_OK .and. n == 1) value = number
     if (status == OZARR_OK .and. n == 0) status = refused(OZARR_ERR_TYPE, &
-      "attribute " // name // " is an empty list, expected a number")
+      "attribute ", name, " is an empty list, expected a number")
     call done(status, stat, errmsg)
   end subroutine get_{k}
 
@@ -124,10 +124,16 @@ ATTRIBUTES = """\
     {t}, intent(in) :: values(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    {t}, target :: list(max(size(values), 1))
-    list(:size(values)) = values
-    call done(ozarr_attr_set_numbers(self%handle, c_text(name), {c}, c_loc(list), &
-      size(values, kind=c_int64_t)), stat, errmsg)
+    {t}, allocatable, target :: list(:)
+    integer(c_int32_t) :: status
+    integer :: failed
+    allocate (list(max(size(values), 1)), stat=failed)
+    status = checked_memory(failed, "values")
+    if (status == OZARR_OK) then
+      list(:size(values)) = values
+      status = ozarr_attr_set_numbers(self%handle, c_text(name), {c}, c_loc(list), size(values, kind=c_int64_t))
+    end if
+    call done(status, stat, errmsg)
   end subroutine set_{k}s
 
   ! The list is as long as the attribute; a single number is a list of one.
@@ -140,16 +146,20 @@ ATTRIBUTES = """\
     {t}, allocatable, target :: list(:)
     integer(c_int64_t) :: n
     integer(c_int32_t) :: status
+    integer :: failed
     n = 16
     status = OZARR_ERR_BUFFER_SIZE
     do while (status == OZARR_ERR_BUFFER_SIZE)
       if (allocated(list)) deallocate (list)
-      allocate (list(n))
-      status = ozarr_attr_get_numbers(self%handle, c_text(name), {c}, c_loc(list), &
+      allocate (list(n), stat=failed)
+      status = checked_memory(failed, "values")
+      if (status == OZARR_OK) status = ozarr_attr_get_numbers(self%handle, c_text(name), {c}, c_loc(list), &
         size(list, kind=c_int64_t), n)
     end do
     if (status /= OZARR_OK) n = 0
-    values = list(:n)
+    allocate (values(n), stat=failed)
+    if (status == OZARR_OK) status = checked_memory(failed, "values")
+    if (status == OZARR_OK) values(:) = list(:n)
     call done(status, stat, errmsg)
   end subroutine get_{k}s
 """
@@ -165,10 +175,12 @@ COORDINATES = """\
     class(ozarr_array), intent(inout), optional :: array
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    {t}, target :: list(max(size(values), 1))
-    list(:size(values)) = values
-    call define_coordinate_any(self, name, {c}, size(values), c_loc(list), &
-      c_sizeof(list(1)), units, chunk, array, stat, errmsg)
+    {t}, allocatable, target :: list(:)
+    integer :: failed
+    allocate (list(max(size(values), 1)), stat=failed)
+    if (failed == 0) list(:size(values)) = values
+    call define_coordinate_any(self, name, {c}, size(values), c_loc(list), failed, &
+      c_sizeof(values(1)), units, chunk, array, stat, errmsg)
   end subroutine define_coordinate_{k}
 """
 
