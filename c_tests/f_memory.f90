@@ -1,11 +1,11 @@
-! The calls of f_memory.c, which fails their allocations: of most procedures of the Fortran modules that take memory themselves.
+! The calls whose allocations each_allocation.c fails: most procedures of the Fortran modules that take memory themselves.
 module f_memory
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int64, real64
   use ozarr
   implicit none
   private
-  public :: number_of_calls, outcome, prepare, call, look      ! of f_memory.c
+  public :: number_of_calls, outcome, prepare, call, look      ! of each_allocation.c
 
   integer, parameter :: calls = 59
   character(4), parameter :: axes(2) = [character(4) :: "x", "time"]

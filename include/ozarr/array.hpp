@@ -92,9 +92,7 @@ public:
     /// Changes the names of the dimensions, one for each; an empty one is none.
     returned<void> set_dimension_names(const std::vector<std::string> &names) {
         OZARR_HPP_CHECK(detail::same_rank("list of names", names.size(), rank_));
-        std::vector<const char *> pointers;
-        for (const std::string &name : names) pointers.push_back(name.empty() ? nullptr : detail::c_text(name));
-        return detail::checked(ozarr_array_set_dimension_names(h_, pointers.data()));
+        return detail::checked(ozarr_array_set_dimension_names(h_, detail::dimension_names(names, true).list));
     }
     /// What parts that were never written read as. T has to be the array's type.
     template <class T>

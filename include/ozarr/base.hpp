@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <string>
@@ -45,6 +47,12 @@ public:
     static error last() {
         ozarr_error_info info = OZARR_ERROR_INFO_INIT;
         if (ozarr_last_error_info(&info) != OZARR_OK) return error(OZARR_ERR_INTERNAL, ozarr_last_error());
+        return of(info);
+    }
+    /// The failure that the C library describes. Where there is no memory for its texts, the message is one that takes none.
+    static error of(const ozarr_error_info &info) {
+        if (info.status == OZARR_ERR_NO_MEMORY && !has_room(std::strlen(info.message) + std::strlen(info.key) + std::strlen(info.field)))
+            return error(info.status, "no memory");
         return error(info.status, info.message, info.key, info.field, info.os_errno);
     }
 
@@ -62,6 +70,13 @@ public:
     int os_errno() const noexcept { return os_errno_; }
 
 private:
+    /// Whether there is memory for three texts of so many letters: without exceptions std::string ends the program where there is none.
+    static bool has_room(std::size_t letters) {
+        void *volatile room = std::malloc(letters + 192); // volatile: else the compiler leaves out what is freed at once
+        std::free(room);
+        return room != nullptr;
+    }
+
     ozarr_status status_;
     int os_errno_;
     std::string message_, key_, field_;

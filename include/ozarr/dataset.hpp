@@ -74,11 +74,9 @@ public:
     /// A variable of elements of type T along dimensions that are defined.
     template <class T>
     returned<array> define_variable(const std::string &name, const std::vector<std::string> &along) {
-        std::vector<const char *> names;
-        for (const std::string &d : along) names.push_back(detail::c_text(d));
+        const detail::dimension_names names(along);
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int32_t>(names.size()),
-                                                    names.data(), &h));
+        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), names.count, names.list, &h));
         return array::adopt(h);
     }
     /// As above, with every choice of the struct of C.

@@ -90,7 +90,7 @@ public:
         ozarr_error_info info = OZARR_ERROR_INFO_INIT;
         OZARR_HPP_TRY(ozarr_request_error(h_, &info));
         if (info.status == OZARR_OK) return std::optional<error>();
-        return std::optional<error>(error(info.status, info.message, info.key, info.field, info.os_errno));
+        return std::optional<error>(error::of(info));
     }
 };
 

@@ -132,9 +132,7 @@ public:
     /// One name for each dimension.
     spec &dimension_names(const std::vector<std::string> &names) {
         if (!ranked("list of names", names.size())) return *this;
-        std::vector<const char *> pointers;
-        for (const std::string &name : names) pointers.push_back(detail::c_text(name));
-        return set(ozarr_spec_set_dimension_names(h_, pointers.data()));
+        return set(ozarr_spec_set_dimension_names(h_, detail::dimension_names(names).list));
     }
     spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
     spec &order(ozarr_order order) { return set(ozarr_spec_set_order(h_, order)); }

@@ -170,6 +170,21 @@ private:
     std::int64_t values_[max_rank];
 };
 
+namespace detail {
+
+/// The names of dimensions as C has them, which takes no memory. Of more than an array can have, which the library refuses by their number, the
+/// first ones are there.
+struct dimension_names {
+    explicit dimension_names(const std::vector<std::string> &names, bool empty_is_none = false)
+        : count(static_cast<std::int32_t>(names.size() <= index::max_rank ? names.size() : index::max_rank + 1)) {
+        for (std::size_t d = 0; d < names.size() && d < index::max_rank; d++) list[d] = empty_is_none && names[d].empty() ? nullptr : c_text(names[d]);
+    }
+    std::int32_t count;
+    const char *list[index::max_rank] = {};
+};
+
+} // namespace detail
+
 /// Which elements of an array: `{start, shape}` or `{start, shape, step}`; a step may be negative. Without a region, all of them.
 struct region {
     region() = default;

@@ -1,8 +1,8 @@
-/* Fails each allocation of calls of the Fortran modules, once and all from there on: a call says that there is no memory, or does all, and the
- * program goes on. The calls are in f_memory.f90. Each point is a process of its own.
+/* Fails each allocation of the calls of a program that is linked with this, once and all from there on: a call says that there is no memory, or does
+ * all, and the program goes on. The calls are in f_memory.f90 and cxx_memory.cpp. Each point is a process of its own.
  *
- *   f_memory                    every point
- *   f_memory CALL MODE POINT    one point, in this process; MODE is 0 for once, 1 for from there on */
+ *   PROGRAM                    every point
+ *   PROGRAM CALL MODE POINT    one point, in this process; MODE is 0 for once, 1 for from there on */
 #include <errno.h>
 #include <ozarr.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
-/* Of f_memory.f90: how many calls there are, how call number n ends with memory, what it needs, the call, and what is wrong afterwards (0: nothing). */
+/* Of the program: how many calls there are, how call number n ends with memory, what it needs, the call, and what is wrong afterwards (0: nothing). */
 extern int number_of_calls(void), outcome(int n), call(int n), look(int n, int status);
 extern void prepare(int n);
 
