@@ -97,23 +97,31 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     done
 }
 
+/// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be
+/// understood stays as it is.
+fn plain(key: &str, value: &Value) -> Value {
+    let Value::Object(mut object) = value.clone() else { return value.clone() };
+    object.shift_remove(v3::CONSOLIDATED);
+    let is_v3_array = object.get("node_type").is_some_and(|kind| kind == "array");
+    if is_v3_array && let Ok(meta) = v3::array_from(object.clone()) {
+        object = v3::write_array(&meta);
+    } else if key.rsplit('/').next() == Some(v2::ARRAY)
+        && let Ok(meta) = v2::array_from(object.clone())
+    {
+        object = v2::write_array(&meta);
+    }
+    object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
+    Value::Object(object)
+}
+
 /// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
 fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
-    // Writers differ in what they leave out where it says nothing.
-    let plain = |value: &Value| {
-        let mut value = value.clone();
-        if let Some(object) = value.as_object_mut() {
-            object.shift_remove(v3::CONSOLIDATED);
-            object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
-        }
-        value
-    };
     let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
     let mut lines = Vec::new();
     for (key, value) in fresh {
         match listed.get(key) {
             None => lines.push(format!("{key} is not listed")),
-            Some(old) if plain(old) != plain(value) => lines.push(format!("{key} is listed with other contents")),
+            Some(old) if plain(key, old) != plain(key, value) => lines.push(format!("{key} is listed with other contents")),
             Some(_) => {}
         }
     }
@@ -155,4 +163,49 @@ fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> 
         bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn entry(key: &str, text: &str) -> Map {
+        let Value::Object(document) = json::parse_text(text).unwrap() else { panic!("{text}") };
+        Map::from_iter([(key.to_string(), Value::Object(document))])
+    }
+
+    /// An array of v3 with these members besides those that it has to have.
+    fn v3_array(chunk_keys: &str, codecs: &str, more: &str) -> Map {
+        entry(
+            "t",
+            &format!(
+                r#"{{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"float32","fill_value":0,"codecs":{codecs},
+                "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2]}}}},"chunk_key_encoding":{chunk_keys}{more}}}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn entries_that_say_the_same_in_other_words_do_not_differ() {
+        let (full, short) = (r#"{"name":"default","configuration":{"separator":"/"}}"#, r#"{"name":"default"}"#);
+        let bytes = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]"#;
+        let named = r#"[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]"#;
+        let document = v3_array(full, bytes, "");
+        for (listed, same) in [
+            (v3_array(full, bytes, r#","storage_transformers":[],"attributes":{}"#), true),
+            (v3_array(short, named, ""), true),
+            (v3_array(full, bytes, r#","attributes":{"units":"K"}"#), false),
+            (v3_array(full, bytes, r#","dimension_names":["x"]"#), false),
+            (v3_array(r#"{"name":"v2"}"#, bytes, ""), false),
+        ] {
+            assert_eq!(differences(&listed, &document).is_empty(), same, "{listed:?}");
+        }
+        let v2 = |more: &str| {
+            let text = r#""shape":[4],"chunks":[2],"dtype":"<f4","order":"C","compressor":null,"filters":null"#;
+            entry("t/.zarray", &format!(r#"{{"zarr_format":2,"fill_value":0.0,{text}{more}}}"#))
+        };
+        assert!(differences(&v2(r#","dimension_separator":".""#), &v2("")).is_empty());
+        assert!(!differences(&v2(r#","dimension_separator":"/""#), &v2("")).is_empty());
+    }
 }
