@@ -24,6 +24,10 @@ module ozarr_base
     end function ozf_outcome
     subroutine ozf_no_memory() bind(c, name="ozf_no_memory")
     end subroutine ozf_no_memory
+    subroutine ozf_tell(status) bind(c, name="ozf_tell")
+      import :: c_int32_t
+      integer(c_int32_t), value :: status
+    end subroutine ozf_tell
     subroutine ozf_note_begin() bind(c, name="ozf_note_begin")
     end subroutine ozf_note_begin
     subroutine ozf_note_text(text, length) bind(c, name="ozf_note_text")

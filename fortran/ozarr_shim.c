@@ -3,6 +3,7 @@
 #include <ISO_Fortran_binding.h>
 #include <ozarr.h>
 #include <ozarr_advanced.h>
+#include <ozarr_extend.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,6 +67,13 @@ const char *ozf_message(void) {
     memcpy(given, note, sizeof given);
     note[0] = 0;
     return given;
+}
+
+/* Makes a failure that was found here the library's last one, which it tells the other ranks of a communicator. */
+void ozf_tell(ozarr_status status) {
+    if (note[0] == 0) return;
+    (void)!ozarr_set_error(status, note, NULL);
+    note[0] = 0;
 }
 
 /* Begins the message of a failure that the module found itself. */

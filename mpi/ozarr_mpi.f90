@@ -29,7 +29,8 @@ module ozarr_mpi
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm
   use ozarr_arrays, only: array_take, ozarr_array
-  use ozarr_base, only: c_text, checked_memory, create_mode, done, integer_of, integers_of, mode_text, real_of, refused, reverse
+  use ozarr_base, only: c_text, checked_memory, create_mode, done, integer_of, integers_of, keep_text, ozf_tell, real_of, refused, &
+    reverse
   use ozarr_constants
   use ozarr_groups, only: group_take, ozarr_group
   use ozarr_mpi_c
@@ -146,6 +147,7 @@ contains
     integer(c_int64_t), allocatable :: extents(:)
     integer(c_int64_t), allocatable, target :: pieces(:)
     type(c_ptr) :: handle, at
+    character(kind=c_char, len=:), allocatable :: c_location
     integer(c_int32_t) :: status
     handle = c_null_ptr
     at = c_null_ptr
@@ -160,8 +162,9 @@ contains
         at = c_loc(pieces)
       end if
     end if
+    call keep_text(location, c_location, status)
     call agreed(self%handle, status)
-    if (status == OZARR_OK) status = ozarr_mpi_array_create(self%handle, c_text(location), int(type, c_int32_t), &
+    if (status == OZARR_OK) status = ozarr_mpi_array_create(self%handle, c_location, int(type, c_int32_t), &
       size(extents, kind=c_int32_t), extents, at, create_mode(overwrite, mode), handle)
     call array_take(array, handle, status)
     call done(status, stat, errmsg)
@@ -178,9 +181,14 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_array_create_ex(self%handle, c_text(location), spec%handle, create_mode(overwrite, mode), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_array_create_ex(self%handle, c_location, spec%handle, &
+      create_mode(overwrite, mode), handle)
     call array_take(array, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_create_spec
@@ -197,9 +205,13 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_group_create_array(self%handle, group%handle, c_text(path), spec%handle, &
+    status = OZARR_OK
+    call keep_text(path, c_path, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_group_create_array(self%handle, group%handle, c_path, spec%handle, &
       create_mode(overwrite, mode), handle)
     call array_take(array, handle, status)
     call done(status, stat, errmsg)
@@ -214,9 +226,15 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location, c_mode
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_array_open(self%handle, c_text(location), mode_text(mode), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call keep_text(mode, c_mode, status)
+    if (.not. present(mode)) call keep_text("r", c_mode, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_array_open(self%handle, c_location, c_mode, handle)
     call array_take(array, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_open_array
@@ -230,9 +248,13 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_group_open_array(self%handle, group%handle, c_text(path), handle)
+    status = OZARR_OK
+    call keep_text(path, c_path, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_group_open_array(self%handle, group%handle, c_path, handle)
     call array_take(array, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_open_below
@@ -247,9 +269,13 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_group_create(self%handle, c_text(location), create_mode(overwrite, mode), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_group_create(self%handle, c_location, create_mode(overwrite, mode), handle)
     call group_take(group, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_create_group
@@ -263,9 +289,15 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location, c_mode
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_group_open(self%handle, c_text(location), mode_text(mode), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call keep_text(mode, c_mode, status)
+    if (.not. present(mode)) call keep_text("r", c_mode, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_group_open(self%handle, c_location, c_mode, handle)
     call group_take(group, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_open_group
@@ -274,7 +306,9 @@ contains
   subroutine agreed(ranks, status)
     type(c_ptr), intent(in) :: ranks
     integer(c_int32_t), intent(inout) :: status
-    if (status /= OZARR_OK) status = ozarr_mpi_agree(ranks, status)
+    if (status == OZARR_OK) return
+    call ozf_tell(status)
+    status = ozarr_mpi_agree(ranks, status)
   end subroutine agreed
 
   ! Where a box begins: the array's first element where nothing is given. The move says what is wrong with an array that is not open.
@@ -407,7 +441,14 @@ contains
     character(*), intent(in) :: name, json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_mpi_array_set_attr(self%handle, array%handle, c_text(name), c_text(json)), stat, errmsg)
+    character(kind=c_char, len=:), allocatable :: c_name, c_json
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    call keep_text(name, c_name, status)
+    call keep_text(json, c_json, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_array_set_attr(self%handle, array%handle, c_name, c_json)
+    call done(status, stat, errmsg)
   end subroutine ranks_set_attr
 
   ! Sets an attribute of a group to a value that is given as JSON.
@@ -417,7 +458,14 @@ contains
     character(*), intent(in) :: name, json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_mpi_group_set_attr(self%handle, group%handle, c_text(name), c_text(json)), stat, errmsg)
+    character(kind=c_char, len=:), allocatable :: c_name, c_json
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    call keep_text(name, c_name, status)
+    call keep_text(json, c_json, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_group_set_attr(self%handle, group%handle, c_name, c_json)
+    call done(status, stat, errmsg)
   end subroutine ranks_set_group_attr
 
   ! Flushes what each rank wrote, and closes.
@@ -440,9 +488,14 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location, c_name
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_checkpoint_begin(self%handle, c_text(location), c_text(name), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call keep_text(name, c_name, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_checkpoint_begin(self%handle, c_location, c_name, handle)
     call group_take(group, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_begin_checkpoint
@@ -457,12 +510,14 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: extents(:), from(:)
+    character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
     call integers_of(shape, "shape", extents, status)
     if (status == OZARR_OK) call reverse(extents)
     if (status == OZARR_OK) call integers_of(start, "start", from, status)
+    call keep_text(path, c_path, status)
     call agreed(self%handle, status)
-    if (status == OZARR_OK) status = ozfm_put(self%handle, group%handle, c_text(path), &
+    if (status == OZARR_OK) status = ozfm_put(self%handle, group%handle, c_path, &
       size(extents, kind=c_int32_t), extents, u, from, size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_put
@@ -478,10 +533,12 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
+    character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
+    call keep_text(path, c_path, status)
     call agreed(self%handle, status)
-    if (status == OZARR_OK) status = ozfm_put_spec(self%handle, group%handle, c_text(path), spec%handle, u, from, &
+    if (status == OZARR_OK) status = ozfm_put_spec(self%handle, group%handle, c_path, spec%handle, u, from, &
       size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_put_spec
@@ -496,10 +553,12 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
+    character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
+    call keep_text(path, c_path, status)
     call agreed(self%handle, status)
-    if (status == OZARR_OK) status = ozfm_get(self%handle, group%handle, c_text(path), u, from, &
+    if (status == OZARR_OK) status = ozfm_get(self%handle, group%handle, c_path, u, from, &
       size(from, kind=c_int32_t))
     call done(status, stat, errmsg)
   end subroutine ranks_get
@@ -536,9 +595,13 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    character(kind=c_char, len=:), allocatable :: c_location
     integer(c_int32_t) :: status
     handle = c_null_ptr
-    status = ozarr_mpi_checkpoint_latest(self%handle, c_text(location), handle)
+    status = OZARR_OK
+    call keep_text(location, c_location, status)
+    call agreed(self%handle, status)
+    if (status == OZARR_OK) status = ozarr_mpi_checkpoint_latest(self%handle, c_location, handle)
     call group_take(group, handle, status)
     call done(status, stat, errmsg)
   end subroutine ranks_open_latest
@@ -594,6 +657,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t) :: kept, every
     integer(c_size_t) :: bytes
+    character(kind=c_char, len=:), allocatable :: c_location, c_dimension
     integer(c_int32_t) :: status
     status = OZARR_OK
     kept = -1
@@ -604,8 +668,10 @@ contains
     if (present(memory)) bytes = memory
     self%handle = c_null_ptr
     self%ranks = ranks%handle
+    call keep_text(location, c_location, status)
+    call keep_text(dimension, c_dimension, status)
     call agreed(ranks%handle, status)
-    if (status == OZARR_OK) status = ozarr_mpi_series_open(ranks%handle, c_text(location), c_text(dimension), &
+    if (status == OZARR_OK) status = ozarr_mpi_series_open(ranks%handle, c_location, c_dimension, &
       kept, every, bytes, self%handle)
     call done(status, stat, errmsg)
   end subroutine series_open
@@ -619,10 +685,12 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
+    character(kind=c_char, len=:), allocatable :: c_name
     integer(c_int32_t) :: status
     call integers_of(start, "start", from, status)
+    call keep_text(name, c_name, status)
     call agreed(self%ranks, status)
-    if (status == OZARR_OK) status = ozfm_series_put(self%ranks, self%handle, c_text(name), size(from, kind=c_int32_t), u, from)
+    if (status == OZARR_OK) status = ozfm_series_put(self%ranks, self%handle, c_name, size(from, kind=c_int32_t), u, from)
     call done(status, stat, errmsg)
   end subroutine series_put
 
