@@ -1,4 +1,7 @@
-//! ozarr: the Zarr library for simulation codes. A C ABI (`include/ozarr.h`, [`ffi`]) over this Rust core.
+//! ozarr: the Zarr library for simulation codes. A C ABI (`include/ozarr.h`, [`ffi`]) over a Rust core.
+//!
+//! Arrays and groups, what is made of them, and the interface are here. The layers below are the crate `ozarr-core`, which compiles at the same time;
+//! they are known here under the same names.
 //!
 //! Layers, each a folder, each using only those before it (`tests/layers.rs` holds it):
 //! [`error`], [`limits`], [`fork`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`analysis`] → [`ffi`].
@@ -9,31 +12,10 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod analysis;
-pub mod codec;
-pub mod counting;
-pub mod dtype;
-pub mod engine;
-pub mod error;
 pub mod ffi;
-pub mod fork;
-pub mod grid;
-pub mod inflate;
-pub mod json;
-pub mod limits;
-pub mod metadata;
-pub mod multiversion;
 pub mod node;
-pub mod per_thread;
-pub mod platform;
-pub mod registry;
-pub mod reserve;
-pub mod settings;
-pub mod sort;
-pub mod store;
-pub mod sync;
-pub mod threads;
 
-#[cfg(not(all(any(target_os = "linux", target_os = "macos", windows), target_pointer_width = "64", target_endian = "little")))]
-compile_error!(
-    "ozarr is for 64-bit little-endian Linux, Windows (run in Wine only) and macOS (never run): see Platforms in docs/installing.md"
-);
+pub use ozarr_core::{
+    codec, counting, dtype, engine, error, fork, grid, inflate, json, limits, metadata, multiversion, per_thread, platform, registry,
+    reserve, settings, sort, store, sync, threads,
+};

@@ -103,6 +103,7 @@ fn functions_are_exported_by_the_boundary_only() {
         }
     }
     walk(&root().join("src"), &root().join("src/ffi"));
+    walk(&root().join("core/src"), &root().join("src/ffi"));
 }
 
 #[test]

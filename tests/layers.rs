@@ -56,9 +56,20 @@ fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
+/// The library's sources with their names in `core/src` or `src`.
+fn library() -> Vec<(PathBuf, PathBuf)> {
+    let mut found = Vec::new();
+    for root in ["core/src", "src"].map(|root| Path::new(env!("CARGO_MANIFEST_DIR")).join(root)) {
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        assert!(files.len() > 30, "the sources are not where they were");
+        found.extend(files.into_iter().map(|file| (file.strip_prefix(&root).unwrap().to_path_buf(), file)));
+    }
+    found
+}
+
 /// The layer of a file: its folder, or its own name at the top.
-fn layer(source: &Path, root: &Path) -> String {
-    let inside = source.strip_prefix(root).unwrap();
+fn layer(inside: &Path) -> String {
     inside.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_string()
 }
 
@@ -117,20 +128,17 @@ fn allowed(layers: &Layers, from: &str, path: &str) -> bool {
 
 #[test]
 fn layers_use_only_what_stands_below_them() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let (mut files, mut faults) = (Vec::new(), Vec::new());
-    sources(&root, &mut files);
-    assert!(files.len() > 30, "the sources are not where they were");
+    let mut faults = Vec::new();
     let layers = may_use();
-    for file in files {
-        let from = layer(&file, &root);
+    for (inside, file) in library() {
+        let from = layer(&inside);
         let code = code(&fs::read_to_string(&file).unwrap());
         for path in paths(&code).iter().filter(|p| !allowed(&layers, &from, p)) {
-            faults.push(format!("{}: crate::{path}", file.strip_prefix(&root).unwrap().display()));
+            faults.push(format!("{}: crate::{path}", inside.display()));
         }
         for (name, layers) in CRATES {
             if code.contains(&format!("{name}::")) && !layers.contains(&from.as_str()) {
-                faults.push(format!("{}: the crate {name}", file.strip_prefix(&root).unwrap().display()));
+                faults.push(format!("{}: the crate {name}", inside.display()));
             }
         }
     }
@@ -142,13 +150,11 @@ const OF_ONE_SYSTEM: &[&str] = &["std::os::", "MetadataExt", "OpenOptionsExt"];
 
 #[test]
 fn what_differs_between_systems_is_used_by_the_platforms_only() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let (mut files, mut faults) = (Vec::new(), Vec::new());
-    sources(&root, &mut files);
-    for file in files {
-        let name = file.strip_prefix(&root).unwrap().display().to_string();
+    let mut faults = Vec::new();
+    for (inside, file) in library() {
+        let name = inside.display().to_string();
         let code = code(&fs::read_to_string(&file).unwrap());
-        if name.contains("tests") || layer(&file, &root) == "platform" {
+        if name.contains("tests") || layer(&inside) == "platform" {
             continue;
         }
         faults.extend(OF_ONE_SYSTEM.iter().filter(|what| code.contains(**what)).map(|what| format!("{name}: {what}")));

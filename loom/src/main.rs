@@ -5,15 +5,15 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "../../src/counting.rs"]
+#[path = "../../core/src/counting.rs"]
 mod counting;
-#[path = "../../src/error.rs"]
+#[path = "../../core/src/error.rs"]
 mod error;
-#[path = "../../src/limits.rs"]
+#[path = "../../core/src/limits.rs"]
 mod limits;
-#[path = "../../src/platform/mod.rs"]
+#[path = "../../core/src/platform/mod.rs"]
 mod platform;
-#[path = "../../src/reserve.rs"]
+#[path = "../../core/src/reserve.rs"]
 mod reserve;
 
 #[macro_use]
@@ -22,29 +22,29 @@ mod models;
 mod sync;
 mod threads;
 
-#[path = "../../src/fork.rs"]
+#[path = "../../core/src/fork.rs"]
 mod fork;
 
 mod engine {
-    #[path = "../../../src/engine/budget.rs"]
+    #[path = "../../../core/src/engine/budget.rs"]
     mod budget;
-    #[path = "../../../src/engine/buffer_guard.rs"]
+    #[path = "../../../core/src/engine/buffer_guard.rs"]
     mod buffer_guard;
-    #[path = "../../../src/engine/footprint.rs"]
+    #[path = "../../../core/src/engine/footprint.rs"]
     mod footprint;
-    #[path = "../../../src/engine/fork_join.rs"]
+    #[path = "../../../core/src/engine/fork_join.rs"]
     mod fork_join;
-    #[path = "../../../src/engine/inside_request.rs"]
+    #[path = "../../../core/src/engine/inside_request.rs"]
     mod inside_request;
-    #[path = "../../../src/engine/lock.rs"]
+    #[path = "../../../core/src/engine/lock.rs"]
     mod lock;
-    #[path = "../../../src/engine/pending.rs"]
+    #[path = "../../../core/src/engine/pending.rs"]
     mod pending;
-    #[path = "../../../src/engine/pool.rs"]
+    #[path = "../../../core/src/engine/pool.rs"]
     mod pool;
-    #[path = "../../../src/engine/request.rs"]
+    #[path = "../../../core/src/engine/request.rs"]
     mod request;
-    #[path = "../../../src/engine/request_queue.rs"]
+    #[path = "../../../core/src/engine/request_queue.rs"]
     mod request_queue;
 
     pub mod models_locks;
@@ -59,9 +59,9 @@ mod ffi {
 }
 
 mod store {
-    #[path = "../../../src/store/mailbox.rs"]
+    #[path = "../../../core/src/store/mailbox.rs"]
     mod mailbox;
-    #[path = "../../../src/store/tuning.rs"]
+    #[path = "../../../core/src/store/tuning.rs"]
     mod tuning;
 
     pub mod models;

@@ -1,4 +1,4 @@
-//! Loom's primitives under the names of `src/sync.rs`.
+//! Loom's primitives under the names of `core/src/sync.rs`.
 
 pub use loom::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -25,7 +25,7 @@ class Ozarr(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
-        for what in ("src/*", "abi/*", "cli/*", "patches/*", "cmake/*", "tools/manpages", "include/*", "fortran/*", "julia/OZarr/*", "benches/*", "examples/*", "fuzz/Cargo.toml",
+        for what in ("src/*", "core/*", "abi/*", "cli/*", "patches/*", "cmake/*", "tools/manpages", "include/*", "fortran/*", "julia/OZarr/*", "benches/*", "examples/*", "fuzz/Cargo.toml",
                      "CMakeLists.txt", "Cargo.*", "LICENSE-*"):
             copy(self, what, root, self.export_sources_folder)
 

@@ -835,7 +835,8 @@ impl Drop for Folder {
 
 #[test]
 fn a_read_of_a_chunk_that_comes_back_short_is_gone_on_with() {
-    use crate::store::os::{Call, fault};
+    use crate::store::fault;
+    use crate::store::os::Call;
     let folder = Folder::new("short");
     let store = Store::open(&Context::with_threads(1), &folder.0.display().to_string(), Mode::ReadWrite, &[]).unwrap();
     for compressor in ["none", "zstd"] {

@@ -307,7 +307,8 @@ fn names_that_the_file_system_refuses_are_an_error_of_their_own() {
 
 #[test]
 fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_when_it_is_done_again() {
-    use crate::store::os::{Call, fault};
+    use crate::store::fault;
+    use crate::store::os::Call;
     let folder = std::env::temp_dir().join(format!("ozarr-half-erased-{}", std::process::id()));
     for (format, call) in [(Format::V2, Call::Open), (Format::V3, Call::Open), (Format::V2, Call::Unlink), (Format::V3, Call::Unlink)] {
         let mut failed = 0;

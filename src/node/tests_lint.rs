@@ -679,7 +679,8 @@ fn every_bit_of_a_float_survives_lossless_paths() {
 
 #[test]
 fn a_file_system_without_locks_is_told_once_to_the_log_unless_locks_are_required() {
-    use crate::store::os::{Call, fault};
+    use crate::store::fault;
+    use crate::store::os::Call;
     let root = std::env::temp_dir().join(format!("ozarr-no-locks-{}", std::process::id()));
     let location = root.to_str().unwrap();
     let change = |lock: &str| {

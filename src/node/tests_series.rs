@@ -6,9 +6,9 @@ use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{ErrorKind, Result};
 use crate::limits::c_strides;
+use crate::store::fault::{self, Effect, Fault};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
-use crate::store::os::fault::{self, Effect, Fault};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result};
 use crate::platform::libc;
-use crate::store::local::tests::as_another;
+use crate::store::fault::as_another;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 

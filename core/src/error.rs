@@ -298,18 +298,20 @@ impl fmt::Debug for Error {
 }
 
 /// `err!(Kind, "format {}", x)`: an [`Error`] of that kind.
+#[macro_export]
 macro_rules! err {
     ($kind:ident, $($arg:tt)*) => {
         $crate::error::Error::formatted($crate::error::ErrorKind::$kind, format_args!($($arg)*))
     };
 }
 /// `bail!(Kind, "format {}", x)`: returns such an error.
+#[macro_export]
 macro_rules! bail {
     ($kind:ident, $($arg:tt)*) => {
-        return Err($crate::error::err!($kind, $($arg)*))
+        return Err($crate::err!($kind, $($arg)*))
     };
 }
-pub(crate) use {bail, err};
+pub use crate::{bail, err};
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,8 @@
 
 pub mod cache;
 mod calls;
+#[cfg(any(test, feature = "faults"))]
+pub mod fault;
 pub(crate) mod file_object;
 pub(crate) mod file_options;
 mod interface;
@@ -20,7 +22,7 @@ mod memory_object;
 #[cfg(feature = "cloud")]
 pub mod object;
 mod opened;
-pub(crate) mod os;
+pub mod os;
 pub mod prefix;
 pub mod registered;
 pub mod remote;
@@ -29,7 +31,7 @@ mod staged;
 mod stamp;
 #[doc(hidden)]
 pub mod suite;
-pub(crate) mod swap;
+pub mod swap;
 #[cfg(test)]
 mod tests_wrappers;
 mod tuning;

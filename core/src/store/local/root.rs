@@ -214,9 +214,9 @@ fn changed_at(st: &libc::stat) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::fault::{self, fail};
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
-    use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
     use std::path::Path;
 

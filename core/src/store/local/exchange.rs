@@ -221,8 +221,8 @@ pub(super) fn sync_parent(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::fault::{self, fail};
     use crate::store::os::Call;
-    use crate::store::os::fault::{self, fail};
     use crate::store::{Condition, Storage, get};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::PathBuf;

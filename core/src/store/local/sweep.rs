@@ -92,7 +92,7 @@ impl Sweeper {
 
 /// What listings of keys leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unlisted {
+pub enum Unlisted {
     /// A temporary file, or what is left of an erased or replaced folder, of a process that is gone for certain.
     OfProcessGone,
     /// What [`Unlisted::OfProcessGone`] says, of a process that may be alive, or is on another machine.
@@ -106,7 +106,7 @@ pub(crate) enum Unlisted {
 }
 
 /// What listings leave out in a folder and those below it, in order. Links are not followed.
-pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
+pub fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
     let failed = |path: &Path, e: std::io::Error| Error::os(errno_of(&e).unwrap_or(libc::EIO), format!("list {}", path.display()));
     let (here, mut found, mut todo) = (here(), Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = todo.pop() {
@@ -139,7 +139,7 @@ pub(crate) fn unlisted(folder: &Path) -> Result<Vec<(PathBuf, Unlisted)>> {
 }
 
 /// Removes what [`unlisted`] told to be of a process that is gone.
-pub(crate) fn remove_left(path: &Path) -> Result<()> {
+pub fn remove_left(path: &Path) -> Result<()> {
     let c = c_path(path)?;
     match left_behind(CWD, &c, here()) {
         Some(_held) => remove_tree(CWD, &c),

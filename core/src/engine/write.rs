@@ -484,7 +484,8 @@ mod tests {
     use super::*;
     use crate::engine::shard_open::tests::{array, view};
     use crate::store::StorageExt;
-    use crate::store::os::{Call, fault};
+    use crate::store::fault;
+    use crate::store::os::Call;
 
     #[test]
     fn a_region_of_nothing_but_the_fill_value_leaves_no_chunk_and_one_other_element_is_stored() {

@@ -102,11 +102,11 @@ fn retry<R: Returned>(call: Call, mut f: impl FnMut() -> R) -> Os<R> {
 
 #[inline]
 fn once<R: Returned>(call: Call, f: &mut impl FnMut() -> R) -> Os<R> {
-    #[cfg(test)]
-    if let Some(errno) = fault::errno(call) {
+    #[cfg(any(test, feature = "faults"))]
+    if let Some(errno) = super::fault::errno(call) {
         return Err(Errno(errno));
     }
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "faults")))]
     let _ = call;
     let r = f();
     if r.failed() { Err(Errno::last()) } else { Ok(r) }
@@ -115,8 +115,8 @@ fn once<R: Returned>(call: Call, f: &mut impl FnMut() -> R) -> Os<R> {
 /// How many of `len` bytes a transfer may move: all that the system allows, less where a test plans a short one.
 #[inline]
 fn at_once(call: Call, len: usize) -> usize {
-    #[cfg(test)]
-    if let Some(n) = fault::short(call) {
+    #[cfg(any(test, feature = "faults"))]
+    if let Some(n) = super::fault::short(call) {
         return len.min(n);
     }
     let _ = call;
@@ -433,86 +433,6 @@ pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
 /// Gives all locks of an open file back.
 pub fn unlock_all(fd: BorrowedFd<'_>) -> Os<()> {
     lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK as libc::c_short, (0, 0))
-}
-
-/// Faults that a test plans for the calls of its own thread.
-#[cfg(test)]
-pub mod fault {
-    use super::Call;
-    use std::cell::RefCell;
-
-    /// What happens instead of the call.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Effect {
-        /// It fails with this error number.
-        Fail(i32),
-        /// It moves at most this number of bytes.
-        Short(usize),
-    }
-
-    /// One planned fault.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Fault {
-        /// The call.
-        pub call: Call,
-        /// How many calls of that kind go well before.
-        pub after: usize,
-        /// How many calls it then hits.
-        pub times: usize,
-        /// What happens.
-        pub effect: Effect,
-    }
-
-    /// The first call of that kind fails.
-    pub fn fail(call: Call, errno: i32) -> Fault {
-        Fault { call, after: 0, times: 1, effect: Effect::Fail(errno) }
-    }
-
-    thread_local! {
-        static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
-    }
-
-    /// Runs `f` with faults planned for this thread; gives also how many were left unused.
-    pub fn with<T>(faults: &[Fault], f: impl FnOnce() -> T) -> (T, usize) {
-        PLAN.with_borrow_mut(|p| *p = faults.to_vec());
-        let result = f();
-        let left = PLAN.with_borrow_mut(|p| std::mem::take(p).iter().filter(|f| f.times > 0).count());
-        (result, left)
-    }
-
-    /// How many calls of that kind `f` makes in this thread.
-    pub fn count(call: Call, f: impl FnOnce()) -> usize {
-        const MANY: usize = 1 << 40;
-        PLAN.with_borrow_mut(|p| *p = vec![Fault { after: MANY, ..fail(call, libc::EIO) }]);
-        f();
-        PLAN.with_borrow_mut(|p| std::mem::take(p).iter().map(|f| MANY - f.after).sum())
-    }
-
-    fn take(call: Call, fits: impl Fn(Effect) -> bool) -> Option<Effect> {
-        PLAN.with_borrow_mut(|plan| {
-            let fault = plan.iter_mut().find(|f| f.call == call && f.times > 0 && fits(f.effect))?;
-            if fault.after > 0 {
-                fault.after -= 1;
-                return None;
-            }
-            fault.times -= 1;
-            Some(fault.effect)
-        })
-    }
-
-    pub(super) fn errno(call: Call) -> Option<i32> {
-        match take(call, |e| matches!(e, Effect::Fail(_)))? {
-            Effect::Fail(errno) => Some(errno),
-            Effect::Short(_) => None,
-        }
-    }
-
-    pub(super) fn short(call: Call) -> Option<usize> {
-        match take(call, |e| matches!(e, Effect::Short(_)))? {
-            Effect::Short(n) => Some(n),
-            Effect::Fail(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -283,8 +283,9 @@ pub(super) mod tests {
     use crate::grid::{Grid, key};
     use crate::limits::Dims;
     use crate::metadata::{Codecs, extension::Extension};
+    use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
-    use crate::store::os::{Call, fault};
+    use crate::store::os::Call;
 
     pub fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
         let list = crate::json::parse_text(codecs).unwrap();

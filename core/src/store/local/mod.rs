@@ -23,7 +23,7 @@ pub(crate) mod staged_file;
 mod sweep;
 mod temporary;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use self::durable::{Durability, FileId, file_id};
 use self::hidden::Hidden;
@@ -33,7 +33,7 @@ use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
-pub(crate) use self::sweep::{Unlisted, remove_left, unlisted};
+pub use self::sweep::{Unlisted, remove_left, unlisted};
 use self::temporary::{TRIES, Temp, TempNames, keep_readers};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};

@@ -135,7 +135,8 @@ mod tests {
     use crate::grid::key::{KeyEncoding, Separator};
     use crate::limits::Dims;
     use crate::store::StorageExt;
-    use crate::store::os::{Call, fault};
+    use crate::store::fault;
+    use crate::store::os::Call;
 
     #[test]
     fn many_chunks_are_opened_in_their_folder_and_none_where_there_is_no_folder() {

@@ -2,6 +2,7 @@
 
 /// Makes functions whose body is also compiled for AVX2, which is used where the processor has it (asked at each call, an atomic load).
 /// What the body calls is compiled so only if it is inlined.
+#[macro_export]
 macro_rules! multiversion {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident $(<$generic:ident: $bound:path>)? ($($arg:ident: $t:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => { $(
         $(#[$meta])*
@@ -25,4 +26,4 @@ macro_rules! multiversion {
     )* };
 }
 
-pub(crate) use multiversion;
+pub use crate::multiversion;

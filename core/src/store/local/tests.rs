@@ -4,9 +4,11 @@ use super::durable::MAX_UNSYNCED;
 use super::path::LOCK_NAME;
 use super::*;
 use crate::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use crate::store::fault::as_another;
+use crate::store::fault::{self, Effect, Fault, fail};
 use crate::store::file_object::FIRST_READ;
 use crate::store::os::Call;
-use crate::store::os::fault::{self, Effect, Fault, fail};
 use crate::store::{StorageExt, get};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -164,17 +166,6 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
         assert_eq!(mode(&format!("{name}/.ozarr.lock")) & shared, shared, "{name}");
         assert!(of_folder != 0o755 || mode(&format!("{name}/.ozarr.lock")) == mode(&format!("{name}/k")));
     }
-}
-
-/// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.
-#[cfg(target_os = "linux")]
-pub(crate) fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    let become_another = || {
-        // SAFETY: no memory is involved. The call by its number changes the user of this thread only.
-        unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };
-        f()
-    };
-    std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
 }
 
 /// Whether this process is root, which may give files to others.

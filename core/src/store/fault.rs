@@ -1,0 +1,90 @@
+//! What tests plan for the calls of their own thread: faults, and another user. Of the feature `faults`, which only tests have.
+
+#![allow(clippy::unwrap_used)]
+
+use super::os::Call;
+use std::cell::RefCell;
+
+/// What happens instead of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It fails with this error number.
+    Fail(i32),
+    /// It moves at most this number of bytes.
+    Short(usize),
+}
+
+/// One planned fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// The call.
+    pub call: Call,
+    /// How many calls of that kind go well before.
+    pub after: usize,
+    /// How many calls it then hits.
+    pub times: usize,
+    /// What happens.
+    pub effect: Effect,
+}
+
+/// The first call of that kind fails.
+pub fn fail(call: Call, errno: i32) -> Fault {
+    Fault { call, after: 0, times: 1, effect: Effect::Fail(errno) }
+}
+
+thread_local! {
+    static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `f` with faults planned for this thread; gives also how many were left unused.
+pub fn with<T>(faults: &[Fault], f: impl FnOnce() -> T) -> (T, usize) {
+    PLAN.with_borrow_mut(|p| *p = faults.to_vec());
+    let result = f();
+    let left = PLAN.with_borrow_mut(|p| std::mem::take(p).iter().filter(|f| f.times > 0).count());
+    (result, left)
+}
+
+/// How many calls of that kind `f` makes in this thread.
+pub fn count(call: Call, f: impl FnOnce()) -> usize {
+    const MANY: usize = 1 << 40;
+    PLAN.with_borrow_mut(|p| *p = vec![Fault { after: MANY, ..fail(call, libc::EIO) }]);
+    f();
+    PLAN.with_borrow_mut(|p| std::mem::take(p).iter().map(|f| MANY - f.after).sum())
+}
+
+fn take(call: Call, fits: impl Fn(Effect) -> bool) -> Option<Effect> {
+    PLAN.with_borrow_mut(|plan| {
+        let fault = plan.iter_mut().find(|f| f.call == call && f.times > 0 && fits(f.effect))?;
+        if fault.after > 0 {
+            fault.after -= 1;
+            return None;
+        }
+        fault.times -= 1;
+        Some(fault.effect)
+    })
+}
+
+pub(super) fn errno(call: Call) -> Option<i32> {
+    match take(call, |e| matches!(e, Effect::Fail(_)))? {
+        Effect::Fail(errno) => Some(errno),
+        Effect::Short(_) => None,
+    }
+}
+
+pub(super) fn short(call: Call) -> Option<usize> {
+    match take(call, |e| matches!(e, Effect::Short(_)))? {
+        Effect::Short(n) => Some(n),
+        Effect::Fail(_) => None,
+    }
+}
+
+/// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.
+#[cfg(target_os = "linux")]
+pub fn as_another<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let become_another = || {
+        // SAFETY: no memory is involved. The call by its number changes the user of this thread only.
+        unsafe { libc::syscall(libc::SYS_setresuid, -1, 12345, -1) };
+        f()
+    };
+    std::thread::scope(|scope| scope.spawn(become_another).join().unwrap())
+}
