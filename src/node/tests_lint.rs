@@ -310,6 +310,27 @@ fn strict_mode_refuses_what_the_specification_refuses() {
 }
 
 #[test]
+fn a_fill_value_of_null_in_version_3_reads_as_zero_and_stays_as_it_is_written() {
+    // As GDAL 3.12 writes numbers of which none is told to be missing.
+    let text = r#"{"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"int32","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[2,2]}},"chunk_key_encoding":"default","fill_value":null,
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    let store = memory();
+    put(&store, "a/zarr.json", text);
+    put(&store, "a/c/0/1", &ints(&[1, 0, 2, 0]));
+    let (told, lines) = logged(&store, Level::Warning);
+    let array = Array::open(&told, "a").unwrap();
+    assert!(lines.lock().unwrap()[0].starts_with("Warning HD-40: a/zarr.json: "), "{lines:?}");
+    assert_eq!(read_all(&array), [0, 0, 1, 0, 0, 2]);
+    array.attributes().set("n", 1.into()).unwrap();
+    array.resize(&[3, 3], false).unwrap();
+    assert!(array.metadata_json().contains("\"fill_value\": null"), "{}", array.metadata_json());
+    assert!(message(Array::open(&strict(&store), "a")).contains("HD-40"));
+    put(&store, "t/zarr.json", &text.replace("\"int32\"", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#));
+    assert!(message(Array::open(&store, "t")).contains("fill_value"), "a time may be 0 or NaT");
+}
+
+#[test]
 fn nested_chunks_are_found_where_the_document_does_not_say() {
     let nested = memory();
     put(&nested, "a/.zarray", &zarray("dimension_separator", None));

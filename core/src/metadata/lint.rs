@@ -342,6 +342,9 @@ fn fill_v3(data_type: &str, fill: &Value, findings: &mut Findings) {
     if has_non_finite(fill) {
         return findings.deviation("HD-40", format!("the fill value is the bare token {}", brief(fill)));
     }
+    if fill.is_null() && !matches!(data_type, "string" | "bytes" | "variable_length_bytes" | "variable_length_utf8") {
+        return findings.deviation("HD-40", "the fill value is null and taken as 0");
+    }
     let digits = match data_type {
         "float16" => 4,
         "float32" | "complex64" => 8,
@@ -520,6 +523,7 @@ mod tests {
             ("fill_value", "\"0x7fc00000\"", &[]),
             ("fill_value", "\"0x7FC00000\"", &["HD-40"]),
             ("fill_value", "\"0x7f\"", &["HD-40"]),
+            ("fill_value", "null", &["HD-40"]),
             ("data_type", "\"complex_float32\"", &["HD-36"]),
             ("chunk_key_encoding", r#"{"name":"default","separator":"/"}"#, &["HD-42"]),
             ("chunk_key_encoding", r#"{"name":"default"}"#, &[]),

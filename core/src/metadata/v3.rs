@@ -7,7 +7,7 @@ use super::json::{self, member};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
 use crate::dtype::fill::Fill;
-use crate::dtype::parse_v3;
+use crate::dtype::{DataType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::limits;
 
@@ -92,6 +92,15 @@ pub fn node_type(document: &Map) -> Result<NodeType> {
     }
 }
 
+/// Reads the fill value. GDAL writes null for numbers of which none is told to be missing, and reads them as 0 (HD-40).
+fn fill_value(data_type: DataType, value: &Value) -> Result<Fill> {
+    let is_number = matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex);
+    match value {
+        Value::Null if is_number && !matches!(data_type, DataType::Registered(_)) => Ok(Fill::undefined()),
+        _ => Fill::from_json_v3(data_type, value),
+    }
+}
+
 /// The model of an array's document.
 pub fn array_from(document: Map) -> Result<ArrayMeta> {
     refuse_unknown(&document, ARRAY_MEMBERS)?;
@@ -101,7 +110,7 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
     let grid = chunk_grid(member(&document, "chunk_grid")?, &shape, document.get("codecs")).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
-    let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
+    let fill = fill_value(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
     let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
     if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
         codecs.iter_mut().for_each(order_of_structured);
@@ -352,6 +361,7 @@ mod tests {
             ("fill_value", Some("\"+Infinity\"")),
             ("fill_value", Some("\"0x7FC00000\"")),
             ("fill_value", Some("\"0x1\"")),
+            ("fill_value", Some("null")),
             ("codecs", Some(r#"[{"name":"bytes","configuration":null}]"#)),
             ("codecs", Some(r#"["bytes",{"name":"crc32c","configuration":{}}]"#)),
         ];
@@ -392,7 +402,7 @@ mod tests {
                 "chunk_key_encoding.configuration.suffix",
             ),
             ("chunk_key_encoding", r#"{"name":"new","must_understand":false}"#, Unsupported, "new"),
-            ("fill_value", "null", Metadata, "fill_value"),
+            ("fill_value", "\"x\"", Metadata, "fill_value"),
             ("codecs", "{}", Metadata, "codecs"),
             ("codecs", "[7]", Metadata, "codecs[0]"),
             ("dimension_names", r#"["x"]"#, Metadata, "expected 2"),
