@@ -52,6 +52,8 @@ pub struct Spec {
     /// v2.
     filters: Option<Vec<Extension>>,
     attributes: Map,
+    /// Whether the elements, if they are bytes of length 1, are netCDF's `char`.
+    is_nc_char: bool,
     /// The document that the settings come from, for its members that are not settings.
     document: Map,
     /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
@@ -103,6 +105,7 @@ impl Spec {
             compression: Compression::new(),
             filters: None,
             attributes: Map::new(),
+            is_nc_char: false,
             document: Map::new(),
             loose: false,
             members: Map::new(),
@@ -595,6 +598,22 @@ mod tests {
         s.set_format(Format::V2).unwrap();
         s.set_fill_json("null").unwrap();
         assert!(document(&s)["fill_value"].is_null());
+    }
+
+    #[test]
+    fn the_char_of_netcdf_stays_one() {
+        let text = |fill: &str| {
+            format!(
+                r#"{{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":">S1","order":"C","filters":null,"compressor":null,"fill_value":{fill}}}"#
+            )
+        };
+        for (given, fill) in [("\"\"", "\"\""), ("\"AA==\"", "\"\""), ("\"eA==\"", "\"eA==\""), ("null", "null")] {
+            let d = document(&Spec::from_json(&text(given)).unwrap());
+            assert_eq!((d["dtype"].as_str(), d["fill_value"].to_string().as_str()), (Some(">S1"), fill), "{given}");
+        }
+        let mut other = Spec::from_json(&text("\"\"")).unwrap();
+        other.set_data_type(DataType::UInt8).unwrap();
+        assert_eq!(document(&other)["dtype"].as_str(), Some("|u1"));
     }
 
     #[test]

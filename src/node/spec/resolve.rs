@@ -10,6 +10,9 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, 
 use crate::node::compression::Compressor;
 use crate::node::state::bind_largest;
 
+/// How netCDF-C writes the type of its `char`: the order tells it from strings of that length, though a byte has none (NZ-09).
+pub(super) const NC_CHAR: &str = ">S1";
+
 impl Spec {
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
     pub fn to_json(&self) -> Result<String> {
@@ -64,6 +67,9 @@ impl Spec {
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
         chain.check_fill(&meta.fill.element(meta.data_type))?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
+        if self.is_nc_char && format == Format::V2 && meta.data_type == DataType::Bytes(1) {
+            as_nc_char(&mut meta);
+        }
         Ok((meta, attributes))
     }
 
@@ -125,6 +131,14 @@ impl Spec {
 /// The error of v2 arrays that are to have unnamed dimensions beside named ones.
 pub(in crate::node) fn v2_unnamed() -> Error {
     err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
+}
+
+/// Makes netCDF's `char` of bytes of length 1: netCDF-C takes the fill value for text as it stands, base64 or not.
+fn as_nc_char(meta: &mut ArrayMeta) {
+    meta.document.insert("dtype".into(), NC_CHAR.into());
+    if meta.fill.defined && meta.fill.element(meta.data_type).as_slice() == [0] {
+        meta.document.insert("fill_value".into(), "".into());
+    }
 }
 
 /// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
