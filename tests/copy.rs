@@ -283,6 +283,24 @@ fn what_stands_for_missing_in_version_2_costs_chunks_only_where_some_were_not_st
 }
 
 /// How often every chunk of the source was opened, at most, and of the target put.
+/// As GDAL writes arrays of numbers of which none is told to be missing (HD-40).
+#[test]
+fn a_fill_value_of_null_in_version_3_becomes_one_that_the_format_of_the_copy_has() {
+    let text = r#"{"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"int16","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[2,2]}},"chunk_key_encoding":"default","fill_value":null,
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"dimension_names":["y","x"]}"#;
+    let from = memory();
+    from.key_put("a/zarr.json", text.as_bytes()).unwrap();
+    write(&open(&from, "a"), &[0, 2], &[2, 1]);
+    for (format, member) in [(3, "\"fill_value\": 0"), (2, "\"fill_value\": null")] {
+        let other = memory();
+        let report = copy(&from, "a", (&other, "b"), to(format, 1 << 20), |_| Ok(())).unwrap();
+        assert!(open(&other, "b").metadata_json().contains(member), "{}", open(&other, "b").metadata_json());
+        assert_eq!(elements(&open(&other, "b")), elements(&open(&from, "a")), "format {format}");
+        assert_eq!(report.notes.iter().filter(|note| note.contains("null became 0")).count(), usize::from(format == 3));
+    }
+}
+
 fn most(counts: &Mutex<BTreeMap<String, usize>>, prefix: &str) -> usize {
     counts.lock().unwrap().iter().filter(|(key, _)| key.starts_with(prefix)).map(|(_, n)| *n).max().unwrap_or(0)
 }

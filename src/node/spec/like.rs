@@ -12,6 +12,8 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_
 use crate::node::compression::Compressor;
 use crate::node::conventions::missing::{missing_to_v2, missing_to_v3};
 
+const NULL_BECAME_0: &str = "the fill value null became 0";
+
 impl Spec {
     /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
     pub fn from_json(text: &str) -> Result<Spec> {
@@ -80,6 +82,10 @@ impl Spec {
             }
             if format == Format::V2 {
                 spec.downgrade(notes)?;
+            } else if matches!(&spec.fill, FillSetting::Element(fill) if !fill.defined) {
+                // What others wrote and is read (HD-40) is not written.
+                spec.fill = FillSetting::Element(Fill::zero());
+                notes.push(NULL_BECAME_0.into());
             }
             spec
         };
@@ -141,7 +147,7 @@ fn upgraded(meta: &ArrayMeta, attributes: Map, notes: &mut Vec<String>) -> Resul
         return Ok(same);
     }
     if !meta.fill.defined {
-        notes.push("the fill value null became 0".into());
+        notes.push(NULL_BECAME_0.into());
     }
     match upgrade::array(meta, attributes.clone()) {
         Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => {
