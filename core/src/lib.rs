@@ -1,4 +1,4 @@
-//! The engine of ozarr: everything below arrays and groups. The crate `ozarr` stands on it, and is the one to use.
+//! The engine of ozarr: everything below arrays and groups. The crate `ozarr` is built on it, and is the one to use.
 
 #![warn(missing_docs, clippy::undocumented_unsafe_blocks)]
 // Nothing outside of tests may panic on what comes from outside.

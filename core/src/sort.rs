@@ -21,7 +21,7 @@ pub fn sort_by<T>(all: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// The places of a list, in the order of what stands there.
+/// The places of a list, in the order of what is there.
 fn sorted_places(n: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..n).collect();
     places.sort_unstable_by(|a, b| order(*a, *b).then(a.cmp(b)));

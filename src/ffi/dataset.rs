@@ -452,11 +452,7 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
         let name = dataset.variable_name(place).ok_or_else(|| err!(Bounds, "there are fewer variables by now"))?;
         let is_coordinate = dataset.is_coordinate(&name)?;
         // SAFETY: room as is said, by the function's contract.
-        unsafe {
-            put_text(&name, buf, cap, len)?;
-            put_optional(is_coordinate, coordinate);
-        }
-        Ok(())
+        unsafe { put_text(&name, buf, cap, len).map(|()| put_optional(is_coordinate, coordinate)) }
     })
 }
 

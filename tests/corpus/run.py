@@ -143,7 +143,7 @@ def main():
         if a.migrate and c["expect"] == "error":
             # The program counts negative indices from the end: what it must refuse is before the first element.
             c["args"] = [re.sub(r"^--start=-\d+$", "--start=-1000000", arg) for arg in c.get("args", [])]
-        c["all"] = sorted(set(c["features"]) | shown_by_document(root / c["store"], c["path"]))
+        c["all"] = sorted({f"case:{c['id']}"} | set(c["features"]) | shown_by_document(root / c["store"], c["path"]))
     if a.features:
         for f, n in sorted(collections.Counter(f for c in cases for f in c["all"]).items()):
             print(f"{n:5} {f}")

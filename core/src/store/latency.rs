@@ -39,12 +39,12 @@ struct Shared {
     inner: SharedStore,
     /// What every request takes.
     delay: Duration,
-    state: Mutex<State>,
+    state: Mutex<Delays>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Delays {
     stats: LatencyStats,
     /// With the times at which they are carried out, in the order of these.
     waiting: VecDeque<(Instant, WaitingRead)>,
@@ -59,7 +59,7 @@ struct WaitingRead {
     done: ReadDone,
 }
 
-impl State {
+impl Delays {
     /// Counts a request.
     fn begin(&mut self) {
         let stats = &mut self.stats;
@@ -70,7 +70,7 @@ impl State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Delays> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,11 +7,11 @@ use std::sync::{Arc, PoisonError};
 
 /// What both ends share.
 struct Mailbox<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<Contents<T>>,
     news: Condvar,
 }
 
-struct State<T> {
+struct Contents<T> {
     queue: VecDeque<T>,
     senders: usize,
 }
@@ -24,13 +24,13 @@ pub(crate) struct Receiver<T>(Arc<Mailbox<T>>);
 
 /// Makes both ends.
 pub(crate) fn mailbox<T>() -> (Sender<T>, Receiver<T>) {
-    let state = Mutex::new(State { queue: VecDeque::new(), senders: 1 });
+    let state = Mutex::new(Contents { queue: VecDeque::new(), senders: 1 });
     let shared = Arc::new(Mailbox { state, news: Condvar::new() });
     (Sender(shared.clone()), Receiver(shared))
 }
 
 impl<T> Mailbox<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, Contents<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
