@@ -109,8 +109,9 @@ bool plan_covers(const plan *p) {
         elements += plan_piece_box(p, chunk, p->in[p->by_chunk[i]].box, start, shape);
         if (i + 1 < p->in_count && p->in[p->by_chunk[i + 1]].chunk == chunk) continue;
         plan_chunk_box(p, chunk, start, shape);
-        for (int d = 0; d < p->grid.rank && elements % shape[d] == 0; d++) elements /= shape[d];
-        if (elements != 1) return false;
+        int d = 0;
+        for (; d < p->grid.rank && elements % shape[d] == 0; d++) elements /= shape[d];
+        if (d < p->grid.rank || elements != 1) return false;
         elements = 0;
     }
     return true;

@@ -124,6 +124,26 @@ static void shards(void) {
     OK(ozarr_mpi_array_close(m, a));
 }
 
+/* A column of a shard, an element of each rank: as many as the shard is long, but not all of it. The others stay. */
+static void part_of_shard(void) {
+    const int64_t shape[] = {ranks, 16}, inner[] = {1, 4}, whole[] = {0, 0}, start[] = {rank, 5}, count[] = {1, 1};
+    int32_t *u = calloc((size_t)ranks, sizeof(int32_t[16]));
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, shape));
+    OK(ozarr_spec_set_inner_chunks(spec, inner));
+    OK(ozarr_mpi_array_create_ex(m, "column.zarr", spec, OZARR_CREATE_NEW, &a));
+    for (int i = 0; i < 16 * ranks; i++) u[i] = i + 1;
+    OK(ozarr_mpi_array_write_all(m, a, whole, (int64_t[]){rank == 0 ? ranks : 0, 16}, OZARR_INT32, u, (size_t)ranks * sizeof(int32_t[16])));
+    OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, &(int32_t){-rank}, sizeof(int32_t)));
+    OK(ozarr_mpi_array_read_all(m, a, whole, shape, OZARR_INT32, u, (size_t)ranks * sizeof(int32_t[16])));
+    for (int i = 0; i < 16 * ranks; i++) CHECK(u[i] == (i % 16 == 5 ? -(i / 16) : i + 1));
+    OK(ozarr_mpi_array_close(m, a));
+    ozarr_spec_free(spec);
+    free(u);
+}
+
 static void appending(void) {
     ozarr_array *a = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -382,6 +402,7 @@ int main(int argc, char **argv) {
     changes();
     documents();
     shards();
+    part_of_shard();
     appending();
     checkpoints();
     steps();

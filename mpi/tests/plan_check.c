@@ -136,6 +136,25 @@ static void check_overlap(void) {
     }
 }
 
+/* Two boxes of one chunk cover it only where they are all of it: not a row, a column or a plane of it. */
+static void check_covers(void) {
+    const int32_t owner[] = {0, 1}, aggregators[] = {0};
+    plan_grid g = {.rank = 3, .shape = {4, 3, 5}, .chunk = {4, 3, 5}, .chunks = {1, 1, 1}};
+    /* The bits of `whole` are the dimensions that are covered; the first one by both boxes together. */
+    for (int whole = 0; whole < 8; whole++) {
+        int64_t corner[12] = {0};
+        for (int d = 0; d < 3; d++) corner[3 + d] = corner[9 + d] = (whole >> d & 1) ? g.shape[d] : 1;
+        corner[3] = corner[9] = corner[6] = (whole & 1) ? 2 : 1;
+        const plan_boxes boxes = {2, owner, corner};
+        const plan_options o = {.aggregator_count = 1, .aggregators = aggregators, .item_size = 8, .round_bytes = 1000, .refuse_overlap = true};
+        plan *p = NULL;
+        plan_clash clash;
+        CHECK(plan_new(&g, &boxes, &o, &p, &clash) == PLAN_OK);
+        CHECK(plan_covers(p) == (whole == 7));
+        plan_free(p);
+    }
+}
+
 static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -209,6 +228,7 @@ int main(int argc, char **argv) {
         check_fit();
         check_overlap();
     }
+    check_covers();
     simulate(1000, 10000, true);
     return failures > 0;
 }
