@@ -1,4 +1,5 @@
-/* Makes an array longer in this rank's handle alone: chunks are stored before the document says that they are part of the array.
+/* Makes an array longer in this rank's handle alone, and fills what is new: chunks are stored before the document says that they are part of the
+ * array.
  *
  * The handle takes what is exported of a longer array in memory, at the same path and otherwise of the same specification. */
 #include "internal.h"
@@ -34,5 +35,23 @@ ozarr_status om_grow(ozarr_array *array, int32_t dim, int64_t length) {
     if (status == OZARR_OK) status = take(ozarr_array_node(array), path, spec);
     free(path);
     ozarr_spec_free(spec);
+    return status;
+}
+
+ozarr_status om_fill_slab(const ozarr_mpi *m, const ozarr_array *array, int32_t dim, int64_t at) {
+    int64_t slab_start[PLAN_MAX_RANK] = {0}, slab_shape[PLAN_MAX_RANK], start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
+    ozarr_region slab = OZARR_REGION_INIT, mine = OZARR_REGION_INIT;
+    size_t size = 0;
+    ozarr_status status = ozarr_array_item_size(array, &size);
+    if (status == OZARR_OK) status = ozarr_array_shape(array, slab_shape);
+    if (status != OZARR_OK || size == 0) return status;
+    slab_start[dim] = at, slab_shape[dim] = 1;
+    slab.start = slab_start, slab.shape = slab_shape, mine.start = start, mine.shape = shape;
+    void *value = malloc(size);
+    if (value == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a fill value of %zu bytes", size);
+    status = ozarr_array_fill_value(array, value, size, NULL);
+    if (status == OZARR_OK) status = ozarr_array_partition(array, &slab, m->size, m->rank, 0, start, shape);
+    if (status == OZARR_OK) status = ozarr_array_fill(array, &mine, OZARR_AS_STORED, value);
+    free(value);
     return status;
 }

@@ -136,6 +136,9 @@ ozarr_status om_take_back(ozarr_mpi *m, ozarr_group *group, const char *path, oz
 /* Makes an array at least `length` long along a dimension, in this handle alone. */
 ozarr_status om_grow(ozarr_array *array, int32_t dim, int64_t length);
 
+/* Writes the fill value to all elements with index `at` along a dimension: this rank's part, which ends where chunks end; none of variable length. */
+ozarr_status om_fill_slab(const ozarr_mpi *m, const ozarr_array *array, int32_t dim, int64_t at);
+
 /* --- check.c: chunks that two ranks changed --- */
 
 /* Begins to list the chunks that this rank changes, if writes are to be checked. */

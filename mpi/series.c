@@ -89,33 +89,6 @@ static ozarr_mpi_series *new_series(const char *location, const char *dimension,
     return NULL;
 }
 
-ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep, int64_t publish_every, size_t memory,
-                                   ozarr_mpi_series **out) {
-    char call[OM_MESSAGE];
-    ozarr_status status = OZARR_OK;
-    if (location == NULL || dimension == NULL || out == NULL)
-        status = om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : dimension == NULL ? "dimension" : "out");
-    else if (publish_every < 0)
-        status = om_error(OZARR_ERR_ARGUMENT, "publish_every is %" PRId64 ", expected 0 or more", publish_every);
-    if (out != NULL) *out = NULL;
-    ozarr_mpi_series *s = new_series(location, dimension, publish_every, memory, &status);
-    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
-             location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
-    status = om_enter(m, status, NULL, call);
-    if (status == OZARR_OK) {
-        if (m->rank == 0) status = open_dataset(s, keep);
-        status = om_agree(m, status, NULL);
-        if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&s->position, 1, MPI_INT64_T, 0, m->comm));
-        if (status == OZARR_OK) status = om_agree(m, om_register(s), NULL);
-        if (status != OZARR_OK && s != NULL) om_forget(s);
-        om_leave(m, status);
-    }
-    if (s != NULL) s->published = s->position;
-    if (status == OZARR_OK) *out = s;
-    else if (s != NULL) free_series(m, s);
-    return status;
-}
-
 /* Which dimension of a variable is the series'. */
 static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
     char name[1024];
@@ -151,6 +124,79 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     if (status == OZARR_OK) s->variables[s->count++] = v;
     else free(v.name);
     return status;
+}
+
+/* The name of a variable of the dataset, to be freed; `*size` is 0 if it is the coordinate, or does not have the dimension. */
+static ozarr_status name_along(const ozarr_mpi_series *s, int64_t index, char **name, size_t *size) {
+    ozarr_status status = ozarr_dataset_variable(s->dataset, index, NULL, 0, size, NULL);
+    if (status != OZARR_OK && status != OZARR_ERR_BUFFER_SIZE) return status;
+    variable v = {.name = *name = malloc(*size + 1)};
+    if (*name == NULL) return om_error(OZARR_ERR_NO_MEMORY, "the name of a variable");
+    status = ozarr_dataset_variable(s->dataset, index, *name, *size + 1, size, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_open_variable(s->dataset, *name, &v.array);
+    if (status == OZARR_OK) status = find_dimension(s, &v);
+    if (status == OZARR_ERR_ARGUMENT || strcmp(*name, s->dimension) == 0) *size = 0;
+    ozarr_array_free(v.array);
+    return status == OZARR_ERR_ARGUMENT ? OZARR_OK : status;
+}
+
+/* Opens all variables along the dimension but the coordinate, on all ranks: those that a step leaves out are filled. Collective, within a call. */
+static ozarr_status add_variables(ozarr_mpi *m, ozarr_mpi_series *s) {
+    int64_t count = 0;
+    ozarr_status status = om_agree(m, m->rank == 0 ? ozarr_dataset_variable_count(s->dataset, &count) : OZARR_OK, NULL);
+    if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&count, 1, MPI_INT64_T, 0, m->comm));
+    for (int64_t i = 0; i < count && status == OZARR_OK; i++) {
+        char *name = NULL;
+        size_t size = 0;
+        if (m->rank == 0) status = name_along(s, i, &name, &size);
+        status = om_broadcast(m, status, &name, &size);
+        if (status == OZARR_OK && size > 0) status = add_variable(m, s, name);
+        free(name);
+    }
+    return status;
+}
+
+ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const char *dimension, int64_t keep, int64_t publish_every, size_t memory,
+                                   ozarr_mpi_series **out) {
+    char call[OM_MESSAGE];
+    ozarr_status status = OZARR_OK;
+    if (location == NULL || dimension == NULL || out == NULL)
+        status = om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : dimension == NULL ? "dimension" : "out");
+    else if (publish_every < 0)
+        status = om_error(OZARR_ERR_ARGUMENT, "publish_every is %" PRId64 ", expected 0 or more", publish_every);
+    if (out != NULL) *out = NULL;
+    ozarr_mpi_series *s = new_series(location, dimension, publish_every, memory, &status);
+    snprintf(call, sizeof call, "ozarr_mpi_series_open of %.500s along %.500s, keep %" PRId64 ", publish_every %" PRId64 ", memory %zu",
+             location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
+    status = om_enter(m, status, NULL, call);
+    if (status == OZARR_OK) {
+        if (m->rank == 0) status = open_dataset(s, keep);
+        status = om_agree(m, status, NULL);
+        if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&s->position, 1, MPI_INT64_T, 0, m->comm));
+        if (status == OZARR_OK) status = add_variables(m, s);
+        if (status == OZARR_OK) status = om_agree(m, om_register(s), NULL);
+        if (status != OZARR_OK && s != NULL) om_forget(s);
+        om_leave(m, status);
+    }
+    if (s != NULL) s->published = s->position;
+    if (status == OZARR_OK) *out = s;
+    else if (s != NULL) free_series(m, s);
+    return status;
+}
+
+/* Gives the variables that the step leaves out the fill value there: a killed run, or a put that failed, may have stored others. Collective,
+ * within a call. */
+static ozarr_status fill_left_out(ozarr_mpi *m, const ozarr_mpi_series *s) {
+    ozarr_status status = OZARR_OK;
+    bool any = false;
+    for (size_t i = 0; i < s->count; i++) {
+        const variable *v = &s->variables[i];
+        if (v->given || v->last) continue;
+        any = true;
+        if (status == OZARR_OK) status = om_grow(v->array, v->dim, s->position + 1);
+        if (status == OZARR_OK) status = om_fill_slab(m, v->array, v->dim, s->position);
+    }
+    return any ? om_agree(m, status, NULL) : OZARR_OK;
 }
 
 /* Stores the boxes of a variable that wait in steps before `end`. Collective. */
@@ -384,8 +430,8 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     snprintf(what, sizeof what, "ozarr_mpi_series_step with value %.17g", value);
     describe(series, what, call);
     status = om_enter(m, status, NULL, call);
+    if (status == OZARR_OK) status = om_leave(m, fill_left_out(m, series));
     if (status != OZARR_OK) return status;
-    om_leave(m, status);
     remember_value(series, value);
     series->position++;
     for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
