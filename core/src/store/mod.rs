@@ -1,7 +1,7 @@
 //! Stores: maps from keys to bytes.
 //!
 //! A key is a UTF-8 path without a leading slash (`run/t/zarr.json`); a prefix is empty or ends in `/`.
-//! Keys reach a store only after their node names were checked ([`crate::node`]), so they never contain `..`.
+//! Keys reach a store only after their node names were checked (in the crate `ozarr`), so they never contain `..`.
 //! Adding a store: implement [`Storage`] (and [`ReadObject`] if it is neither a file nor memory), run
 //! `suite::check` over it, and teach `location.rs` its name.
 

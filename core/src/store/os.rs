@@ -2,7 +2,7 @@
 //!
 //! Calls give an [`Errno`], so that an expected failure (no such file) costs no allocation; [`Errno::error`] makes the
 //! library's error of it. Descriptors are always closed on `exec`. In the library's own tests a thread can plan faults
-//! ([`fault`]); elsewhere nothing of that is compiled in.
+//! (`fault.rs`); elsewhere nothing of that is compiled in.
 
 use crate::error::Error;
 pub use crate::platform::most_files;
