@@ -463,7 +463,10 @@ impl Request {
         if !self.about.finish_others || total == 1 {
             return Err(e);
         }
-        let message = format!("{} ({failures} of {total} chunks were not written, the others were)", e.message());
+        let message = match total - failures {
+            0 => format!("{} (none of the {total} chunks was written)", e.message()),
+            _ => format!("{} ({failures} of {total} chunks were not written, the others were)", e.message()),
+        };
         Err(e.with_message(message))
     }
 }
@@ -543,6 +546,42 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Items of which the first few fail.
+    struct Failing {
+        plan: Plan,
+        pool: Arc<Pool>,
+        failing: u64,
+    }
+
+    impl Work for Failing {
+        fn about(&self) -> About {
+            About { items: self.plan.items(), bytes: self.plan.bytes(), finish_others: true, tuning: Tuning::default() }
+        }
+
+        fn pool(&self) -> &Pool {
+            &self.pool
+        }
+
+        fn run(&self, _: &Arc<Request>, item: u64) -> Outcome {
+            Outcome::Done(if item < self.failing { Err(err!(Range, "too large")) } else { Ok(()) })
+        }
+    }
+
+    #[test]
+    fn an_error_says_how_many_chunks_were_written() {
+        let expected = [
+            "too large (1 of 3 chunks were not written, the others were)",
+            "too large (2 of 3 chunks were not written, the others were)",
+            "too large (none of the 3 chunks was written)",
+        ];
+        for (failing, expected) in (1..).zip(expected) {
+            let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
+            let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
+            let e = run(Box::new(Failing { plan, pool: Pool::new(1), failing })).unwrap_err();
+            assert_eq!(e.message(), expected);
         }
     }
 }
