@@ -178,7 +178,7 @@ static void deferred_errors(void) {
     OK(ozarr_appender_open(a, 0, 0, 0, &out));
     append(out, 0, 10);
     failing = true;
-    for (int i = 0; i < 2; i++) ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "4 of 4", ozarr_appender_flush(out));
+    for (int i = 0; i < 2; i++) ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "none of the 4 chunks", ozarr_appender_flush(out));
     position_is(out, 10, 0);
     append(out, 10, 1);
     steps_are_there(a, 0);
@@ -214,7 +214,7 @@ static void deferred_errors(void) {
     OK(ozarr_array_write_region(w, start, one, OZARR_INT32, data, bytes_of(1)));
     failing = true;
     ERR(OZARR_ERR_NO_SPACE, ozarr_node_flush(ozarr_array_node(w)));
-    ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "4 of 4", ozarr_node_flush(ozarr_array_node(w)));
+    ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "none of the 4 chunks", ozarr_node_flush(ozarr_array_node(w)));
     ERR(OZARR_ERR_NO_SPACE, ozarr_array_close(w));
     failing = false;
     steps_are_there(a, 64);
