@@ -2,7 +2,7 @@
 
 use crate::create::native_type;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format, json_or_string};
 use crate::output::{notes, progress};
 use crate::place::locate;
@@ -17,7 +17,7 @@ use ozarr::node::{Create, Format, Mode, Node, NodeKind, RechunkOptions, Spec, St
 /// What no option says stays as it is: chunks, shards, codecs, type, fill value, names of dimensions, attributes. Chunks whose bytes stay
 /// the same are copied without decoding them, the others in bounded memory, each chunk or shard of the target written once, whole.
 /// Chunks of nothing but the fill value are not stored. What cannot be kept is told. The source is only read; after an
-/// interruption the same command begins anew. (`ozarr cp` copies objects as they are.)
+/// interruption the same command begins anew, but in an archive, which cannot erase what it holds. (`ozarr cp` copies objects as they are.)
 #[derive(Args)]
 pub struct Copy {
     /// The store or node to copy
@@ -101,8 +101,7 @@ impl Copy {
         match usage {
             Some(text) => Err(Failure::Usage(text)),
             None => {
-                let next = "the copy is not complete, the source is untouched; the same command begins anew";
-                let done = done.map_err(|e| interrupt.failure(e, next))?;
+                let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
                 notes(kept.iter().chain(&done.notes), self.json)
             }
         }

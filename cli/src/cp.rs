@@ -1,7 +1,7 @@
 //! `ozarr cp`: copying a node.
 
 use crate::failure::Outcome;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, copied_in_part};
 use crate::output::{progress, tell};
 use crate::place::locate;
 use clap::Args;
@@ -40,9 +40,7 @@ impl Cp {
             interrupt.check()
         });
         bar.finish_and_clear();
-        copied.map_err(|e| {
-            interrupt.failure(e, "the copy is not complete, the source is untouched; the same command with --overwrite begins anew")
-        })?;
+        copied.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command with --overwrite")))?;
         to.close(None)?;
         let objects = if self.verify { steps / 2 } else { steps };
         let from_to = [("copied", self.source.as_str().into()), ("to", self.dest.as_str().into())];

@@ -4,7 +4,7 @@ use crate::cdl::attributes::{Attribute, FILL, Values};
 use crate::cdl::model::RECORD;
 use crate::cdl::token::NcType;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, copied_in_part};
 use crate::layout::{Layout, format};
 use crate::netcdf::file::{Dim, File, Stored, Variable};
 use crate::netcdf::record;
@@ -24,7 +24,7 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file
 /// where they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and
 /// attributes of compound and variable-length types) is told and left out. After an interruption the same command with
-/// --overwrite begins anew.
+/// --overwrite begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
     /// The file
@@ -255,8 +255,7 @@ impl Copying<'_> {
             }
             self.bar.inc(slab.size as u64);
             if self.interrupt.is_asked() {
-                let next = "the copy is not complete, the file is untouched; the same command with --overwrite begins anew";
-                return Err(Failure::Interrupted(next.into()));
+                return Err(Failure::Interrupted(copied_in_part(self.store, "file", "the same command with --overwrite")));
             }
         }
         Ok(())

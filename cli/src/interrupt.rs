@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use ozarr::error::{Error, ErrorKind, Result};
+use ozarr::node::Store;
 use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level::pipe};
 use std::io::Read;
@@ -56,9 +57,37 @@ pub fn end_with(next: impl FnOnce() -> String + Send + 'static) -> Outcome {
     std::thread::Builder::new().spawn(wait).map(drop).map_err(wrong)
 }
 
+/// How a copy that was stopped goes on: `again` makes it anew, but in an archive, which keeps what was put into it.
+pub fn copied_in_part(dest: &Store, source: &str, again: &str) -> String {
+    let next = match dest.capabilities().erasable {
+        true => format!("{again} begins anew"),
+        false => "an archive cannot erase what it holds: copy into a new one".to_string(),
+    };
+    format!("the copy is not complete, the {source} is untouched; {next}")
+}
+
 /// Returns whether SIGINT is ignored, as the kernel tells it.
 fn is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (SIGINT - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::locate;
+    use ozarr::node::Mode;
+
+    #[test]
+    fn a_copy_that_was_stopped_begins_anew_where_it_can() {
+        let folder = std::env::temp_dir().join(format!("ozarr-stopped-{}", std::process::id()));
+        let told = |name: &str| {
+            let (dest, _) = locate(folder.join(name).to_str().unwrap(), "/", Mode::ReadWrite).map_err(|_| name).unwrap();
+            copied_in_part(&dest, "source", "the same command")
+        };
+        assert_eq!(told("a.zarr"), "the copy is not complete, the source is untouched; the same command begins anew");
+        let of_archive = "the copy is not complete, the source is untouched; an archive cannot erase what it holds: copy into a new one";
+        assert_eq!(told("a.zip"), of_archive);
+    }
 }
