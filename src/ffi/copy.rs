@@ -59,7 +59,8 @@ pub struct ozarr_copy_options {
     /// of the attribute `_FillValue` or null, in format 3 `_FillValue`, which is added.
     pub zarr_format: i32,
     /// What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. In folders what is
-    /// overwritten stays until the copy is whole, so both need room; elsewhere it is erased first.
+    /// overwritten stays until the copy is whole, so both need room; elsewhere it is erased first. Archives
+    /// cannot erase: `OZARR_ERR_UNSUPPORTED`.
     pub mode: ozarr_create_mode,
     /// What to do with values that do not fit into another type.
     pub overflow: ozarr_overflow,
@@ -100,7 +101,8 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 /// stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
 /// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
 /// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
-/// repeating the call starts it anew.
+/// repeating the call starts it anew. An archive keeps what was put into it: remove the file before the
+/// call is repeated, after a kill, too.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a value
