@@ -2366,7 +2366,9 @@ OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char 
 /**
  * Gives variable `name` its values of the step that comes next, from `data`: contiguous, the last
  * index fastest, of the variable's shape without the series' dimension. They are copied: `data` may be
- * changed when this returns. A variable may be left out of steps: it has the fill value there.
+ * changed when this returns. A variable may be left out of steps: it has the fill value there. A
+ * series moves stored numbers: those of a packed variable (`scale_factor`, `add_offset`) are packed by
+ * the program, and NaN does not become the missing value.
  *
  * After an error the variable does not have its values of this step; the call may be repeated, also
  * when a full disk has room again.
