@@ -2118,9 +2118,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *datas
  * Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
  * written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
  * It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
- * `units` is its attribute, or NULL. `out` may be NULL. After a kill, or an error of a store or of
- * memory, the variable may be there without its values: a run that begins again and finds it
- * (`OZARR_ERR_EXISTS`) opens it and writes them.
+ * `units` is its attribute, or NULL. `out` may be NULL. The values are stored before the variable is
+ * there: after a kill or an error it has them, or does not exist.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
  * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;

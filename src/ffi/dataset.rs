@@ -27,9 +27,9 @@ use super::strings::{at_least_0, chunk_length, names, optional, position, put, p
 use super::structs::{growing, read_struct};
 use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, put_array};
 use super::{entry, err};
-use crate::error::bail;
+use crate::error::{Result, bail};
 use crate::metadata::Format;
-use crate::node::{Create, Dataset, Group, Mode, Store, VariableSpec};
+use crate::node::{Array, Create, Dataset, Group, Mode, Store, VariableSpec};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
@@ -324,9 +324,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 /// Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
 /// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
 /// It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
-/// `units` is its attribute, or NULL. `out` may be NULL. After a kill, or an error of a store or of
-/// memory, the variable may be there without its values: a run that begins again and finds it
-/// (`OZARR_ERR_EXISTS`) opens it and writes them.
+/// `units` is its attribute, or NULL. `out` may be NULL. The values are stored before the variable is
+/// there: after a kill or an error it has them, or does not exist.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length or an unknown type; `OZARR_ERR_TYPE`;
 /// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE`; `OZARR_ERR_NAME`;
@@ -358,11 +357,12 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
         }
         let contiguous = || super::dense::contiguous_of(&[length], r#type, data.cast_mut(), size, "data");
         let memory = (!data.is_null()).then(contiguous).transpose()?;
-        let array = dataset.define_coordinate(name, length, chunk_length(chunk)?, number, units, Create::New)?;
-        if let Some(memory) = memory {
+        let write_values = memory.as_ref().map(|memory| {
             // SAFETY: `data` has `size` bytes, by the function's contract.
-            unsafe { array.write(&crate::engine::Selection::all(&[length]), &memory) }?;
-        }
+            move |array: &Array| unsafe { array.write(&crate::engine::Selection::all(&[length]), memory) }
+        });
+        let write_values = write_values.as_ref().map(|write| write as &dyn Fn(&Array) -> Result<()>);
+        let array = dataset.define_coordinate(name, length, chunk_length(chunk)?, number, units, write_values)?;
         // SAFETY: NULL or room for a handle.
         unsafe { put_array(array, out) }
     })

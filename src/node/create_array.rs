@@ -9,9 +9,18 @@ use crate::store::{Condition, SharedStore, StorageExt};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// Writes the values of an array that has no document yet.
+pub(super) type WriteValues<'a> = dyn Fn(&Array) -> Result<()> + 'a;
+
 impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
+        Array::create_with_values(store, path, spec, how, None)
+    }
+
+    /// Creates an array as [`Array::create`] does. What `write_values` writes into the new array is stored before its document: whatever ends
+    /// the process, an array that is there has its values.
+    pub(super) fn create_with_values(store: &Store, path: &str, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
         let path = hierarchy::new_path(store, path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
@@ -20,6 +29,11 @@ impl Array {
         }
         let publish = |store: &Store, path: &str, _| {
             erase_leftovers(store, path, &meta)?;
+            if let Some(write_values) = write_values {
+                let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
+                write_values(&array)?;
+                array.finish_writes()?;
+            }
             write_documents(store, path, &meta, &attributes)
         };
         let found = || existing(store, &path, &meta, how);

@@ -569,7 +569,7 @@ fn a_variable_that_grows_has_chunks_of_many_steps() {
     let ds = Dataset::create(&store, "", None, Create::New).unwrap();
     let time = ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
     ds.define_dimension("x", 3).unwrap();
-    ds.define_coordinate("y", 512, None, crate::dtype::DataType::Float32, None, Create::New).unwrap();
+    ds.define_coordinate("y", 512, None, crate::dtype::DataType::Float32, None, None).unwrap();
     let of = |name: &str, dimensions: &[&str]| {
         let variable = VariableSpec::new(crate::dtype::DataType::Float32, dimensions);
         ds.define_variable(name, &variable, Create::New).unwrap().chunk_shape().to_vec()

@@ -264,6 +264,43 @@ fn a_new_dataset_is_never_without_consolidated_metadata() {
     }
 }
 
+/// The write that fails is each one in turn, and so are all that follow, as after a kill.
+#[test]
+fn a_coordinate_that_is_there_has_its_values() {
+    let mut values = [1, 2, 3, 4, 5];
+    let all = Selection::all(&[5]);
+    let cases = ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]);
+    for ((kind, format), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call))) {
+        let mut absent = 0;
+        for after in 0.. {
+            let (root, store) = new_store("coordinate", kind);
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            let memory = view(&mut values, &[5]);
+            // SAFETY: the memory outlives the call.
+            let write = |array: &Array| unsafe { array.write(&all, &memory) };
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (done, _) = fault::with(&[hit], || ds.define_coordinate("x", 5, Some(2), DataType::Int32, None, Some(&write)).map(drop));
+            match Array::open(&anew(&store), "x") {
+                Ok(array) => {
+                    let mut got = [0; 5];
+                    // SAFETY: as above.
+                    unsafe { array.read(&all, &view(&mut got, &[5])) }.unwrap();
+                    assert_eq!(got, [1, 2, 3, 4, 5], "{kind} {format:?} {call:?} after {after}");
+                }
+                Err(e) => {
+                    assert!(done.is_err() && e.kind() == ErrorKind::NotFound, "{kind} {format:?} {call:?} after {after}: {e}");
+                    absent += 1;
+                }
+            }
+            let _ = std::fs::remove_dir_all(&root).or_else(|_| std::fs::remove_file(&root));
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(absent > 0 || kind != "zarr" || call == Call::RenameNew, "{format:?} {call:?}");
+    }
+}
+
 #[test]
 fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
     for format in [Format::V2, Format::V3] {
@@ -453,7 +490,7 @@ fn several_dimensions_of_a_dataset_grow_side_by_side() {
         let store = Store::memory(&Context::with_threads(1));
         define(&store, format);
         let ds = dataset(&store);
-        ds.define_coordinate("event", 0, Some(2), DataType::Float64, None, Create::New).unwrap();
+        ds.define_coordinate("event", 0, Some(2), DataType::Float64, None, None).unwrap();
         let variable = VariableSpec { chunks: Some(vec![3, 2]), ..VariableSpec::new(DataType::Int32, &["x", "event"]) };
         ds.define_variable("hit", &variable, Create::New).unwrap();
         let open = |ds: &Dataset| ["time", "event"].map(|name| Series::open(ds, name, None, 1, 0).unwrap());

@@ -6,11 +6,12 @@ use super::time::{Calendar, TimeUnits};
 use super::variable::VariableSpec;
 use crate::dtype::DataType;
 use crate::error::Result;
+use crate::node::create_array::WriteValues;
 use crate::node::{Array, Create};
 
 impl Dataset {
     /// Defines a dimension of that length, and the variable of the same name that gives its values, in chunks of `chunk` or suggested ones.
-    /// `units` is its attribute.
+    /// `units` is its attribute. What `write_values` writes is stored before the variable is there.
     pub fn define_coordinate(
         &self,
         name: &str,
@@ -18,14 +19,14 @@ impl Dataset {
         chunk: Option<u64>,
         data_type: DataType,
         units: Option<&str>,
-        how: Create,
+        write_values: Option<&WriteValues>,
     ) -> Result<Array> {
         let mut variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(data_type, &[name]) };
         if let Some(units) = units {
             variable = variable.with("units", units);
         }
         self.define_dimension(name, length)?;
-        self.define_variable(name, &variable, how)
+        self.define_with_values(name, &variable, Create::New, write_values)
     }
 
     /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`

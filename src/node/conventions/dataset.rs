@@ -7,6 +7,7 @@ use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, json};
+use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
@@ -306,6 +307,17 @@ impl Dataset {
     /// opened because it is the same keeps the handle that a series of this dataset may have. Errors: `Exists`,
     /// with which the dataset knows an array that came in the meantime, as a failed call of this one may have left it.
     pub fn define_variable(&self, name: &str, variable: &VariableSpec, how: Create) -> Result<Array> {
+        self.define_with_values(name, variable, how, None)
+    }
+
+    /// Defines a variable as [`Dataset::define_variable`] does; what `write_values` writes is stored before a new one is there.
+    pub(super) fn define_with_values(
+        &self,
+        name: &str,
+        variable: &VariableSpec,
+        how: Create,
+        write_values: Option<&WriteValues>,
+    ) -> Result<Array> {
         check_name(name)?;
         self.settle()?;
         let there = self.find(name).filter(|_| how == Create::OpenIfSame);
@@ -319,7 +331,7 @@ impl Dataset {
         };
         let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
         let path = self.0.group.child_path(name)?;
-        let array = match Array::create(self.0.group.store(), &path, &spec, how) {
+        let array = match Array::create_with_values(self.0.group.store(), &path, &spec, how, write_values) {
             Err(e) if e.kind() == ErrorKind::Exists && self.find(name).is_none() => {
                 let found = Array::open(self.0.group.store(), &path);
                 found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
@@ -569,7 +581,7 @@ mod tests {
             let store = memory_store();
             let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
             ds.define_time("time", 3, None, "hours since 2026-01-01", "noleap", Create::New).unwrap();
-            ds.define_coordinate("x", 4, None, DataType::Float64, Some("m"), Create::New).unwrap();
+            ds.define_coordinate("x", 4, None, DataType::Float64, Some("m"), None).unwrap();
             ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
             ds.define_variable("lat", &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
             ds.define_variable("crs", &VariableSpec::new(DataType::Int32, &[]), Create::New).unwrap();
@@ -778,7 +790,7 @@ mod tests {
         // SAFETY: as above.
         let e = unsafe { time.write_times(&all, "minutes since 2000-03-01", &memory(&mut half, &[3], DataType::Int64)) }.unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Range, "{e}");
-        let plain = ds.define_coordinate("x", 3, None, DataType::Int64, Some("m"), Create::New).unwrap();
+        let plain = ds.define_coordinate("x", 3, None, DataType::Int64, Some("m"), None).unwrap();
         // SAFETY: as above.
         let e = unsafe { plain.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
         assert!(e.message().contains("\"x\"") && e.message().contains("\"m\""), "{e}");
