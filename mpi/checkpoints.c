@@ -24,7 +24,8 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) {
-        status = join(location, name, &full);
+        status = om_check_place(m, location, "r+");
+        if (status == OZARR_OK) status = join(location, name, &full);
         if (status == OZARR_OK) status = ozarr_checkpoint_begin(location, name, out);
     }
     status = om_share(m, status, full, full, "r+", NULL, out);
@@ -79,7 +80,8 @@ ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, oza
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
     if (m->rank == 0) {
-        status = ozarr_checkpoint_latest(location, out);
+        status = om_check_place(m, location, "r");
+        if (status == OZARR_OK) status = ozarr_checkpoint_latest(location, out);
         if (status == OZARR_OK) status = locate(*out, location, &full);
     }
     status = om_share(m, status, full, NULL, "r", NULL, out);

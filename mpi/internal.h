@@ -146,6 +146,11 @@ ozarr_status om_check_begin(const ozarr_mpi *m, const ozarr_array *array);
 /* OZARR_ERR_CONFLICT on all ranks if two changed one chunk since; begins anew. Collective, inside of a call. */
 ozarr_status om_check_writes(ozarr_mpi *m, const ozarr_array *array);
 
+/* --- places.c: locations that several ranks cannot have in common --- */
+
+/* Refuses memory, which each process has its own of, and with mode "r+" zip archives, if there are several ranks. Rank 0 asks. */
+ozarr_status om_check_place(const ozarr_mpi *m, const char *location, const char *mode);
+
 /* --- layout.c: elements in memory --- */
 
 /* A box of elements in memory. */

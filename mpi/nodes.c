@@ -43,7 +43,8 @@ ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_ty
     add_numbers(call, status == OZARR_OK ? chunks : NULL, rank);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
+    if (m->rank == 0) status = om_check_place(m, location, "r+");
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
 }
 
@@ -56,7 +57,8 @@ ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const
     snprintf(call, sizeof call, "ozarr_mpi_array_create_ex of %.500s, mode %d", location ? location : "NULL", (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_array_create_ex(location, spec, mode, out);
+    if (m->rank == 0) status = om_check_place(m, location, "r+");
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create_ex(location, spec, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
 }
 
@@ -76,7 +78,8 @@ ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_open(m, "ozarr_mpi_array_open", location, mode, out);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_array_open(location, mode, out);
+    if (m->rank == 0) status = om_check_place(m, location, mode);
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_open(location, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, mode, out, NULL));
 }
 
@@ -84,7 +87,8 @@ ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_open(m, "ozarr_mpi_group_open", location, mode, out);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_group_open(location, mode, out);
+    if (m->rank == 0) status = om_check_place(m, location, mode);
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_open(location, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, mode, NULL, out));
 }
 
@@ -96,7 +100,8 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
     snprintf(call, sizeof call, "ozarr_mpi_group_create of %.500s, mode %d", location ? location : "NULL", (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    if (m->rank == 0) status = ozarr_group_create(location, mode, out);
+    if (m->rank == 0) status = om_check_place(m, location, "r+");
+    if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_create(location, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", NULL, out));
 }
 

@@ -65,8 +65,9 @@ static ozarr_status read_last(ozarr_mpi_series *s) {
 }
 
 /* Rank 0 opens the dataset and makes its variables equally long. */
-static ozarr_status open_dataset(ozarr_mpi_series *s, int64_t keep) {
-    ozarr_status status = ozarr_dataset_open(s->location, "r+", &s->dataset);
+static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_t keep) {
+    ozarr_status status = om_check_place(m, s->location, "r+");
+    if (status == OZARR_OK) status = ozarr_dataset_open(s->location, "r+", &s->dataset);
     if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
     if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
@@ -170,7 +171,7 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
              location ? location : "NULL", dimension ? dimension : "NULL", keep, publish_every, memory);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) {
-        if (m->rank == 0) status = open_dataset(s, keep);
+        if (m->rank == 0) status = open_dataset(m, s, keep);
         status = om_agree(m, status, NULL);
         if (status == OZARR_OK) status = om_check("MPI_Bcast", MPI_Bcast(&s->position, 1, MPI_INT64_T, 0, m->comm));
         if (status == OZARR_OK) status = add_variables(m, s);

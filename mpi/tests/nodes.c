@@ -427,6 +427,47 @@ static void coordinate_last(int64_t publish_every) {
     ozarr_group_free(g);
 }
 
+/* What several ranks cannot write together is refused before anything is stored; one rank has it all, and archives are read by many. */
+static void places(void) {
+    const char *const refused[] = {"a.zip", "zip:a", "a.ozx/t", "run/a.zip", "file:a.nz#mode=nczarr,zip"};
+    const char *const folders[] = {"a.zarr/b.zip", "folder.zip/t", "a.zipped"};
+    const int64_t shape[] = {6};
+    double u[6] = {0, 1, 2, 3, 4, 5}, got[6] = {0};
+    int64_t start, count;
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    ozarr_mpi_series *s = NULL;
+    struct stat found;
+    part(6, &start, &count);
+    if (rank == 0) CHECK(mkdir("folder.zip", 0777) == 0);
+    if (rank == 0) CHECK(ozarr_array_create("packed.zip/t", OZARR_FLOAT64, 1, shape, NULL, OZARR_CREATE_NEW, &a) == OZARR_OK);
+    if (rank == 0) CHECK(ozarr_array_write(a, OZARR_FLOAT64, u, sizeof u) == OZARR_OK);
+    if (rank == 0) CHECK(ozarr_array_close(a) == OZARR_OK);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        OK(ozarr_mpi_array_create(m, folders[i], OZARR_FLOAT64, 1, shape, NULL, OZARR_CREATE_NEW, &a));
+        OK(ozarr_mpi_array_write_all(m, a, &start, &count, OZARR_FLOAT64, u + start, (size_t)count * sizeof *u));
+        OK(ozarr_mpi_array_close(m, a));
+    }
+    OK(ozarr_mpi_array_open(m, "packed.zip/t", "r", &a));
+    OK(ozarr_mpi_array_read_all(m, a, &start, &count, OZARR_FLOAT64, got, (size_t)count * sizeof *got));
+    OK(ozarr_mpi_array_close(m, a));
+    CHECK(memcmp(got, u + start, (size_t)count * sizeof *got) == 0);
+    if (ranks == 1) return;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        ERR(OZARR_ERR_UNSUPPORTED, "is a zip archive", ozarr_mpi_array_create(m, refused[i], OZARR_FLOAT64, 1, shape, NULL, OZARR_CREATE_OVERWRITE, &a));
+        ERR(OZARR_ERR_UNSUPPORTED, "expected a folder", ozarr_mpi_group_create(m, refused[i], OZARR_CREATE_OVERWRITE, &g));
+        ERR(OZARR_ERR_UNSUPPORTED, "is a zip archive", ozarr_mpi_checkpoint_begin(m, refused[i], "1", &g));
+        ERR(OZARR_ERR_UNSUPPORTED, "is a zip archive", ozarr_mpi_series_open(m, refused[i], "time", -1, 1, 0, &s));
+        CHECK(a == NULL && g == NULL && s == NULL);
+    }
+    ERR(OZARR_ERR_UNSUPPORTED, "is a zip archive", ozarr_mpi_array_open(m, "packed.zip/t", "r+", &a));
+    ERR(OZARR_ERR_UNSUPPORTED, "is a zip archive", ozarr_mpi_group_open(m, "packed.zip", "r+", &g));
+    ERR(OZARR_ERR_UNSUPPORTED, "memory of one process", ozarr_mpi_array_create(m, "memory:run/t", OZARR_FLOAT64, 1, shape, NULL, OZARR_CREATE_NEW, &a));
+    ERR(OZARR_ERR_UNSUPPORTED, "memory of one process", ozarr_mpi_group_open(m, "MEMORY:run", "r", &g));
+    CHECK(stat("a.zip", &found) != 0 && stat("a", &found) != 0 && stat("run", &found) != 0);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -441,6 +482,7 @@ int main(int argc, char **argv) {
     left_out();
     coordinate_last(0);
     coordinate_last(4);
+    places();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
