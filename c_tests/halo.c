@@ -143,6 +143,35 @@ static void refused(ozarr_store *st) {
     ozarr_array_free(a);
 }
 
+/* Packed numbers go around the ends as others do, both ways. */
+static void packed(ozarr_store *st) {
+    struct block b = {.rank = 2, .length = {4, 6}};
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    const int64_t start[] = {3, 5}, shape[] = {4, 6}, chunks[] = {3, 2}, before[] = {-2, -7}, wide[] = {9, 20};
+    const bool both[] = {true, true};
+    double all[4][6], found[9][20];
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    OK(ozarr_spec_new(OZARR_INT16, 2, b.length, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    OK(ozarr_array_create_at(st, "packed", spec, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(spec);
+    OK(ozarr_attr_set_double(ozarr_array_node(a), "scale_factor", 0.5));
+    OK(ozarr_attr_set_double(ozarr_array_node(a), "add_offset", -7.0));
+    for (int i = 0; i < 24; i++) all[i / 6][i % 6] = 0.5 * ((3 + i / 6) % 4 * 10 + (5 + i % 6) % 6);
+    region.start = start, region.shape = shape, region.periodic = both;
+    memory.data = all, memory.size = sizeof all, memory.type = OZARR_FLOAT64;
+    OK(ozarr_array_write_packed(a, &region, &memory));
+    region.start = before, region.shape = wide;
+    memory.data = found, memory.size = sizeof found;
+    OK(ozarr_array_read_unpacked(a, &region, &memory));
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j < 20; j++) CHECK(found[i][j] == 0.5 * ((i + 2) % 4 * 10 + (j + 5) % 6));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dimension 0", "twice", ozarr_array_write_packed(a, &region, &memory));
+    ozarr_array_free(a);
+}
+
 /* Messages count from the first element of the region that was asked for, not from those of the parts that it was cut into. */
 static void messages(ozarr_store *st) {
     static const int64_t shape[] = {4, 6}, chunkings[][2] = {{4, 6}, {2, 3}}, start[] = {2, 4}, block[] = {3, 4};
@@ -182,6 +211,7 @@ int main(void) {
     OK(ozarr_store_memory(&st));
     against_loops(st, 3000);
     refused(st);
+    packed(st);
     messages(st);
     ozarr_store_free(st);
     return finish();

@@ -8,7 +8,7 @@
 
 use super::entry;
 use super::handle::Handle;
-use super::region::{both, ozarr_memory, ozarr_region, selection_of};
+use super::region::{Moved, moved, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::types::{OZARR_INT64, ozarr_array};
@@ -35,9 +35,12 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
     entry!("ozarr_array_read_unpacked", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says, by the function's contract.
-        unsafe { array.read_unpacked(&selection, &memory) }
+        match unsafe { moved(&array, region, memory, false) }? {
+            // SAFETY: the memory is as the struct says, by the function's contract.
+            Moved::Whole(selection, memory) => unsafe { array.read_unpacked(&selection, &memory) },
+            // SAFETY: as above; its layout was checked as a whole.
+            Moved::Parts(parts) => parts.iter().try_for_each(|(_, selection, memory)| unsafe { array.read_unpacked(selection, memory) }),
+        }
     })
 }
 
@@ -61,9 +64,12 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
     entry!("ozarr_array_write_packed", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
-        let (selection, memory) = unsafe { both(&array, region, memory) }?;
-        // SAFETY: the memory is as the struct says, by the function's contract.
-        unsafe { array.write_packed(&selection, &memory) }
+        match unsafe { moved(&array, region, memory, true) }? {
+            // SAFETY: the memory is as the struct says, by the function's contract.
+            Moved::Whole(selection, memory) => unsafe { array.write_packed(&selection, &memory) },
+            // SAFETY: as above; its layout was checked as a whole.
+            Moved::Parts(parts) => parts.iter().try_for_each(|(_, selection, memory)| unsafe { array.write_packed(selection, memory) }),
+        }
     })
 }
 

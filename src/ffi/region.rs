@@ -67,8 +67,9 @@ pub struct ozarr_region {
     pub step: *const i64,
     /// True for each dimension that is periodic: a region that begins before its first element or goes on
     /// behind its last one continues at the other end, so that one call reads a block with its ghost cells.
-    /// NULL: none is. Only for `ozarr_array_read_ex`, `_write_ex`, `_iread_ex` and `_iwrite_ex`; others
-    /// refuse it. A write that would reach an element twice is `OZARR_ERR_BOUNDS`.
+    /// NULL: none is. Only for `ozarr_array_read_ex`, `_write_ex`, `_iread_ex`, `_iwrite_ex`,
+    /// `_read_unpacked` and `_write_packed`; others refuse it. A write that would reach an element twice is
+    /// `OZARR_ERR_BOUNDS`.
     pub periodic: *const bool,
 }
 growing!(ozarr_region: 40);
