@@ -198,12 +198,12 @@ impl WriteJob {
     fn keep_or_store(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let whole = || self.source.covers(&item.axes, item.memory, &self.array.inside(&item.chunk));
         let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
-            return self.store_item(item, request, guard, s);
+            return self.store(item, None, request, guard, s);
         };
         let failed = |e: Error, s: &Scratch| Outcome::Done(Err(self.annotate(item, e, &s.key)));
         match self.keep(kept, item, s) {
             Ok(Admission::Waits) => Outcome::Done(Ok(())),
-            Ok(Admission::Through | Admission::StoreFirst) => self.store_item(item, request, guard, s),
+            Ok(Admission::Through | Admission::StoreFirst) => self.store(item, None, request, guard, s),
             Ok(Admission::Whole) => self.store_whole(kept, item, request, guard, s).unwrap_or_else(|e| failed(e, s)),
             Err(e) => failed(e, s),
         }
@@ -237,7 +237,7 @@ impl WriteJob {
     ) -> Result<Outcome> {
         let Some(job) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(Outcome::Done(Ok(()))) };
         let item = job.plan.region_item(0);
-        Ok(Arc::new(job).store_item(&item, request, guard, s))
+        Ok(Arc::new(job).store(&item, None, request, guard, s))
     }
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
@@ -265,12 +265,7 @@ impl WriteJob {
         }
     }
 
-    /// Stores an item, whose key is in `s` and locked, or starts its put.
-    pub fn store_item(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        self.store(item, None, request, guard, s)
-    }
-
-    /// Stores an item, or `all` items of a batch that are in its chunk. In a store with latency the put is only started: the lock is given
+    /// Stores an item, whose key is in `s` and locked, or `all` items of a batch that are in its chunk. In a store with latency the put is only started: the lock is given
     /// back when the put has ended, and a thread that helps the request finishes the item, or does it again if another process was faster.
     fn store(self: &Arc<Self>, item: &Item, all: Option<&Batch>, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let later = self.latency.then(Mutex::default);
