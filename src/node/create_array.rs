@@ -4,6 +4,7 @@ use super::context::not_finite;
 use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::error::{ErrorKind, Result};
+use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Format, Map, json, v2};
 use crate::store::{Condition, SharedStore, StorageExt};
 use std::ops::ControlFlow;
@@ -18,9 +19,15 @@ impl Array {
         Array::create_with_values(store, path, spec, how, None)
     }
 
-    /// Creates an array as [`Array::create`] does. What `write_values` writes into the new array is stored before its document: whatever ends
-    /// the process, an array that is there has its values.
-    pub(super) fn create_with_values(store: &Store, path: &str, spec: &Spec, how: Create, write_values: Option<&WriteValues>) -> Result<Array> {
+    /// Creates an array as [`Array::create`] does. What `write_values` writes into the new array, into all of it, is stored before its document:
+    /// whatever ends the process, an array that is there has its values.
+    pub(super) fn create_with_values(
+        store: &Store,
+        path: &str,
+        spec: &Spec,
+        how: Create,
+        write_values: Option<&WriteValues>,
+    ) -> Result<Array> {
         let path = hierarchy::new_path(store, path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
@@ -28,7 +35,7 @@ impl Array {
             return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
         }
         let publish = |store: &Store, path: &str, _| {
-            erase_leftovers(store, path, &meta)?;
+            erase_leftovers(store, path, &meta, write_values.is_some())?;
             if let Some(write_values) = write_values {
                 let array = Array::new(store, path.to_string(), meta.clone(), None, false)?;
                 write_values(&array)?;
@@ -64,19 +71,22 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
 }
 
 /// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new
-/// array's. Touches nothing else.
-fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
+/// array's. Touches nothing else. `all_written`: the new array's chunks are about to be stored, all of them. A store that cannot erase (a zip
+/// archive) keeps those of a run that was killed until then.
+fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
     let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
-    erase_chunks(plain, path, meta)?;
-    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase_chunks(&chunks, path, meta) }
+    erase_chunks(plain, path, meta, all_written)?;
+    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase_chunks(&chunks, path, meta, all_written) }
 }
 
-fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta) -> Result<()> {
+fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
     let prefix = path::prefix(path);
     if !shared.capabilities().listable {
         return Ok(());
     }
-    let is_chunk = |tail: &str| meta.keys.parse(tail, meta.shape.len()).is_some();
+    let (kept, counts) = (all_written && !shared.capabilities().erasable, meta.grid.counts(&meta.shape));
+    let is_inside = |chunk: &Dims| chunk.iter().zip(&counts).all(|(index, count)| index < count);
+    let is_chunk = |tail: &str| meta.keys.parse(tail, meta.shape.len()).is_some_and(|chunk| !(kept && is_inside(&chunk)));
     let listing = shared.list_dir(&prefix)?;
     let mut found: Vec<String> = listing.keys.iter().filter(|tail| is_chunk(tail)).map(|tail| format!("{prefix}{tail}")).collect();
     // Other folders cannot hold chunks, and may be large.
