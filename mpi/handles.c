@@ -88,14 +88,25 @@ ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size,
     return status;
 }
 
+ozarr_status om_root_of(const ozarr_node *node, const char *location, char **root) {
+    char *path = NULL;
+    size_t length = 0;
+    *root = NULL;
+    ozarr_status status = om_path_of(node, &path);
+    if (status == OZARR_OK) status = root_length(location, path, &length);
+    if (status == OZARR_OK) *root = calloc(length + 1, 1);
+    if (status == OZARR_OK && *root == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "a location");
+    if (status == OZARR_OK) memcpy(*root, location, length);
+    free(path);
+    return status;
+}
+
 static ozarr_status pack_opened(const ozarr_node *node, const char *location, const char *below, char **bytes, size_t *size) {
     if (below != NULL) return om_pack(node, below, strlen(below), bytes, size);
-    char *path = NULL;
-    size_t root = 0;
-    ozarr_status status = om_path_of(node, &path);
-    if (status == OZARR_OK) status = root_length(location, path, &root);
-    if (status == OZARR_OK) status = om_pack(node, location, root, bytes, size);
-    free(path);
+    char *root = NULL;
+    ozarr_status status = om_root_of(node, location, &root);
+    if (status == OZARR_OK) status = om_pack(node, root, strlen(root), bytes, size);
+    free(root);
     return status;
 }
 

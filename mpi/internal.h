@@ -112,6 +112,9 @@ const char *om_name(const ozarr_mpi *m, const void *handle);
 /* The node's path in its store, to be freed. */
 ozarr_status om_path_of(const ozarr_node *node, char **path);
 
+/* The location of the store of a node that was opened at `location`: what is left of it without the node's path; to be freed. */
+ozarr_status om_root_of(const ozarr_node *node, const char *location, char **root);
+
 /* What other ranks need to open a node: the store's location, NUL, and the exported node; to be freed. */
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size);
 

@@ -25,6 +25,7 @@ struct ozarr_mpi_series {
     ozarr_series *lock;      /* on rank 0: no other series of the dimension is open meanwhile */
     ozarr_array *coordinate; /* on rank 0; NULL: there is none */
     char *location, *dimension;
+    char *root;                  /* the location of the dataset's store, on rank 0 */
     int64_t position, published; /* steps that were taken, and that readers see */
     int64_t publish_every;       /* 0: the depth of the deepest field */
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
@@ -52,7 +53,7 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     ozarr_group_free(s->group);
     ozarr_series_free(s->lock);
     ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->values), free(s->location), free(s->dimension);
+    free(s->variables), free(s->values), free(s->location), free(s->dimension), free(s->root);
     free(s);
 }
 
@@ -71,6 +72,7 @@ static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_
     if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
     if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
+    if (status == OZARR_OK) status = om_root_of(ozarr_group_node(s->group), s->location, &s->root);
     if (status != OZARR_OK) return status;
     status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
     return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status == OZARR_OK ? read_last(s) : status;
@@ -116,7 +118,7 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = ozarr_group_open_array(s->group, name, &v.array);
-        status = om_share(m, status, NULL, s->location, "r+", &v.array, NULL);
+        status = om_share(m, status, NULL, s->root, "r+", &v.array, NULL);
     }
     if (status == OZARR_OK) {
         status = om_agree(m, find_dimension(s, &v), NULL);

@@ -394,6 +394,25 @@ static void deep_steps(void) {
     OK(ozarr_mpi_agree(m, rank == 0 ? (check_deep(20), OZARR_OK) : OZARR_OK));
 }
 
+/* All ranks store a dataset's steps where it is, which need not be the root of its store. */
+static void steps_below(void) {
+    static float t[60];
+    ozarr_mpi_series *s = NULL;
+    ozarr_array *a = NULL;
+    char location[] = "tree.zarr/run";
+    OK(ozarr_mpi_once(m, define_deep, location));
+    OK(ozarr_mpi_series_open(m, "tree.zarr/run/", "time", -1, 0, 0, &s));
+    for (int k = 0; k < 2; k++) {
+        put_deep(s, k);
+        OK(ozarr_mpi_series_step(m, s, k));
+    }
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_array_open("tree.zarr/run/t", "r", &a));
+    OK(ozarr_array_read(a, OZARR_FLOAT32, t, sizeof t));
+    for (int i = 0; i < 60; i++) CHECK(t[i] == (float)deep_value(i / 30, i % 30));
+    ozarr_array_free(a);
+}
+
 /* A coordinate that is put is stored behind all other variables: not with its step, and not while "t" cannot be stored. */
 static void coordinate_last(int64_t publish_every) {
     char location[] = "put-0.zarr", times_key[] = "put-0.zarr/time/c/0", blocked[] = "put-0.zarr/t/c";
@@ -480,6 +499,7 @@ int main(int argc, char **argv) {
     steps();
     deep_steps();
     left_out();
+    steps_below();
     coordinate_last(0);
     coordinate_last(4);
     places();
