@@ -219,7 +219,7 @@ void om_move_free(om_move *move);
 
 /* --- shards.c: shards of which several ranks have elements --- */
 
-/* Makes the array in memory that encodes an array's inner chunks. */
+/* Makes the array in memory that encodes an array's inner chunks; OZARR_ERR_UNSUPPORTED where shards are encoded otherwise. */
 ozarr_status om_encoder_new(const ozarr_array *array, ozarr_array **encoder);
 /* Writes the shards of a move that several ranks have. The status is the same on all ranks; failures of storing are noted in the move. */
 ozarr_status om_shards(om_move *move, ozarr_array *encoder);

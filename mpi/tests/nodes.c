@@ -144,6 +144,33 @@ static void part_of_shard(void) {
     free(u);
 }
 
+/* A shard that all ranks write, with a transpose or a compressor around its inner chunks. */
+static void codecs_around_shards(void) {
+#define INNER(shape) "{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":" shape ",\"index_location\":\"end\"," \
+    "\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},{\"name\":\"crc32c\"}]," \
+    "\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},{\"name\":\"crc32c\"}]}}"
+    static const char *const codecs[] = {"[{\"name\":\"transpose\",\"configuration\":{\"order\":[1,0]}}," INNER("[4,1]") "]",
+                                         "[" INNER("[1,4]") ",{\"name\":\"crc32c\"}]"};
+#undef INNER
+    const int64_t shape[] = {ranks, 16}, start[] = {rank, 0}, count[] = {1, 16}, whole[] = {0, 0};
+    int32_t *u = calloc((size_t)ranks, sizeof(int32_t[16]));
+    for (int k = 0; k < 2; k++) {
+        ozarr_array *a = NULL;
+        ozarr_spec *spec = NULL;
+        OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+        OK(ozarr_spec_set_chunks(spec, shape));
+        OK(ozarr_spec_set_member_json(spec, "codecs", codecs[k]));
+        OK(ozarr_mpi_array_create_ex(m, "around.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+        for (int i = 0; i < 16; i++) u[i] = rank * 16 + i + 1;
+        OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof(int32_t[16])));
+        OK(ozarr_mpi_array_read_all(m, a, whole, shape, OZARR_INT32, u, (size_t)ranks * sizeof(int32_t[16])));
+        for (int i = 0; i < 16 * ranks; i++) CHECK(u[i] == i + 1);
+        OK(ozarr_mpi_array_close(m, a));
+        ozarr_spec_free(spec);
+    }
+    free(u);
+}
+
 static void appending(void) {
     ozarr_array *a = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -494,6 +521,7 @@ int main(int argc, char **argv) {
     documents();
     shards();
     part_of_shard();
+    codecs_around_shards();
     appending();
     checkpoints();
     steps();
