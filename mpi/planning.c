@@ -75,19 +75,24 @@ static ozarr_status edges_of(const ozarr_array *array, int32_t d, plan_grid *gri
     return status;
 }
 
+/* Lists the edges of chunks along a dimension if some in front of the last one differ: then the last does not begin behind as many of the largest
+ * extent. What the metadata call the grid does not tell. */
+static ozarr_status edges_if_uneven(const ozarr_array *array, int32_t d, plan_grid *grid) {
+    int64_t start = 0, extent = 0;
+    if (grid->chunks[d] < 2) return OZARR_OK;
+    const ozarr_status status = ozarr_array_chunk_extent(array, d, grid->chunks[d] - 1, &start, &extent);
+    const bool even = start % grid->chunk[d] == 0 && start / grid->chunk[d] == grid->chunks[d] - 1;
+    return status == OZARR_OK && !even ? edges_of(array, d, grid) : status;
+}
+
 /* The array's chunk grid. */
 static ozarr_status grid_of(const ozarr_array *array, plan_grid *grid) {
-    char *text = NULL;
-    size_t length = 0;
     memset(grid, 0, sizeof *grid);
     ozarr_status status = ozarr_array_rank(array, &grid->rank);
     if (status == OZARR_OK) status = ozarr_array_shape(array, grid->shape);
     if (status == OZARR_OK) status = ozarr_array_chunk_shape(array, grid->chunk);
     if (status == OZARR_OK) status = ozarr_array_grid_shape(array, grid->chunks);
-    if (status == OZARR_OK) status = metadata_of(array, &text, &length);
-    const bool listed = status == OZARR_OK && strstr(text, "\"rectilinear\"") != NULL;
-    for (int32_t d = 0; d < grid->rank && listed && status == OZARR_OK; d++) status = edges_of(array, d, grid);
-    free(text);
+    for (int32_t d = 0; d < grid->rank && status == OZARR_OK; d++) status = edges_if_uneven(array, d, grid);
     return status;
 }
 

@@ -171,6 +171,39 @@ static void codecs_around_shards(void) {
     free(u);
 }
 
+/* Uneven shards, of which the last is the largest, under the names that other programs give such a grid. */
+static void uneven_shards(void) {
+    static const char *const grids[] = {"\"rectilinear\",\"configuration\":{\"kind\":\"inline\",\"chunk_shapes\":[[2,18],[16]]}",
+                                        "\"rectangular\",\"configuration\":{\"chunk_shape\":[[2,18],[16]]}",
+                                        "\"regular\",\"configuration\":{\"chunk_shape\":[[2,18],16]}"};
+    int32_t u[20 * 16];
+    for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
+        ozarr_array *a = NULL;
+        int64_t start[] = {0, 0}, count[] = {rank == 0 ? 20 : 0, 16};
+        FILE *file = rank == 0 && (k > 0 || mkdir("uneven.zarr", 0777) == 0) ? fopen("uneven.zarr/zarr.json", "w") : NULL;
+        CHECK(rank != 0 || file != NULL);
+        if (file != NULL) {
+            fprintf(file, "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[20,16],\"data_type\":\"int32\",\"chunk_grid\":{\"name\":%s},"
+                    "\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,\"codecs\":[{\"name\":\"sharding_indexed\",\"configuration\":"
+                    "{\"chunk_shape\":[2,4],\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}],\"index_codecs\":"
+                    "[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}}]}", grids[k]);
+            CHECK(fclose(file) == 0);
+        }
+        OK(ozarr_mpi_array_open(m, "uneven.zarr", "r+", &a));
+        for (int i = 0; i < 320; i++) u[i] = i + 1;
+        OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+        /* The last two rows are not all of the last shard. */
+        part(16, &start[1], &count[1]);
+        start[0] = 18, count[0] = 2;
+        for (int i = 0; i < 32; i++) u[i] = -1;
+        OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+        start[0] = start[1] = 0, count[0] = 20, count[1] = 16;
+        OK(ozarr_mpi_array_read_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+        for (int i = 0; i < 320; i++) CHECK(u[i] == (i < 288 ? i + 1 : -1));
+        OK(ozarr_mpi_array_close(m, a));
+    }
+}
+
 static void appending(void) {
     ozarr_array *a = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -522,6 +555,7 @@ int main(int argc, char **argv) {
     shards();
     part_of_shard();
     codecs_around_shards();
+    uneven_shards();
     appending();
     checkpoints();
     steps();
