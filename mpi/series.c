@@ -42,13 +42,15 @@ static char *copy_of(const char *text) {
     return copy;
 }
 
+static void free_variable(ozarr_mpi *m, variable *v) {
+    om_waiting_drop(&v->waiting, v->dim, 0, INT64_MAX);
+    om_drop(m, v->array);
+    ozarr_array_free(v->array);
+    free(v->name);
+}
+
 static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
-    for (size_t i = 0; i < s->count; i++) {
-        om_waiting_drop(&s->variables[i].waiting, s->variables[i].dim, 0, INT64_MAX);
-        om_drop(m, s->variables[i].array);
-        ozarr_array_free(s->variables[i].array);
-        free(s->variables[i].name);
-    }
+    for (size_t i = 0; i < s->count; i++) free_variable(m, &s->variables[i]);
     ozarr_array_free(s->coordinate);
     ozarr_group_free(s->group);
     ozarr_series_free(s->lock);
@@ -219,6 +221,9 @@ static variable *find(const ozarr_mpi_series *s, const char *name) {
     return NULL;
 }
 
+/* The coordinate, if it was put in a step: then all its values are among those of the variables. */
+static variable *coordinate_of(const ozarr_mpi_series *s) { return find(s, s->dimension); }
+
 /* Numbers of a step's dimensions with one for the series' dimension between them; NULL stays NULL. */
 static const int64_t *with_dimension(const variable *v, const int64_t *numbers, int64_t at_dimension, int64_t with[PLAN_MAX_RANK]) {
     if (numbers == NULL) return NULL;
@@ -259,6 +264,25 @@ static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_M
     else snprintf(call, OM_MESSAGE, "%.600s, no series", what);
 }
 
+/* Lets the value of step `at` wait with those of the coordinate that are put: that of rank 0 counts. */
+static ozarr_status keep_value(const ozarr_mpi *m, variable *coordinate, int64_t at, double value) {
+    const int64_t shape = m->rank == 0;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT64;
+    return om_waiting_add(&coordinate->waiting, coordinate->array, 1, &at, &shape, &memory);
+}
+
+/* Opens a variable that is put for the first time. If it is the coordinate, it takes its values of the steps that are not published. */
+static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
+    ozarr_status status = add_variable(m, s, name);
+    if (status != OZARR_OK || coordinate_of(s) != find(s, name)) return status;
+    for (int64_t at = s->published; at < s->position && status == OZARR_OK; at++)
+        status = keep_value(m, coordinate_of(s), at, s->values[at - s->published]);
+    status = om_agree(m, status, NULL);
+    if (status != OZARR_OK) free_variable(m, &s->variables[--s->count]);
+    return status;
+}
+
 /* Finds a variable, which must not have its values of this step, and makes room for them. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
     char what[600], call[OM_MESSAGE];
@@ -266,7 +290,7 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
     describe(s, what, call);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
-    if (find(s, name) == NULL) status = add_variable(m, s, name);
+    if (find(s, name) == NULL) status = add_late(m, s, name);
     *v = find(s, name);
     if (status == OZARR_OK && (*v)->given)
         status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
@@ -328,7 +352,7 @@ ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const 
 /* Whether the coordinate can go on with a value: of its type, and in the direction of the steps before. Rank 0 has the coordinate. */
 static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
     ozarr_type type = 0;
-    if (s->coordinate == NULL || find(s, s->dimension) != NULL) return OZARR_OK;
+    if (s->coordinate == NULL || (coordinate_of(s) != NULL && coordinate_of(s)->given)) return OZARR_OK;
     if (value != value)
         return om_error(OZARR_ERR_ARGUMENT, "the value of the coordinate %.200s for step %" PRId64 " is NaN", s->dimension, s->position);
     const ozarr_status status = ozarr_array_type(s->coordinate, &type);
@@ -347,7 +371,7 @@ static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
 static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
     const int64_t start = s->published, count = s->position - s->published;
     ozarr_status status = OZARR_OK;
-    if (s->coordinate != NULL && find(s, s->dimension) == NULL) {
+    if (s->coordinate != NULL && coordinate_of(s) == NULL) {
         status = om_grow(s->coordinate, 0, s->position);
         if (status == OZARR_OK)
             status = ozarr_array_write_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
@@ -373,7 +397,7 @@ static ozarr_status flush_variables(ozarr_mpi *m, const ozarr_mpi_series *s) {
 
 /* Stores what waits: the values of a coordinate that was put when all else is on the disk. Collective. */
 static ozarr_status store_steps(ozarr_mpi *m, const ozarr_mpi_series *s) {
-    const variable *coordinate = find(s, s->dimension);
+    const variable *coordinate = coordinate_of(s);
     ozarr_status status = store_variables(m, s, false);
     if (status != OZARR_OK || coordinate == NULL || !coordinate->last) return status;
     status = om_enter(m, OZARR_OK, NULL, "flushing the variables of a series");
@@ -409,8 +433,10 @@ static int64_t interval(const ozarr_mpi_series *s) {
     return deepest;
 }
 
-/* Takes a step: the coordinate's value waits until it is published. */
-static ozarr_status take_step(ozarr_mpi_series *s, double value) {
+/* Takes a step: the coordinate's value waits until it is published, unless it was put. */
+static ozarr_status take_step(const ozarr_mpi *m, ozarr_mpi_series *s, double value) {
+    variable *coordinate = coordinate_of(s);
+    if (coordinate != NULL) return coordinate->given ? OZARR_OK : keep_value(m, coordinate, s->position, value);
     const size_t waiting = (size_t)(s->position - s->published);
     double *more = realloc(s->values, (waiting + 1) * sizeof *more);
     if (more == NULL) return om_error(OZARR_ERR_NO_MEMORY, "the coordinate's values");
@@ -419,8 +445,15 @@ static ozarr_status take_step(ozarr_mpi_series *s, double value) {
     return OZARR_OK;
 }
 
-/* Remembers the coordinate's value of a step that was taken. */
+/* Gives the value of a step up that was not taken. */
+static void drop_value(ozarr_mpi_series *s) {
+    variable *coordinate = coordinate_of(s);
+    if (coordinate != NULL && !coordinate->given) om_waiting_drop(&coordinate->waiting, coordinate->dim, s->position, INT64_MAX);
+}
+
+/* Remembers the coordinate's value of a step that was taken, unless it was put. */
 static void remember_value(ozarr_mpi_series *s, double value) {
+    if (coordinate_of(s) != NULL && coordinate_of(s)->given) return;
     if (s->known == 2) s->last[0] = s->last[1], s->known = 1;
     s->last[s->known++] = value;
 }
@@ -428,13 +461,17 @@ static void remember_value(ozarr_mpi_series *s, double value) {
 ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value) {
     char what[100], call[OM_MESSAGE];
     ozarr_status status = om_valid(series, "ozarr_mpi_series");
+    const bool valid = status == OZARR_OK;
     if (status == OZARR_OK) status = check_value(series, value);
-    if (status == OZARR_OK) status = take_step(series, value);
+    if (status == OZARR_OK) status = take_step(m, series, value);
     snprintf(what, sizeof what, "ozarr_mpi_series_step with value %.17g", value);
     describe(series, what, call);
     status = om_enter(m, status, NULL, call);
     if (status == OZARR_OK) status = om_leave(m, fill_left_out(m, series));
-    if (status != OZARR_OK) return status;
+    if (status != OZARR_OK) {
+        if (valid) drop_value(series);
+        return status;
+    }
     remember_value(series, value);
     series->position++;
     for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;

@@ -547,6 +547,29 @@ static void places(void) {
     CHECK(stat("a.zip", &found) != 0 && stat("a", &found) != 0 && stat("run", &found) != 0);
 }
 
+/* A coordinate that is put in some steps has the values of the others, too: those of steps before it was put, and behind. */
+static void coordinate_in_part(void) {
+    char location[] = "part.zarr";
+    ozarr_mpi_series *s = NULL;
+    ozarr_array *a = NULL;
+    int64_t times[7];
+    OK(ozarr_mpi_once(m, define_deep, location));
+    OK(ozarr_mpi_series_open(m, location, "time", -1, 0, 0, &s));
+    for (int64_t k = 0; k < 7; k++) {
+        const int64_t hours = 6 * k;
+        if (k == 2 || k == 5) OK(ozarr_mpi_series_put(m, s, "time", NULL, NULL, OZARR_INT64, &hours, sizeof hours));
+        else ERR(OZARR_ERR_RANGE, "has integers", ozarr_mpi_series_step(m, s, 6 * (double)k + 0.5));
+        if (k == 4) ERR(OZARR_ERR_ARGUMENT, "expected that of rank 0", ranks > 1 ? ozarr_mpi_series_step(m, s, 24 + rank)
+                                                                            : ozarr_set_error(OZARR_ERR_ARGUMENT, "expected that of rank 0", NULL));
+        OK(ozarr_mpi_series_step(m, s, k == 2 || k == 5 ? 0 : 6 * (double)k));
+    }
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_array_open("part.zarr/time", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT64, times, sizeof times));
+    for (int64_t k = 0; k < 7; k++) CHECK(times[k] == 6 * k);
+    ozarr_array_free(a);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -564,6 +587,7 @@ int main(int argc, char **argv) {
     steps_below();
     coordinate_last(0);
     coordinate_last(4);
+    coordinate_in_part();
     places();
     OK(ozarr_mpi_close(m));
     return end_ranks();
