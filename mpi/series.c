@@ -475,7 +475,9 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     remember_value(series, value);
     series->position++;
     for (size_t i = 0; i < series->count; i++) series->variables[i].given = false;
-    if (series->position % interval(series) == 0) return publish(m, series);
+    const int64_t every = interval(series);
+    /* What could not be published is tried again. */
+    if (series->position / every > series->published / every) return publish(m, series);
     for (size_t i = 0; i < series->count && status == OZARR_OK; i++) {
         variable *v = &series->variables[i];
         if (!v->waits || v->last || series->position % v->depth != 0) continue;

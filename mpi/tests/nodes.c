@@ -547,6 +547,27 @@ static void places(void) {
     CHECK(stat("a.zip", &found) != 0 && stat("a", &found) != 0 && stat("run", &found) != 0);
 }
 
+/* Steps that could not be published are published by the next one. */
+static void published_next(void) {
+    char location[] = "next.zarr";
+    ozarr_mpi_series *s = NULL;
+    int64_t position = -1, published = -1;
+    OK(ozarr_mpi_once(m, define_deep, location));
+    OK(ozarr_mpi_series_open(m, location, "time", -1, 2, 0, &s));
+    FILE *file = rank == 0 ? fopen("next.zarr/t/c", "w") : NULL;
+    CHECK(rank != 0 || (file != NULL && fclose(file) == 0));
+    for (int64_t k = 0; k < 3; k++) {
+        put_deep(s, k);
+        CHECK((ozarr_mpi_series_step(m, s, 6 * (double)k) == OZARR_OK) == (k != 1));
+        OK(ozarr_mpi_series_position(s, &position, &published));
+        CHECK(position == k + 1 && published == (k < 2 ? 0 : 3));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (k == 1) CHECK(rank != 0 || remove("next.zarr/t/c") == 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    OK(ozarr_mpi_series_close(m, s));
+}
+
 /* A coordinate that is put in some steps has the values of the others, too: those of steps before it was put, and behind. */
 static void coordinate_in_part(void) {
     char location[] = "part.zarr";
@@ -587,6 +608,7 @@ int main(int argc, char **argv) {
     steps_below();
     coordinate_last(0);
     coordinate_last(4);
+    published_next();
     coordinate_in_part();
     places();
     OK(ozarr_mpi_close(m));
