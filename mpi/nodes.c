@@ -225,6 +225,21 @@ static ozarr_status check_append(ozarr_array *array, int32_t dim, int64_t length
     return status;
 }
 
+/* Reads the metadata again: an array that became longer since this handle knew it is not to be cut off. Collective, within a call. */
+static ozarr_status check_known_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *extents) {
+    int32_t rank = 0;
+    int64_t now[PLAN_MAX_RANK];
+    ozarr_status status = m->rank == 0 ? ozarr_node_refresh(ozarr_array_node(array), NULL, 0) : OZARR_OK;
+    status = om_share_again(m, status, ozarr_array_node(array));
+    if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
+    if (status == OZARR_OK) status = ozarr_array_shape(array, now);
+    for (int32_t d = 0; d < rank && status == OZARR_OK; d++)
+        if (now[d] != extents[d])
+            status = om_error(OZARR_ERR_STATE, "dimension %d has %" PRId64 " elements by now, this handle knew %" PRId64 "; append behind these",
+                              (int)d, now[d], extents[d]);
+    return om_agree(m, status, NULL);
+}
+
 ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, const int64_t *start,
                                     const int64_t *shape, ozarr_type type, const void *data, size_t size) {
     char call[OM_MESSAGE];
@@ -232,6 +247,8 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     ozarr_status status = check_append(array, dim, length, extents);
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
     status = enter_change(m, call, array, status);
+    if (status != OZARR_OK) return status;
+    status = om_leave(m, check_known_shape(m, array, extents));
     if (status != OZARR_OK) return status;
     extents[dim] += length;
     status = set_shape(m, array, extents);

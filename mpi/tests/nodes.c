@@ -205,7 +205,7 @@ static void uneven_shards(void) {
 }
 
 static void appending(void) {
-    ozarr_array *a = NULL;
+    ozarr_array *a = NULL, *other = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
     double u[3 * 12];
     OK(ozarr_mpi_array_create(m, "append.zarr/t", OZARR_FLOAT64, 2, shape, chunks, OZARR_CREATE_NEW, &a));
@@ -225,6 +225,19 @@ static void appending(void) {
     OK(ozarr_array_shape(a, found));
     CHECK(found[0] == 7);
     ERR(OZARR_ERR_BOUNDS, "dim is 2", ozarr_mpi_array_append(m, a, 2, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    /* What another handle appended is not cut off. */
+    OK(ozarr_mpi_array_open(m, "append.zarr/t", "r+", &other));
+    count[0] = rank == 0, count[1] = 2;
+    start[1] = 0;
+    OK(ozarr_mpi_array_append(m, other, 0, 3, start, count, OZARR_FLOAT64, u, sizeof u));
+    ERR(OZARR_ERR_STATE, "10 elements by now, this handle knew 7", ozarr_mpi_array_append(m, a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    OK(ozarr_array_shape(a, found));
+    CHECK(found[0] == 10);
+    start[0] = 10;
+    OK(ozarr_mpi_array_append(m, a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u));
+    found[0] = 7;
+    OK(ozarr_mpi_array_resize(m, a, found, 0));
+    OK(ozarr_mpi_array_close(m, other));
     OK(ozarr_mpi_array_close(m, a));
     OK(ozarr_array_open("append.zarr/t", "r", &a));
     double all[7 * 12];
