@@ -27,7 +27,7 @@ static int64_t copy_mine(const om_move *w, const plan_piece *piece, char *bytes,
 
 /* Posts a message in parts; a send or a receive. */
 void om_post(om_move *w, om_parts *all, char *bytes, int64_t size, int peer, bool send) {
-    const int64_t most = w->job.m->message_bytes;
+    const int64_t most = w->job.message_bytes;
     for (int64_t at = 0; at < size; at += most) {
         const int n = (int)(size - at < most ? size - at : most);
         MPI_Request *request = &all->items[all->count];
@@ -137,7 +137,7 @@ static bool parts_new(om_parts *all, int64_t capacity) {
     return all->items != NULL;
 }
 
-static int64_t parts_of(const om_move *w, int64_t bytes) { return (bytes + w->job.m->message_bytes - 1) / w->job.m->message_bytes; }
+static int64_t parts_of(const om_move *w, int64_t bytes) { return (bytes + w->job.message_bytes - 1) / w->job.message_bytes; }
 
 /* The buffers of this rank's own messages. */
 static bool prepare_mails(om_move *w) {

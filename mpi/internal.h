@@ -205,6 +205,8 @@ typedef struct om_job {
     int64_t first_box;    /* the number of the first of them */
     bool waits;           /* the call ends when all is done */
     bool lone_only;       /* chunks that several ranks have are not moved */
+    bool last_wins;       /* the settings as the call began: its buffers are made for them */
+    int64_t message_bytes;
     int tag;
 } om_job;
 

@@ -152,7 +152,8 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
     ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
     if (status != OZARR_OK) return status;
     const plan *p = r->cached->p;
-    om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views};
+    om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views,
+                  .last_wins = m->last_wins, .message_bytes = m->message_bytes};
     while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
     r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
     job.tag = m->tag = (m->tag + 1) % 16384;

@@ -37,7 +37,7 @@ bool om_next_chunk(const om_move *w, const om_round *round, om_chunk_pieces *c) 
     if (!w->job.write) around(p, c);
     for (int d = 0; d < p->grid.rank; d++) elements *= c->shape[d];
     c->bytes = elements * (int64_t)p->item_size;
-    c->whole = !w->job.write || (pieces == c->bytes && !w->job.m->last_wins);
+    c->whole = !w->job.write || (pieces == c->bytes && !w->job.last_wins);
     return true;
 }
 

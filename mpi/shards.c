@@ -111,7 +111,7 @@ static ozarr_status pack(work *s) {
     return status;
 }
 
-static int64_t parts_of(const ozarr_mpi *m, int64_t bytes) { return (bytes + m->message_bytes - 1) / m->message_bytes; }
+static int64_t parts_of(const work *s, int64_t bytes) { return (bytes + s->w->job.message_bytes - 1) / s->w->job.message_bytes; }
 
 /* Begins to send the streams; `*coming` becomes how many messages come here. */
 static ozarr_status send(work *s, om_parts *sent, int *coming) {
@@ -120,11 +120,11 @@ static ozarr_status send(work *s, om_parts *sent, int *coming) {
     int64_t parts = 0;
     int *counts = calloc((size_t)m->size, sizeof *counts);
     for (int32_t a = 0; a < p->aggregator_count; a++)
-        if (p->aggregators[a] != p->me) parts += parts_of(m, s->out[a].size);
+        if (p->aggregators[a] != p->me) parts += parts_of(s, s->out[a].size);
     sent->items = malloc(((size_t)parts + 1) * sizeof *sent->items);
     ozarr_status status = counts != NULL && sent->items != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a list of messages");
     for (int32_t a = 0; a < p->aggregator_count && counts != NULL; a++)
-        if (p->aggregators[a] != p->me) counts[p->aggregators[a]] = (int)parts_of(m, s->out[a].size);
+        if (p->aggregators[a] != p->me) counts[p->aggregators[a]] = (int)parts_of(s, s->out[a].size);
     status = om_agree(m, status, NULL);
     if (status == OZARR_OK)
         status = om_check("MPI_Reduce_scatter_block", MPI_Reduce_scatter_block(counts, coming, 1, MPI_INT, MPI_SUM, m->comm));

@@ -135,6 +135,30 @@ static void pending(void) {
     OK(ozarr_mpi_close(own));
 }
 
+/* A request goes on with the settings that it began with. */
+static void set_meanwhile(void) {
+    enum { N = 100000 };
+    static int32_t u[N];
+    const int64_t all[] = {N}, half[] = {N / 2}, first = (int64_t)N * rank / ranks, length = (int64_t)N * (rank + 1) / ranks - first;
+    ozarr_mpi *own = NULL;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *r = NULL;
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &own));
+    OK(ozarr_mpi_array_create(own, "meanwhile.zarr", OZARR_INT32, 1, all, half, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_mpi_set(own, "overlap", "last"));
+    OK(ozarr_mpi_set(own, "round_bytes", "200000"));
+    for (int64_t i = 0; i < length; i++) u[i] = (int32_t)(first + i + 1);
+    OK(begin_write(own, a, &first, &length, u, sizeof u, &r));
+    OK(ozarr_mpi_set(own, "overlap", "refuse"));
+    OK(ozarr_mpi_set(own, "message_bytes", "100"));
+    OK(ozarr_mpi_request_wait(r));
+    OK(ozarr_array_read(a, OZARR_INT32, u, sizeof u));
+    for (int i = 0; i < N; i++)
+        if (u[i] != i + 1) FAIL("element %d is %d", i, (int)u[i]), i = N;
+    OK(ozarr_mpi_array_close(own, a));
+    OK(ozarr_mpi_close(own));
+}
+
 /* Arguments that are wrong on one rank. */
 static void arguments(void) {
     ozarr_array *a = array_of("arguments.zarr");
@@ -281,6 +305,7 @@ int main(int argc, char **argv) {
     other_arrays();
     put_again();
     pending();
+    set_meanwhile();
     arguments();
     overlaps();
     storing();
