@@ -113,13 +113,30 @@ static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
     return status != OZARR_OK ? status : om_error(OZARR_ERR_ARGUMENT, "variable %.200s does not have dimension %.200s", v->name, s->dimension);
 }
 
+/* Opens a variable of the dataset on rank 0. The dataset is opened again for one that was defined since: what it does not know would never become
+ * longer. */
+static ozarr_status open_variable(ozarr_mpi_series *s, const char *name, ozarr_array **out) {
+    ozarr_array *known = NULL;
+    ozarr_dataset *again = NULL;
+    ozarr_status status = ozarr_dataset_open_variable(s->dataset, name, &known);
+    if (status == OZARR_ERR_NOT_FOUND) {
+        status = ozarr_dataset_open(s->location, "r+", &again);
+        if (status == OZARR_OK) status = ozarr_dataset_open_variable(again, name, &known);
+        ozarr_dataset *unused = again;
+        if (status == OZARR_OK) unused = s->dataset, s->dataset = again;
+        ozarr_dataset_free(unused);
+    }
+    ozarr_array_free(known);
+    return status == OZARR_OK ? ozarr_group_open_array(s->group, name, out) : status;
+}
+
 /* Opens a variable on all ranks. Collective, within a call. */
 static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *name) {
     variable v = {.name = copy_of(name)}, *more = realloc(s->variables, (s->count + 1) * sizeof *more);
     if (more != NULL) s->variables = more;
     ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
-        if (m->rank == 0) status = ozarr_group_open_array(s->group, name, &v.array);
+        if (m->rank == 0) status = open_variable(s, name, &v.array);
         status = om_share(m, status, NULL, s->root, "r+", &v.array, NULL);
     }
     if (status == OZARR_OK) {

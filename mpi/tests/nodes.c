@@ -581,6 +581,55 @@ static void published_next(void) {
     OK(ozarr_mpi_series_close(m, s));
 }
 
+/* Rank 0 defines a further variable, and an array that is none of the dataset's. */
+static ozarr_status define_late(void *user) {
+    ozarr_dataset *ds = NULL;
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    const int64_t shape[] = {0, 6, 5};
+    const char *const dims[] = {"time", "y", "x"};
+    ozarr_status status = ozarr_dataset_open(user, "r+", &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "q", OZARR_INT32, 3, dims, NULL);
+    if (status == OZARR_OK) status = ozarr_dataset_close(ds);
+    if (status == OZARR_OK) status = ozarr_spec_new(OZARR_INT32, 3, shape, &spec);
+    if (status == OZARR_OK) status = ozarr_spec_set_dimension_names(spec, dims);
+    if (status == OZARR_OK) status = ozarr_group_open(user, "r+", &g);
+    if (status == OZARR_OK) status = ozarr_group_create_array(g, "inner/q", spec, OZARR_CREATE_NEW, &a);
+    ozarr_spec_free(spec);
+    ozarr_array_free(a);
+    return status == OZARR_OK ? ozarr_group_close(g) : status;
+}
+
+/* A variable that is defined while the series is open becomes as long as the others; what is no variable of the dataset is not put. */
+static void late_variable(void) {
+    char location[] = "late.zarr";
+    ozarr_mpi_series *s = NULL;
+    ozarr_array *a = NULL;
+    int64_t start[2] = {0, 0}, count[2] = {0, 5}, shape[3] = {0, 0, 0};
+    int32_t u[90];
+    part(6, &start[0], &count[0]);
+    OK(ozarr_mpi_once(m, define_deep, location));
+    OK(ozarr_mpi_series_open(m, location, "time", -1, 1, 0, &s));
+    for (int k = 0; k < 3; k++) {
+        if (k == 1) OK(ozarr_mpi_once(m, define_late, location));
+        for (int i = 0; i < 30; i++) u[i] = k * 100 + (int)start[0] * 5 + i;
+        put_deep(s, k);
+        if (k > 0) OK(ozarr_mpi_series_put(m, s, "q", start, count, OZARR_INT32, u, sizeof u));
+        ERR(OZARR_ERR_NOT_FOUND, "rank 0: no variable", ozarr_mpi_series_put(m, s, "inner/q", start, count, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_series_step(m, s, k));
+    }
+    OK(ozarr_mpi_agree(m, rank == 0 ? ozarr_array_open("late.zarr/q", "r", &a) : OZARR_OK));
+    if (rank == 0) {
+        OK(ozarr_array_shape(a, shape));
+        CHECK(shape[0] == 3);
+        OK(ozarr_array_read(a, OZARR_INT32, u, sizeof u));
+        for (int i = 0; i < 90; i++) CHECK(u[i] == (i < 30 ? 0 : i / 30 * 100 + i % 30));
+        ozarr_array_free(a);
+    }
+    OK(ozarr_mpi_series_close(m, s));
+}
+
 /* A coordinate that is put in some steps has the values of the others, too: those of steps before it was put, and behind. */
 static void coordinate_in_part(void) {
     char location[] = "part.zarr";
@@ -622,6 +671,7 @@ int main(int argc, char **argv) {
     coordinate_last(0);
     coordinate_last(4);
     published_next();
+    late_variable();
     coordinate_in_part();
     places();
     OK(ozarr_mpi_close(m));
