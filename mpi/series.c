@@ -67,6 +67,18 @@ static ozarr_status read_last(ozarr_mpi_series *s) {
     return ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
 }
 
+/* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. */
+static ozarr_status open_coordinate(ozarr_mpi_series *s) {
+    int32_t rank = 0;
+    ozarr_status status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
+    if (status != OZARR_OK) return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status;
+    status = ozarr_array_rank(s->coordinate, &rank);
+    if (rank == 1) return read_last(s);
+    ozarr_array_free(s->coordinate);
+    s->coordinate = NULL;
+    return status;
+}
+
 /* Rank 0 opens the dataset and makes its variables equally long. */
 static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_t keep) {
     ozarr_status status = om_check_place(m, s->location, "r+");
@@ -76,8 +88,7 @@ static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
     if (status == OZARR_OK) status = om_root_of(ozarr_group_node(s->group), s->location, &s->root);
     if (status != OZARR_OK) return status;
-    status = ozarr_group_open_array(s->group, s->dimension, &s->coordinate);
-    return status == OZARR_ERR_NOT_FOUND ? OZARR_OK : status == OZARR_OK ? read_last(s) : status;
+    return open_coordinate(s);
 }
 
 /* A series with its arguments; NULL, and the status, without memory. */
@@ -157,7 +168,7 @@ static ozarr_status name_along(const ozarr_mpi_series *s, int64_t index, char **
     status = ozarr_dataset_variable(s->dataset, index, *name, *size + 1, size, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_variable(s->dataset, *name, &v.array);
     if (status == OZARR_OK) status = find_dimension(s, &v);
-    if (status == OZARR_ERR_ARGUMENT || strcmp(*name, s->dimension) == 0) *size = 0;
+    if (status == OZARR_ERR_ARGUMENT || (v.rank == 1 && strcmp(*name, s->dimension) == 0)) *size = 0;
     ozarr_array_free(v.array);
     return status == OZARR_ERR_ARGUMENT ? OZARR_OK : status;
 }
@@ -239,7 +250,10 @@ static variable *find(const ozarr_mpi_series *s, const char *name) {
 }
 
 /* The coordinate, if it was put in a step: then all its values are among those of the variables. */
-static variable *coordinate_of(const ozarr_mpi_series *s) { return find(s, s->dimension); }
+static variable *coordinate_of(const ozarr_mpi_series *s) {
+    variable *v = find(s, s->dimension);
+    return v != NULL && v->rank == 1 ? v : NULL;
+}
 
 /* Numbers of a step's dimensions with one for the series' dimension between them; NULL stays NULL. */
 static const int64_t *with_dimension(const variable *v, const int64_t *numbers, int64_t at_dimension, int64_t with[PLAN_MAX_RANK]) {

@@ -581,6 +581,39 @@ static void published_next(void) {
     OK(ozarr_mpi_series_close(m, s));
 }
 
+/* Rank 0 makes a dataset whose variable "time" has a further dimension. */
+static ozarr_status define_times(void *user) {
+    ozarr_dataset *ds = NULL;
+    const char *const dims[] = {"time", "x"};
+    (void)user;
+    ozarr_status status = ozarr_dataset_create("times.zarr", 0, OZARR_CREATE_NEW, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "time", 0);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", 9);
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable(ds, "time", OZARR_INT32, 2, dims, NULL);
+    return status == OZARR_OK ? ozarr_dataset_close(ds) : status;
+}
+
+/* A variable of the dimension's name that has another dimension, too, is no coordinate. */
+static void no_coordinate(void) {
+    ozarr_mpi_series *s = NULL;
+    ozarr_array *a = NULL;
+    int64_t start, count;
+    int32_t u[27];
+    part(9, &start, &count);
+    OK(ozarr_mpi_once(m, define_times, NULL));
+    for (int k = 0; k < 3; k++) {
+        OK(ozarr_mpi_series_open(m, "times.zarr", "time", -1, 0, 0, &s));
+        for (int i = 0; i < 9; i++) u[i] = k * 10 + (int)start + i;
+        if (k != 1) OK(ozarr_mpi_series_put(m, s, "time", &start, &count, OZARR_INT32, u, sizeof u));
+        OK(ozarr_mpi_series_step(m, s, k));
+        OK(ozarr_mpi_series_close(m, s));
+    }
+    OK(ozarr_array_open("times.zarr/time", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT32, u, sizeof u));
+    for (int i = 0; i < 27; i++) CHECK(u[i] == (i / 9 == 1 ? 0 : i / 9 * 10 + i % 9));
+    ozarr_array_free(a);
+}
+
 /* Rank 0 defines a further variable, and an array that is none of the dataset's. */
 static ozarr_status define_late(void *user) {
     ozarr_dataset *ds = NULL;
@@ -672,6 +705,7 @@ int main(int argc, char **argv) {
     coordinate_last(4);
     published_next();
     late_variable();
+    no_coordinate();
     coordinate_in_part();
     places();
     OK(ozarr_mpi_close(m));
