@@ -8,10 +8,13 @@
 
 /* A location and a name below it, to be freed. */
 static ozarr_status join(const char *location, const char *name, char **joined) {
-    const size_t size = strlen(location) + strlen(name) + 2;
+    size_t length = strlen(location);
+    while (length > 1 && location[length - 1] == '/') length--;
+    const size_t size = length + strlen(name) + 2;
     *joined = malloc(size);
     if (*joined == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a location");
-    snprintf(*joined, size, "%s/%s", location, name);
+    memcpy(*joined, location, length);
+    snprintf(*joined + length, size - length, "/%s", name);
     return OZARR_OK;
 }
 

@@ -270,6 +270,15 @@ static void checkpoints(void) {
     for (int i = 0; i < 4 * count[0]; i++) CHECK(u[i] == 2000 + start[0] * 4 + i);
     OK(ozarr_mpi_group_close(m, g));
     ERR(OZARR_ERR_NAME, "rank 0: ", ozarr_mpi_checkpoint_begin(m, "states.zarr", "a/b", &g));
+    /* Below the root of a store, and with a "/" at the end. */
+    OK(ozarr_mpi_checkpoint_begin(m, "tree.zarr/states/", "one", &g));
+    OK(ozarr_mpi_group_put(m, g, "u", OZARR_INT64, 2, shape, start, count, u, sizeof u));
+    OK(ozarr_mpi_checkpoint_commit(m, g));
+    OK(ozarr_mpi_checkpoint_latest(m, "tree.zarr/states/", &g));
+    for (int i = 0; i < 120; i++) u[i] = -1;
+    OK(ozarr_mpi_group_get(m, g, "u", OZARR_INT64, start, count, u, sizeof u));
+    for (int i = 0; i < 4 * count[0]; i++) CHECK(u[i] == 2000 + start[0] * 4 + i);
+    OK(ozarr_mpi_group_close(m, g));
 }
 
 /* Rank 0 makes the dataset. */
