@@ -20,7 +20,7 @@ static int64_t copy_mine(const om_move *w, const plan_piece *piece, char *bytes,
     const int64_t elements = plan_piece_box(p, piece->chunk, piece->box, start, shape);
     char *memory = om_in_memory(w, piece->box, start);
     om_dense(p->grid.rank, shape, p->item_size, dense);
-    if (to_memory) om_copy(p->grid.rank, shape, p->item_size, memory, om_strides_of(w, piece->box), bytes, dense);
+    if (to_memory) om_copy_fields(&w->job.fields, p->grid.rank, shape, p->item_size, memory, om_strides_of(w, piece->box), bytes, dense);
     else om_copy(p->grid.rank, shape, p->item_size, bytes, dense, memory, om_strides_of(w, piece->box));
     return elements * (int64_t)p->item_size;
 }
@@ -51,7 +51,7 @@ bool om_arrived(om_move *w, om_parts *all) {
 static char *direct(const om_move *w, const om_mail *letter) {
     int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK], bytes = (int64_t)w->job.p->item_size;
     const plan_piece *piece = &w->job.p->out[letter->begin];
-    if (letter->end - letter->begin != 1) return NULL;
+    if (letter->end - letter->begin != 1 || (!w->job.write && om_has_gaps(&w->job.fields, w->job.p->item_size))) return NULL;
     plan_piece_box(w->job.p, piece->chunk, piece->box, start, shape);
     const int64_t *stride = om_strides_of(w, piece->box);
     for (int d = w->job.p->grid.rank - 1; d >= 0; d--) {

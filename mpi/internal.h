@@ -177,6 +177,27 @@ void om_copy(int32_t rank, const int64_t *shape, size_t item, char *to, const in
 /* The strides of contiguous memory. */
 void om_dense(int32_t rank, const int64_t *shape, size_t item, int64_t *stride);
 
+/* --- fields.c: structs in memory --- */
+
+/* Bytes of an element, one behind the other. */
+typedef struct om_run {
+    size_t offset, size;
+} om_run;
+
+/* The bytes of an element that its dtype describes: all, but for those between the fields of a struct; without a dtype none are listed. */
+typedef struct om_fields {
+    om_run *runs; /* to be freed */
+    size_t count, bytes;
+} om_fields;
+
+ozarr_status om_fields_of(const ozarr_memory *memory, om_fields *fields);
+
+static inline bool om_has_gaps(const om_fields *fields, size_t item) { return fields->count > 0 && fields->bytes < item; }
+
+/* Copies a box of elements, but for the bytes that are no fields. */
+void om_copy_fields(const om_fields *fields, int32_t rank, const int64_t *shape, size_t item, char *to, const int64_t *to_stride, const char *from,
+                    const int64_t *from_stride);
+
 /* --- planning.c --- */
 
 /* The plan for these boxes, made anew or used again. Collective; call after om_enter with the key of om_plan_key. */
@@ -202,6 +223,7 @@ typedef struct om_job {
     bool write;
     ozarr_memory type;    /* type, overflow, dtype of the elements in memory */
     om_view *views;       /* of my boxes */
+    om_fields fields;     /* of the elements in memory; the call's own */
     int64_t first_box;    /* the number of the first of them */
     bool waits;           /* the call ends when all is done */
     bool lone_only;       /* chunks that several ranks have are not moved */

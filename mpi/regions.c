@@ -11,6 +11,7 @@ struct ozarr_mpi_request {
     const ozarr_array *array;
     om_cached *cached;
     om_view *views;
+    om_fields fields;
     om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
@@ -143,6 +144,7 @@ static void request_free(ozarr_mpi_request *r) {
     om_move_free(r->move);
     if (r->cached != NULL) om_plan_release(r->m, r->cached);
     free(r->views);
+    free(r->fields.runs);
     free(r);
 }
 
@@ -152,7 +154,7 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
     ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
     if (status != OZARR_OK) return status;
     const plan *p = r->cached->p;
-    om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views,
+    om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views, .fields = r->fields,
                   .last_wins = m->last_wins, .message_bytes = m->message_bytes};
     while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
     r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
@@ -171,6 +173,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     ozarr_mpi_request *r = calloc(1, sizeof *r);
     if (r == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "a request");
     if (status == OZARR_OK) status = check_arguments(a, &views, &item);
+    if (status == OZARR_OK && a->count > 0) status = om_fields_of(&a->memories[0], &r->fields);
     if (r != NULL) r->m = m, r->array = a->array, r->views = views, r->write = a->write, r->own = a->own;
     ozarr_memory type = type_of(a);
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};

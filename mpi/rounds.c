@@ -56,7 +56,7 @@ static void assemble(const om_move *w, const om_round *round, const om_chunk_pie
         const int64_t *outside_stride = place >= 0 ? dense : om_strides_of(w, piece->box);
         for (int d = 0; d < rank; d++) inside += (start[d] - c->start[d]) * stride[d];
         if (into_chunk) om_copy(rank, shape, p->item_size, inside, stride, outside, outside_stride);
-        else om_copy(rank, shape, p->item_size, outside, outside_stride, inside, stride);
+        else om_copy_fields(&w->job.fields, rank, shape, p->item_size, outside, outside_stride, inside, stride);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <ozarr_advanced.h>
 #include <ozarr_extend.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -202,6 +203,65 @@ static void uneven_shards(void) {
         for (int i = 0; i < 320; i++) CHECK(u[i] == (i < 288 ? i + 1 : -1));
         OK(ozarr_mpi_array_close(m, a));
     }
+}
+
+/* A struct of the program, of which the array has some members. */
+typedef struct particle {
+    double x, own;
+    struct {
+        int16_t key, unused;
+        int32_t home;
+    } at;
+} particle;
+
+/* Describes it; members that are left out stay as they are. */
+static ozarr_dtype *particle_type(bool x, bool at) {
+    ozarr_dtype *f64 = NULL, *i16 = NULL, *i32 = NULL, *inner = NULL, *type = NULL;
+    OK(ozarr_dtype_of(OZARR_FLOAT64, &f64));
+    OK(ozarr_dtype_of(OZARR_INT16, &i16));
+    OK(ozarr_dtype_of(OZARR_INT32, &i32));
+    OK(ozarr_dtype_struct(8, &inner));
+    OK(ozarr_dtype_add_field(inner, "key", 0, i16, 0, NULL));
+    OK(ozarr_dtype_add_field(inner, "home", 4, i32, 0, NULL));
+    OK(ozarr_dtype_struct(sizeof(particle), &type));
+    if (x) OK(ozarr_dtype_add_field(type, "x", offsetof(particle, x), f64, 0, NULL));
+    if (at) OK(ozarr_dtype_add_field(type, "at", offsetof(particle, at), inner, 0, NULL));
+    ozarr_dtype_free(f64), ozarr_dtype_free(i16), ozarr_dtype_free(i32), ozarr_dtype_free(inner);
+    return type;
+}
+
+/* Structs in a chunk that all ranks have: what is no field of theirs is neither written nor read. */
+static void structs(void) {
+    const int64_t shape = 7 * ranks, start = 7 * rank, count = 7;
+    particle p[7];
+    ozarr_dtype *types[] = {particle_type(true, true), particle_type(true, false), particle_type(false, true)};
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    region.start = &start, region.shape = &count;
+    memory.data = p, memory.size = sizeof p, memory.type = OZARR_BY_DTYPE;
+    OK(ozarr_spec_new_dtype(types[0], 1, &shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, &shape));
+    OK(ozarr_mpi_array_create_ex(m, "structs.zarr", spec, OZARR_CREATE_OVERWRITE, &a));
+    ozarr_spec_free(spec);
+    for (int k = 0; k < 3; k++) {
+        const int64_t e = k == 0 ? 0 : 1000;
+        for (int64_t i = start; i < start + 7; i++) p[i - start] = (particle){(double)(e + i), 1, {(int16_t)i, 2, (int32_t)(e - i)}};
+        memory.dtype = types[k];
+        if (k < 2) OK(ozarr_mpi_array_write_all_ex(m, a, 1, &region, &memory));
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 7; i++) p[i] = (particle){-1, -2, {-3, -4, -5}};
+        memory.dtype = types[k];
+        OK(ozarr_mpi_array_read_all_ex(m, a, 1, &region, &memory));
+        for (int i = 0; i < 7; i++) {
+            CHECK(p[i].x == (k < 2 ? (double)(1000 + start + i) : -1) && p[i].own == -2 && p[i].at.unused == -4);
+            CHECK(p[i].at.home == (k == 1 ? -5 : -(int32_t)(start + i)) && p[i].at.key == (k == 1 ? -3 : start + i));
+        }
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    for (int k = 0; k < 3; k++) ozarr_dtype_free(types[k]);
 }
 
 static void appending(void) {
@@ -704,6 +764,7 @@ int main(int argc, char **argv) {
     part_of_shard();
     codecs_around_shards();
     uneven_shards();
+    structs();
     appending();
     checkpoints();
     steps();
