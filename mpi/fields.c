@@ -19,26 +19,40 @@ static ozarr_status add(om_fields *fields, size_t offset, size_t size) {
     return OZARR_OK;
 }
 
+static void mix(om_fields *fields, const void *bytes, size_t size) {
+    const unsigned char *b = bytes;
+    for (size_t i = 0; i < size; i++) fields->hash = (fields->hash ^ b[i]) * 1099511628211u;
+}
+
 static ozarr_status collect(om_fields *fields, const ozarr_dtype *dtype, size_t offset);
 
 /* Adds a type that is no struct: all of its bytes. */
 static ozarr_status add_value(om_fields *fields, const ozarr_dtype *dtype, size_t offset) {
-    size_t size = 0;
+    char name[256] = "";
+    size_t size = 0, length = 0;
+    /* A type that exists in memory only has its size. */
+    if (ozarr_dtype_to_json(dtype, 3, name, sizeof name, &length) != OZARR_OK) name[0] = 0;
     const ozarr_status status = ozarr_dtype_item_size(dtype, &size);
+    mix(fields, name, strlen(name));
+    mix(fields, &size, sizeof size);
     return status == OZARR_OK ? add(fields, offset, size) : status;
 }
 
 /* Adds a field of a struct that begins at `offset`: each of its values, where it has a shape. */
 static ozarr_status add_field(om_fields *fields, const ozarr_dtype *dtype, int64_t index, size_t offset) {
+    char name[256] = "";
     int64_t shape[PLAN_MAX_RANK], values = 1;
     int32_t rank = 0;
-    size_t place = 0, size = 0;
+    size_t place = 0, size = 0, length = 0;
     ozarr_dtype *field = NULL;
-    ozarr_status status = ozarr_dtype_field_offset(dtype, index, &place);
+    ozarr_status status = ozarr_dtype_field_name(dtype, index, name, sizeof name, &length);
+    if (status == OZARR_OK || status == OZARR_ERR_BUFFER_SIZE) status = ozarr_dtype_field_offset(dtype, index, &place);
     if (status == OZARR_OK) status = ozarr_dtype_field_shape(dtype, index, shape, PLAN_MAX_RANK, &rank);
     if (status == OZARR_OK) status = ozarr_dtype_copy_field_dtype(dtype, index, &field);
     if (status == OZARR_OK) status = ozarr_dtype_item_size(field, &size);
     for (int32_t d = 0; d < rank && status == OZARR_OK; d++) values *= shape[d];
+    mix(fields, name, strlen(name));
+    mix(fields, &place, sizeof place);
     for (int64_t i = 0; i < values && status == OZARR_OK; i++) status = collect(fields, field, offset + place + (size_t)i * size);
     ozarr_dtype_free(field);
     return status;
@@ -55,6 +69,7 @@ static ozarr_status collect(om_fields *fields, const ozarr_dtype *dtype, size_t 
 ozarr_status om_fields_of(const ozarr_memory *memory, om_fields *fields) {
     memset(fields, 0, sizeof *fields);
     if (memory->type != OZARR_BY_DTYPE || memory->dtype == NULL) return OZARR_OK;
+    fields->hash = 14695981039346656037u;
     return collect(fields, memory->dtype, 0);
 }
 

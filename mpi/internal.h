@@ -188,6 +188,7 @@ typedef struct om_run {
 typedef struct om_fields {
     om_run *runs; /* to be freed */
     size_t count, bytes;
+    uint64_t hash; /* of names, places and types */
 } om_fields;
 
 ozarr_status om_fields_of(const ozarr_memory *memory, om_fields *fields);

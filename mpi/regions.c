@@ -119,8 +119,18 @@ static int64_t type_number(const ozarr_memory *type, size_t item) {
     return (int64_t)item << 20 | (int64_t)(type->overflow & 7) << 17 | (int64_t)(type->dtype != NULL) << 16 | (type->type & 0xffff);
 }
 
+/* The structs in memory have the same fields in the same places on all ranks. */
+static ozarr_status agree_on_fields(ozarr_mpi *m, ozarr_status status, const om_fields *fields) {
+    const int64_t mine = (int64_t)(fields->hash >> 1);
+    int64_t least = mine;
+    status = om_agree(m, status, &least);
+    if (status != OZARR_OK) return status;
+    if (mine != least) status = om_error(OZARR_ERR_ARGUMENT, "the dtype of the elements in memory differs from that of another rank, expected the same on all");
+    return om_agree(m, status, NULL);
+}
+
 /* The elements in memory are the same on all ranks; a rank without regions takes what the others have. */
-static ozarr_status agree_on_type(ozarr_mpi *m, const om_compared *c, ozarr_memory *type, size_t *item) {
+static ozarr_status agree_on_type(ozarr_mpi *m, const om_compared *c, const om_fields *fields, ozarr_memory *type, size_t *item) {
     ozarr_status status = OZARR_OK;
     if (c->least == OM_ANY) return status;
     if (c->least != c->most) {
@@ -133,7 +143,7 @@ static ozarr_status agree_on_type(ozarr_mpi *m, const om_compared *c, ozarr_memo
     }
     if ((c->least >> 16 & 1) != 0) {
         if (c->mine == OM_ANY) status = om_error(OZARR_ERR_ARGUMENT, "count is 0 where elements are of a dtype, expected a region without elements");
-        return om_agree(m, status, NULL);
+        return agree_on_fields(m, status, fields);
     }
     type->type = (ozarr_type)(c->least & 0xffff), type->overflow = (ozarr_overflow)(c->least >> 17 & 7);
     *item = (size_t)(c->least >> 20);
@@ -183,7 +193,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     describe(m, a, call);
     status = om_enter(m, status, compared, call);
     if (status == OZARR_OK) {
-        status = agree_on_type(m, &compared[0], &type, &item);
+        status = agree_on_type(m, &compared[0], &r->fields, &type, &item);
         const int64_t id = compared[1].least == compared[1].most ? compared[1].least : -1;
         if (status == OZARR_OK && !a->own) status = om_check_writes(m, a->array);
         if (status == OZARR_OK) status = begin_moving(r, a, &type, item, key, id);

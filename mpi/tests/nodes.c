@@ -260,6 +260,8 @@ static void structs(void) {
             CHECK(p[i].at.home == (k == 1 ? -5 : -(int32_t)(start + i)) && p[i].at.key == (k == 1 ? -3 : start + i));
         }
     }
+    memory.dtype = types[rank == ranks - 1 ? 1 : 2];
+    if (ranks > 1) ERR(OZARR_ERR_ARGUMENT, "the dtype", ozarr_mpi_array_write_all_ex(m, a, 1, &region, &memory));
     OK(ozarr_mpi_array_close(m, a));
     for (int k = 0; k < 3; k++) ozarr_dtype_free(types[k]);
 }
