@@ -97,16 +97,31 @@ ozarr_status om_agree(ozarr_mpi *m, ozarr_status status, int64_t *least) {
     return all[0] == INT64_MAX ? OZARR_OK : spread_failure(m, status, (int)all[0]);
 }
 
-/* The calls differ: says how, on the first rank whose call is not that of rank 0. */
-static ozarr_status tell_difference(ozarr_mpi *m, ozarr_status status, const char *call) {
+/* The settings, which ranks have in common as they have calls. */
+static void describe_settings(const ozarr_mpi *m, char text[OM_MESSAGE]) {
+    snprintf(text, OM_MESSAGE, "aggregators %lld, round_bytes %lld, message_bytes %lld, range_bytes %lld, overlap %s, check_writes %d",
+             (long long)m->aggregators, (long long)m->round_bytes, (long long)m->message_bytes, (long long)m->range_bytes,
+             m->last_wins ? "last" : "refuse", m->check_writes);
+}
+
+/* Compares a text with that of rank 0, of which it tells `what` it is. */
+static ozarr_status compare_text(ozarr_mpi *m, ozarr_status status, const char *what, const char *text) {
     char first[OM_MESSAGE] = "", mine[OM_MESSAGE] = "";
-    snprintf(first, sizeof first, "%s", call);
-    snprintf(mine, sizeof mine, "%s", call);
+    snprintf(first, sizeof first, "%s", text);
+    snprintf(mine, sizeof mine, "%s", text);
     const ozarr_status failed = om_check("MPI_Bcast", MPI_Bcast(first, OM_MESSAGE, MPI_CHAR, 0, m->comm));
     if (failed != OZARR_OK) return failed;
     first[OM_MESSAGE - 1] = 0;
-    if (status == OZARR_OK && strcmp(first, mine) != 0)
-        status = om_error(OZARR_ERR_ARGUMENT, "the call is %.900s, expected that of rank 0, %.900s", mine, first);
+    if (status != OZARR_OK || strcmp(first, mine) == 0) return status;
+    return om_error(OZARR_ERR_ARGUMENT, "the %s %.900s, expected that of rank 0, %.900s", what, mine, first);
+}
+
+/* The calls differ: says how, on the first rank whose call, or whose settings, are not those of rank 0. */
+static ozarr_status tell_difference(ozarr_mpi *m, ozarr_status status, const char *call) {
+    char settings[OM_MESSAGE];
+    describe_settings(m, settings);
+    status = compare_text(m, status, "call is", call);
+    status = compare_text(m, status, "settings are", settings);
     return om_agree(m, status, NULL);
 }
 
@@ -127,7 +142,9 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
     if (usable == OZARR_OK) usable = check_thread(m);
     if (usable != OZARR_OK) return usable;
     m->busy = true;
-    const int64_t h = (int64_t)(hash(call) >> 1);
+    char settings[OM_MESSAGE];
+    describe_settings(m, settings);
+    const int64_t h = (int64_t)((hash(call) ^ hash(settings)) >> 1);
     int64_t mine[7] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY}, all[7];
     for (int i = 0; i < 2 && compared != NULL; i++) {
         if (compared[i].mine == OM_ANY) continue;

@@ -62,7 +62,7 @@ typedef struct ozarr_mpi_series ozarr_mpi_series;
 OZARR_CHECKED ozarr_status ozarr_mpi_new(MPI_Comm comm, ozarr_mpi **out);
 
 /**
- * Changes a setting, alike on all ranks:
+ * Changes a setting, alike on all ranks (else the next collective call is OZARR_ERR_ARGUMENT):
  *
  * - `"aggregators"`: how many ranks store the chunks that several ranks touch, from 1; `"auto"`, the default: all, or as many as there
  *   are chunks. They are spread over the nodes.

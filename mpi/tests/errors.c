@@ -73,6 +73,13 @@ static void differences(void) {
         ozarr_mpi_array_write_all(m, a, start, count, rank == 1 ? OZARR_FLOAT32 : OZARR_FLOAT64, u, sizeof u));
     ERR(OZARR_ERR_ARGUMENT, "a collective", rank == 1 ? ozarr_mpi_array_read_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u)
                                                       : ozarr_mpi_array_write_all(m, a, start, count, OZARR_FLOAT64, u, sizeof u));
+    static const char *const settings[][3] = {{"aggregators", "1", "auto"}, {"round_bytes", "64", "33554432"}, {"message_bytes", "8", "1073741824"},
+                                              {"overlap", "last", "refuse"}, {"check_writes", "1", "0"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (rank == 1) OK(ozarr_mpi_set(m, settings[i][0], settings[i][1]));
+        ERR(OZARR_ERR_ARGUMENT, "rank 1: the settings are", write_rows(a, 3));
+        if (rank == 1) OK(ozarr_mpi_set(m, settings[i][0], settings[i][2]));
+    }
     OK(write_rows(a, 3));
     check_values(a, 3);
     OK(ozarr_mpi_array_close(m, a));
