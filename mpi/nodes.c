@@ -165,6 +165,7 @@ ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int6
     int32_t rank = 0;
     ozarr_status status = array == NULL ? not_null(array, "array") : ozarr_array_rank(array, &rank);
     if (status == OZARR_OK && rank > 0) status = not_null(shape, "shape");
+    if (status == OZARR_OK) status = om_settle(array);
     snprintf(call, sizeof call, "ozarr_mpi_array_resize, flags %u, to ", (unsigned)flags);
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
     status = enter_change(m, call, array, status);
@@ -197,7 +198,7 @@ ozarr_status ozarr_mpi_group_set_attr(ozarr_mpi *m, ozarr_group *group, const ch
 }
 
 ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
-    ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", array, OZARR_OK);
+    ozarr_status status = enter_change(m, "ozarr_mpi_array_refresh", array, array != NULL ? om_settle(array) : OZARR_OK);
     if (status != OZARR_OK) return status;
     status = om_check_writes(m, array);
     if (status != OZARR_OK) return om_leave(m, status);
@@ -245,6 +246,7 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     char call[OM_MESSAGE];
     int64_t extents[PLAN_MAX_RANK];
     ozarr_status status = check_append(array, dim, length, extents);
+    if (status == OZARR_OK) status = om_settle(array);
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;

@@ -68,6 +68,12 @@ static ozarr_status check_mode(const ozarr_array *array) {
     return status;
 }
 
+ozarr_status om_settle(const ozarr_array *array) {
+    char bytes[32] = "";
+    const ozarr_status status = ozarr_node_get(ozarr_array_node(array), "write_back", bytes, sizeof bytes, NULL);
+    return status == OZARR_OK && strcmp(bytes, "0") != 0 ? ozarr_node_flush(ozarr_array_node(array)) : status;
+}
+
 /* Checks everything that this rank can check alone; `views` and `item` are what it finds out. */
 static ozarr_status check_arguments(const arguments *a, om_view **views, size_t *item) {
     int32_t rank = 0;
@@ -189,6 +195,7 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     om_compared compared[2] = {{OM_ANY, 0, 0}, {-1, 0, 0}};
     if (a->count > 0) compared[0].mine = type_number(&type, item);
     if (status == OZARR_OK) status = om_valid(m, "ozarr_mpi");
+    if (status == OZARR_OK && !a->own) status = om_settle(a->array);
     if (status == OZARR_OK) status = om_plan_key(m, a->array, a->write, a->count, a->regions, &key, &compared[1].mine);
     describe(m, a, call);
     status = om_enter(m, status, compared, call);

@@ -288,6 +288,28 @@ static void checked_writes(void) {
     OK(ozarr_mpi_set(m, "check_writes", "0"));
 }
 
+/* What a rank wrote by itself and waits does not replace what all ranks wrote afterwards. */
+static void waiting_writes(void) {
+    ozarr_array *a = array_of("waiting.zarr");
+    const int64_t first[2] = {0, 0}, rest[2] = {15, 0}, line[2] = {1, 3}, fewer[2] = {15, 16};
+    int32_t u[256];
+    OK(ozarr_node_set(ozarr_array_node(a), "write_back", "100000"));
+    for (int i = 0; i < 256; i++) u[i] = 5;
+    if (rank == ranks - 1) OK(ozarr_array_write_region(a, first, line, OZARR_INT32, u, sizeof u));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(write_rows(a, 9));
+    if (rank == ranks - 1) OK(ozarr_array_write_region(a, rest, line, OZARR_INT32, u, sizeof u));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(ozarr_mpi_array_resize(m, a, fewer, 0));
+    OK(ozarr_mpi_array_resize(m, a, shape, 0));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_array_open("waiting.zarr", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT32, u, sizeof u));
+    for (int i = 0; i < 256; i++) CHECK(u[i] == (i < 240 ? 9 : 0));
+    ozarr_array_free(a);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static ozarr_status once(void *user) {
     ++*(int *)user;
     return *(int *)user == 1 ? OZARR_OK : ozarr_set_error(OZARR_ERR_LIMIT, "enough", NULL);
@@ -318,6 +340,7 @@ int main(int argc, char **argv) {
     storing();
     agreement();
     checked_writes();
+    waiting_writes();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
