@@ -9,7 +9,7 @@ use super::status::ozarr_status;
 use super::strings::{put, text};
 use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec, ozarr_type};
 use crate::engine::Selection;
-use crate::node::{Array, Create, Group, Mode, Store};
+use crate::node::{Array, Group, Mode, Store};
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
 
@@ -168,7 +168,8 @@ pub unsafe extern "C" fn ozarr_group_free(group: *mut ozarr_group) {
 
 /// Creates an array at `path` below `group` and writes it: `data` is contiguous, the last index
 /// fastest, of `rank` dimensions `shape`. Chunks and compression are those of `ozarr_array_create`;
-/// `OZARR_ERR_EXISTS` if a node is already there.
+/// `OZARR_ERR_EXISTS` if a node is already there. The values are stored before the array is there: after a
+/// kill or an error it has them, or does not exist.
 ///
 /// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANK`; `OZARR_ERR_ARGUMENT` for a negative
 /// length or an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the array
@@ -192,9 +193,8 @@ pub unsafe extern "C" fn ozarr_group_put(
         // SAFETY: a text and numbers as is said, by the function's contract.
         let (path, spec) = unsafe { (group.child_path(text(path, "path")?)?, simple_spec(r#type, rank, shape, null())?) };
         let memory = contiguous_of(spec.shape(), r#type, data.cast_mut(), size, "data")?;
-        let array = Array::create(group.store(), &path, &spec, Create::New)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.write(&Selection::all(&array.shape()), &memory) }
+        unsafe { Array::create_from(group.store(), &path, &spec, &memory) }.map(drop)
     })
 }
 

@@ -3,6 +3,7 @@
 use super::context::not_finite;
 use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
+use crate::engine::{Memory, Selection};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Format, Map, json, v2};
@@ -17,6 +18,16 @@ impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
         Array::create_with_values(store, path, spec, how, None)
+    }
+
+    /// Creates an array where nothing is, and writes all of it from `memory`: its values are stored before it is there.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::write`].
+    pub unsafe fn create_from(store: &Store, path: &str, spec: &Spec, memory: &Memory) -> Result<Array> {
+        // SAFETY: the caller vouches for the memory.
+        let write_values = |array: &Array| unsafe { array.write(&Selection::all(&array.shape()), memory) };
+        Array::create_with_values(store, path, spec, Create::New, Some(&write_values))
     }
 
     /// Creates an array as [`Array::create`] does. What `write_values` writes into the new array, into all of it, is stored before its document:

@@ -266,7 +266,7 @@ fn a_new_dataset_is_never_without_consolidated_metadata() {
 
 /// The write that fails is each one in turn, and so are all that follow, as after a kill. The next run takes `Exists` for done.
 #[test]
-fn a_coordinate_that_is_there_has_its_values() {
+fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     let all = Selection::all(&[5]);
     let values = |store: &Store| {
         let mut got = [9; 5];
@@ -274,7 +274,10 @@ fn a_coordinate_that_is_there_has_its_values() {
         Array::open(store, "x").map(|array| unsafe { array.read(&all, &view(&mut got, &[5])) }.unwrap()).map(|()| got)
     };
     let cases = ["zarr", "zip", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]);
-    for ((kind, format), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call))) {
+    let cases = cases.flat_map(|(kind, format)| [(kind, format, true), (kind, format, false)]);
+    for ((kind, format, as_coordinate), call) in
+        cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call)))
+    {
         let mut absent = 0;
         for after in 0.. {
             let (root, store) = new_store("coordinate", kind);
@@ -284,16 +287,22 @@ fn a_coordinate_that_is_there_has_its_values() {
             let memory = view(&mut given, &[5]);
             // SAFETY: as above.
             let write = |array: &Array| unsafe { array.write(&all, &memory) };
-            let define = || dataset(&anew(&store)).define_coordinate("x", 5, Some(2), DataType::Int32, None, Some(&write)).map(drop);
+            let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
+            spec.set_chunks(&[2]).unwrap();
+            let make = || match as_coordinate {
+                true => dataset(&anew(&store)).define_coordinate("x", 5, Some(2), DataType::Int32, None, Some(&write)).map(drop),
+                // SAFETY: as above.
+                false => unsafe { Array::create_from(&anew(&store), "x", &spec, &memory) }.map(drop),
+            };
             let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) = fault::with(&[hit], define);
-            let told = format!("{kind} {format:?} {call:?} after {after}");
+            let (done, _) = fault::with(&[hit], make);
+            let told = format!("{kind} {format:?} {call:?} after {after}, as a coordinate: {as_coordinate}");
             match values(&anew(&store)) {
                 Ok(got) => assert_eq!(got, [1, 2, 3, 0, 0], "{told}"),
                 Err(e) => assert!(done.is_err() && e.kind() == ErrorKind::NotFound, "{told}: {e}"),
             }
             absent += usize::from(done.is_err());
-            match define() {
+            match make() {
                 Err(e) if e.kind() == ErrorKind::Exists => {}
                 again => again.unwrap_or_else(|e| panic!("{told}: {e}")),
             }
