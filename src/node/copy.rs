@@ -4,11 +4,18 @@
 use super::lookup::{find, require};
 use super::transfer::{Moves, OnProgress, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
+use crate::engine::pool::Pool;
 use crate::engine::tasks;
-use crate::error::{Result, bail};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{v2, v3};
-use crate::store::StorageExt;
+use crate::store::{Condition, StorageExt, get};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The names of documents.
+const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
 
 /// Documents that make a node be there: they come after all other keys.
 const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
@@ -52,7 +59,7 @@ impl Store {
             return Ok(());
         }
         for (key, _) in steps[1..].iter().flatten() {
-            let node = key.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let node = folder_of(key);
             let Ok(Some(found)) = find(self, node) else { continue };
             if found.kind == NodeKind::Array
                 && let Ok(array) = Array::quietly(self, node.to_string(), found)
@@ -65,44 +72,144 @@ impl Store {
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
-        let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
-        // What holds the data, the documents of the nodes below, and those of the node itself.
-        let mut steps: [Vec<(String, String)>; 3] = Default::default();
-        self.shared().list(&from_prefix, &mut |key| {
-            let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
-            let name = tail.rsplit('/').next().unwrap_or(tail);
-            let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
-            steps[step].push((key.to_string(), format!("{to_prefix}{tail}")));
-            Ok(())
-        })?;
+        let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self))?);
+        let copying = Copying { way, documents, moves: Moves::default() };
+        let steps = copying.steps(path, to_path)?;
         self.check_chunk_places(&steps)?;
-        let (way, moves) = (Way { from: self, to, link: false }, Moves::default());
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
         let mut done = 0;
         for keys in &steps {
-            way.move_all(keys, &moves, &mut |n| progress(done + n, total))?;
+            copying.each(keys, &|key, to_key| copying.bring(key, to_key), &mut |n| progress(done + n, total))?;
             done += keys.len() as u64;
             // The node's own document comes when all else is compared.
             if verify && std::ptr::eq(keys, &steps[1]) {
                 for keys in &steps[..2] {
-                    compare_all(&way, keys, &mut |n| progress(done + n, total))?;
+                    copying.each(keys, &|key, to_key| copying.compare(key, to_key), &mut |n| progress(done + n, total))?;
                     done += keys.len() as u64;
                 }
             }
         }
         if verify {
-            compare_all(&way, &steps[2], &mut |n| progress(done + n, total))?;
+            copying.each(&steps[2], &|key, to_key| copying.compare(key, to_key), &mut |n| progress(done + n, total))?;
         }
-        let folder = |key: &String| key.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
-        Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder(to_key)).collect())
+        Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder_of(to_key).to_string()).collect())
+    }
+
+    /// Reads all documents below `path`, those of the groups first: chunks are listed and copied later, so that the copy has all that they speak
+    /// of, however far a run that another program writes goes on meanwhile.
+    fn documents_below(&self, path: &str, (pool, width): (Arc<Pool>, usize)) -> Result<Documents> {
+        let mut keys = Vec::new();
+        self.shared().list(&path::prefix(path), &mut |key| {
+            if DOCUMENTS.contains(&name_of(key)) {
+                keys.push(key.to_string());
+            }
+            Ok(())
+        })?;
+        let depth = |key: &String| key.matches('/').count();
+        keys.sort_by_key(depth);
+        let documents = Mutex::new(Documents::new());
+        for level in keys.chunk_by(|a, b| depth(a) == depth(b)) {
+            let task = |i: u64, _: &tasks::Running<'_>| {
+                let key = &level[i as usize];
+                if let Some(text) = self.document_text(key)? {
+                    documents.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), text);
+                }
+                Ok(())
+            };
+            tasks::run(&pool, level.len() as u64, width, &task, &mut |_| Ok(()))?;
+        }
+        Ok(documents.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The text of a document; `Some(None)` of one that is too large for a document, and copied as it is.
+    fn document_text(&self, key: &str) -> Result<Option<Option<Vec<u8>>>> {
+        match get(&**self.shared(), key, MAX_CONSOLIDATED) {
+            Err(e) if e.kind() == ErrorKind::Limit => Ok(Some(None)),
+            read => Ok(read?.map(Some)),
+        }
     }
 }
 
-/// Compares objects with their copies, several at a time.
-fn compare_all(way: &Way<'_>, keys: &[(String, String)], told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-    let (pool, width) = way.threads();
-    let task = |i: u64, _: &tasks::Running<'_>| way.compare(&keys[i as usize].0, &keys[i as usize].1);
-    tasks::run(&pool, keys.len() as u64, width, &task, told)
+/// The documents of what is copied, by their keys, as they were when the copy began; `None`: not read.
+type Documents = HashMap<String, Option<Vec<u8>>>;
+
+/// A copy that is under way.
+struct Copying<'a> {
+    way: Way<'a>,
+    documents: Documents,
+    moves: Moves,
+}
+
+impl Copying<'_> {
+    /// The keys below `path` and those of their copies: what holds the data, the documents of the nodes below, and those of the node itself. What
+    /// came since the documents were read is left out, with all below it where that is a node.
+    fn steps(&self, path: &str, to_path: &str) -> Result<[Vec<(String, String)>; 3]> {
+        let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
+        let (mut steps, mut late): ([Vec<(String, String)>; 3], Vec<String>) = Default::default();
+        self.way.from.shared().list(&from_prefix, &mut |key| {
+            let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
+            let name = name_of(tail);
+            if DOCUMENTS.contains(&name) && !self.documents.contains_key(key) {
+                if MAKES_A_NODE.contains(&name) && !self.has_node(folder_of(key)) {
+                    late.push(folder_of(key).to_string());
+                }
+                return Ok(());
+            }
+            let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
+            steps[step].push((key.to_string(), format!("{to_prefix}{tail}")));
+            Ok(())
+        })?;
+        steps.iter_mut().for_each(|keys| keys.retain(|(key, _)| !late.iter().any(|node| path::is_within(key, node))));
+        Ok(steps)
+    }
+
+    /// Whether there was a node in this folder.
+    fn has_node(&self, folder: &str) -> bool {
+        MAKES_A_NODE.iter().any(|name| self.documents.contains_key(&path::join(folder, name)))
+    }
+
+    /// Does `work` with each key and that of its copy, several at a time.
+    fn each(
+        &self,
+        keys: &[(String, String)],
+        work: &(dyn Fn(&str, &str) -> Result<()> + Sync),
+        told: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let (pool, width) = self.way.threads();
+        let task = |i: u64, _: &tasks::Running<'_>| work(&keys[i as usize].0, &keys[i as usize].1);
+        tasks::run(&pool, keys.len() as u64, width, &task, told)
+    }
+
+    /// The text of a document that was read.
+    fn text(&self, key: &str) -> Option<&Vec<u8>> {
+        self.documents.get(key).and_then(Option::as_ref)
+    }
+
+    fn bring(&self, key: &str, to_key: &str) -> Result<()> {
+        match self.text(key) {
+            Some(text) => self.way.to.shared().put(to_key, &[text], Condition::None).map_err(|e| e.at_key(to_key)),
+            None => self.way.move_object(key, to_key, &self.moves),
+        }
+    }
+
+    fn compare(&self, key: &str, to_key: &str) -> Result<()> {
+        match self.text(key) {
+            Some(text) if get(&**self.way.to.shared(), to_key, MAX_CONSOLIDATED)?.as_ref() != Some(text) => {
+                Err(err!(Checksum, "the copy has other bytes, compared with {key}").at_key(to_key))
+            }
+            Some(_) => Ok(()),
+            None => self.way.compare(key, to_key),
+        }
+    }
+}
+
+/// The name in a key, behind its folder.
+fn name_of(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}
+
+fn folder_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Refuses to copy a node into itself, or over a node that holds it, by whichever links it is named.
@@ -110,7 +217,7 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
     let (a, b) = (from.0.place(from.1), to.0.place(to.1));
     // Two stores in memory are two places; of two folders, one may be inside the other.
     let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
-    if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {
+    if !Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {
         return Ok(());
     }
     let (real_a, real_b) = if is_folder { (followed(&a), followed(&b)) } else { (a.clone().into(), b.clone().into()) };

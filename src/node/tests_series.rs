@@ -102,6 +102,37 @@ fn all_variables_of_a_step_are_published_at_once() {
     }
 }
 
+/// The run goes on, and another array comes, behind each key of the copy in turn.
+#[test]
+fn a_copy_of_a_run_that_goes_on_has_all_of_the_steps_that_it_tells_of() {
+    for format in [Format::V2, Format::V3] {
+        for at in 1.. {
+            let mut keys = 0;
+            let (store, to) = (Store::memory(&Context::with_threads(1)), Store::memory(&Context::with_threads(1)));
+            define(&store, format);
+            let ds = dataset(&store);
+            let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+            run(&mut series, 5).unwrap();
+            let mut told = |done, all| {
+                keys = all;
+                if done != at {
+                    return Ok(());
+                }
+                let mut spec = Spec::new(DataType::Int32, &[])?;
+                spec.set_format(format)?;
+                Array::create(&store, "late", &spec, Create::New)?;
+                run(&mut series, STEPS)
+            };
+            store.copy_node("", (&to, ""), Create::New, false, &mut told).unwrap();
+            assert_eq!((check(&store), check(&to)), (STEPS, 5), "{format:?} {at}");
+            assert_eq!(to.node_kind("late").unwrap(), NodeKind::None);
+            if at >= keys {
+                break;
+            }
+        }
+    }
+}
+
 /// The write that fails is each one in turn, and so are all that follow, as in a full disk or after a kill.
 #[test]
 fn whatever_write_fails_readers_see_whole_steps_and_the_run_goes_on() {
