@@ -13,6 +13,7 @@ use crate::slabs::Slabs;
 use clap::Args;
 use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
+use ozarr::error::{Error, ErrorKind};
 use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
 use std::path::PathBuf;
 
@@ -23,8 +24,8 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file
 /// where they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and
-/// attributes of compound and variable-length types) is told and left out. After an interruption the same command with
-/// --overwrite begins anew, but in an archive, which cannot erase what it holds.
+/// attributes of compound and variable-length types) is told and left out. Nothing is found at DEST before all is there. After an
+/// interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
     /// The file
@@ -36,7 +37,7 @@ pub struct From {
     format: Option<Format>,
     #[command(flatten)]
     layout: Layout,
-    /// Erase what is at DEST, with all below it
+    /// Replace what is there, with all below it: in a folder at once, when all of the file is converted
     #[arg(long)]
     overwrite: bool,
     /// What was left out as a JSON list
@@ -76,17 +77,31 @@ impl From {
         let context = Context::default().with_settings(Settings { non_finite: true, ..Settings::default() });
         let (store, path) = Store::locate(&context, &self.dest, Mode::ReadWrite)?;
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
-        let root = Group::create(&store, &path, self.format, how)?;
+        let source = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone()).display().to_string();
+        self.check_ranks(&top)?;
         let interrupt = Interrupt::watch()?;
         let bar = progress(top.bytes(), None, true);
-        let copying = Copying { from: self, file: &file, store: &store, root: root.path(), format: root.format(), interrupt, bar: &bar };
-        copying.check_ranks(&top)?;
-        let done = copying.group(&top);
+        let mut failed = None;
+        let done = store.build_group(&path, (self.format, how), &source, &mut |root| {
+            bar.set_position(0);
+            let copying = Copying { from: self, file: &file, dest: &store, root, interrupt: &interrupt, bar: &bar };
+            copying.group(&top).map_err(|failure| {
+                failed = Some(failure);
+                Error::new(ErrorKind::Cancelled, String::new())
+            })
+        });
         bar.finish_and_clear();
+        failed.map_or(Ok(()), Err)?;
         done?;
-        root.consolidate()?;
         store.close(None)?;
         notes(left_out.iter(), self.json)
+    }
+
+    fn check_ranks(&self, top: &Part) -> Outcome {
+        match self.layout.ranks().into_iter().find(|&rank| !top.has_rank(rank)) {
+            Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no variable: none has {rank} dimensions"))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -201,35 +216,27 @@ impl Planned {
 struct Copying<'a> {
     from: &'a From,
     file: &'a File,
-    store: &'a Store,
-    root: &'a str,
-    format: Format,
-    interrupt: Interrupt,
+    dest: &'a Store,
+    /// The group that nobody else finds yet.
+    root: &'a Group,
+    interrupt: &'a Interrupt,
     bar: &'a Progress,
 }
 
 impl Copying<'_> {
-    fn check_ranks(&self, top: &Part) -> Outcome {
-        match self.from.layout.ranks().into_iter().find(|&rank| !top.has_rank(rank)) {
-            Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no variable: none has {rank} dimensions"))),
-            None => Ok(()),
-        }
-    }
-
     fn group(&self, part: &Part) -> Outcome {
-        let path = format!("{}/{}", self.root, part.path);
-        let group = if part.path.is_empty() {
-            Group::open(self.store, self.root)?
-        } else {
-            Group::create(self.store, &path, Some(self.format), Create::New)?
+        let (store, format) = (self.root.store(), self.root.format());
+        let group = match part.path.as_str() {
+            "" => self.root.clone(),
+            path => Group::create(store, path, Some(format), Create::New)?,
         };
         let classic = part.path.is_empty() && self.file.is_classic()?;
-        let mut attributes: Map = record::members(&part.attributes, None, self.format);
+        let mut attributes: Map = record::members(&part.attributes, None, format);
         attributes.insert(RECORD.into(), part.record(classic));
         group.attributes().replace(attributes)?;
         for planned in &part.arrays {
-            let spec = planned.spec(&self.from.layout, self.format)?;
-            let array = Array::create(self.store, &format!("{path}/{}", planned.variable.name), &spec, Create::New)?;
+            let spec = planned.spec(&self.from.layout, format)?;
+            let array = Array::create(store, &format!("{}/{}", part.path, planned.variable.name), &spec, Create::New)?;
             self.elements(planned, &array)?;
         }
         part.groups.iter().try_for_each(|child| self.group(child))
@@ -255,7 +262,7 @@ impl Copying<'_> {
             }
             self.bar.inc(slab.size as u64);
             if self.interrupt.is_asked() {
-                return Err(Failure::Interrupted(copied_in_part(self.store, "file", "the same command with --overwrite")));
+                return Err(Failure::Interrupted(copied_in_part(self.dest, "file", "the same command")));
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::store::prefix::hidden;
 use crate::store::{Condition, StorageExt, get};
 
 /// The documents that make a group a node.
-const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
+pub(super) const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
 
 /// The attribute of a checkpoint's group: the name that it was given, and its number.
 const ATTRIBUTE: &str = "ozarr_checkpoint";
@@ -362,11 +362,16 @@ impl Group {
         unfinished(self).is_ok_and(|place| place.links.is_set())
     }
 
-    /// Makes all below durable, then the group's own document known, and durable.
+    /// Makes the checkpoint known with the consolidated metadata of all below it.
     fn publish(&self, above: &Store, place: &str) -> Result<()> {
         if self.store().options().consolidate != Consolidate::Never {
             self.consolidate()?;
         }
+        self.reveal(above, place)
+    }
+
+    /// Makes all below durable, then what the document that is hidden at `place` says known, and durable.
+    pub(super) fn reveal(&self, above: &Store, place: &str) -> Result<()> {
         self.store().flush()?;
         for name in MAKES_A_GROUP {
             let (from, to) = (path::join(place, &hidden(name)), path::join(place, name));

@@ -44,7 +44,7 @@ impl Store {
         }
         [(self, &path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
         let mut changed = hierarchy::ensure_ancestors(to, &to_path, found.format)?;
-        let (made, replaced) = place::fill((self, &path), (to, &to_path), how, &mut |store, place| {
+        let (made, replaced) = place::fill(&place::source_of(self, &path), (to, &to_path), how, &mut |store, place| {
             let made = self.copy_keys(&path, (store, place), verify, progress)?;
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         })?;

@@ -58,6 +58,7 @@ pub mod variable;
 mod verify;
 mod walk;
 mod watch;
+mod whole;
 
 pub use crate::codec::parse::has as has_codec;
 pub use crate::codec::registered as registered_codec;

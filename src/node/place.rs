@@ -10,10 +10,15 @@ use crate::store::{Condition, StorageExt, get};
 /// The key that says below a place that a copy was begun there.
 const MARKER: &str = "ozarr-copy.json";
 
-/// Makes a copy at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
+/// What the marker says of a copy of a node.
+pub(super) fn source_of(store: &Store, path: &str) -> String {
+    format!("{} {path}", store.shared().describe())
+}
+
+/// Makes a copy of what `source` names at `place` of `to` by `copy`, which is told the store and the path where it is to be made, and called again where what it made could not
 /// take the place. Returns what that returns, and whether a node was replaced.
 pub(super) fn fill<T>(
-    from: (&Store, &str),
+    source: &str,
     (to, place): (&Store, &str),
     how: Create,
     copy: &mut dyn FnMut(&Store, &str) -> Result<T>,
@@ -25,7 +30,7 @@ pub(super) fn fill<T>(
     {
         return Ok((made, true));
     }
-    let replaced = begin(from, (to, place), how)?;
+    let replaced = begin(source, (to, place), how)?;
     let made = copy(to, place)?;
     end(to, place)?;
     Ok((made, replaced))
@@ -33,13 +38,13 @@ pub(super) fn fill<T>(
 
 /// Erases what is in the way as far as that was asked for, and what an interrupted copy left; refuses anything else. Returns whether a node
 /// was replaced.
-fn begin((from, from_path): (&Store, &str), (to, place): (&Store, &str), how: Create) -> Result<bool> {
+fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool> {
     if how == Create::New {
         hierarchy::refuse_existing(to, place)?;
     }
     let capabilities = to.shared().capabilities();
-    let (key, source) = (path::join(place, MARKER), format!("{} {from_path}", from.shared().describe()));
-    let interrupted = capabilities.erasable && was_interrupted(to, &key, &source)?;
+    let key = path::join(place, MARKER);
+    let interrupted = capabilities.erasable && was_interrupted(to, &key, source)?;
     let replaced = hierarchy::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
         let listing = to.shared().list_dir(&path::prefix(place))?;

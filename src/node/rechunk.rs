@@ -211,7 +211,7 @@ impl Job<'_> {
     fn run(&mut self, nodes: &[(String, New)], mut changed: Vec<String>) -> Result<()> {
         let (from, from_path) = (self.way.from, self.from_path.clone());
         let (to, to_path, how) = (self.way.to, self.to_path.clone(), self.options.how);
-        let made = place::fill((from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, (to, place)))?;
+        let made = place::fill(&place::source_of(from, &from_path), (to, &to_path), how, &mut |to, place| self.nodes(nodes, (to, place)))?;
         changed.extend(nodes.iter().rev().map(|(node, _)| moved_path(node, &from_path, &to_path)));
         upkeep::after_change(to, &changed, made.1.then_some(to_path.as_str()))?;
         to.flush()

@@ -352,6 +352,76 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     }
 }
 
+/// A group with an attribute, an array with values, and a group with another.
+fn build(root: &Group) -> Result<()> {
+    root.attributes().set("a", 1.into())?;
+    let mut spec = Spec::new(DataType::Int32, &[5])?;
+    spec.set_chunks(&[2])?;
+    spec.set_format(root.format())?;
+    Group::create(root.store(), "g", Some(root.format()), Create::New)?;
+    for path in ["x", "g/y"] {
+        let array = Array::create(root.store(), path, &spec, Create::New)?;
+        // SAFETY: the memory outlives the call.
+        unsafe { array.write(&Selection::all(&[5]), &view(&mut [1, 2, 3, 4, 5], &[5])) }?;
+    }
+    Ok(())
+}
+
+/// Whether there is a group at `place` of what [`build`] makes, which is all there then.
+fn is_built(store: &Store, place: &str) -> bool {
+    let group = match Group::open(&anew(store), place) {
+        Ok(group) => group,
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::NotFound, "{e}");
+            return false;
+        }
+    };
+    if group.attributes().names().unwrap() != ["a"] {
+        return false;
+    }
+    assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
+    ["x", "g/y"].iter().for_each(|path| assert_eq!(numbers(&group.open_array(path).unwrap()), [1, 2, 3, 4, 5]));
+    true
+}
+
+/// The write that fails is each one in turn, and so are all that follow, as after a kill; then the same call is made again.
+#[test]
+fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
+    let cases = ["zarr", "memory"].into_iter().flat_map(|kind| [(kind, Format::V2), (kind, Format::V3)]);
+    let cases = cases.flat_map(|(kind, format)| ["", "h/i"].map(|place| (kind, format, place)));
+    let cases = cases.flat_map(|case| [Create::New, Create::Overwrite].map(|how| (case, how)));
+    for (((kind, format, place), how), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Write].map(|call| (case, call)))
+    {
+        for after in 0.. {
+            let (root, store) = new_store("whole", kind);
+            if how == Create::Overwrite {
+                Group::create(&store, place, Some(format), Create::New).unwrap().attributes().set("old", 1.into()).unwrap();
+            }
+            let make = || store.build_group(place, (Some(format), how), "a source", &mut |root| build(root));
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (done, _) = fault::with(&[hit], make);
+            let text = format!("{kind} {format:?} {place:?} {how:?} {call:?} after {after}");
+            assert!(is_built(&store, place) || done.is_err(), "{text}");
+            if !is_built(&store, place) {
+                make().unwrap_or_else(|e| panic!("{text}: {e}"));
+            }
+            assert!(is_built(&store, place), "{text}");
+            let left = store.key_list("").unwrap();
+            assert!(left.iter().all(|key| !key.ends_with(".begun") && !key.ends_with("copy.json") || done.is_err()), "{text}: {left:?}");
+            drop(store);
+            let _ = std::fs::remove_dir_all(&root);
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+    let store = Store::memory(&Context::with_threads(1));
+    Group::create(&store, "g", None, Create::New).unwrap();
+    for (how, kind) in [(Create::New, ErrorKind::Exists), (Create::OpenIfSame, ErrorKind::Argument)] {
+        assert_eq!(store.build_group("g", (None, how), "a source", &mut |root| build(root)).unwrap_err().kind(), kind);
+    }
+}
+
 #[test]
 fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
     for format in [Format::V2, Format::V3] {

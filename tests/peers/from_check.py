@@ -130,7 +130,7 @@ def of_types():
 
 
 def of_much():
-    """A file larger than the memory that is allowed; and Ctrl-C, after which what is there is whole."""
+    """A file larger than the memory that is allowed; and Ctrl-C and a kill, after which nothing is there, and the same command makes all of it."""
     with netCDF4.Dataset(BUILD / "much.nc", "w") as d:
         d.createDimension("time", 96)
         d.createDimension("x", 1 << 20)
@@ -146,12 +146,16 @@ def of_much():
     print(f"768 MiB through {usage.ru_maxrss >> 10} MiB")
     check("elements", zarr.open_group(BUILD / "much.zarr", mode="r")["v"][:, 7].tolist(), [float(i // 8 * 8) for i in range(96)])
     shutil.rmtree(BUILD / "much.zarr")
-    child = subprocess.Popen([PROGRAM, "from", "much.nc", "much.zarr"], cwd=BUILD, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    while not (BUILD / "much.zarr/v/zarr.json").exists():
-        time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
-    err = child.communicate()[1]
-    check("Ctrl-C", (child.returncode, "--overwrite" in err), (-signal.SIGINT, True))
+    for sent in signal.SIGINT, signal.SIGKILL:
+        child = subprocess.Popen([PROGRAM, "from", "much.nc", "much.zarr"], cwd=BUILD, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        while not (BUILD / "much.zarr/v/zarr.json").exists():
+            time.sleep(0.01)
+        child.send_signal(sent)
+        err = child.communicate()[1]
+        check("how it ended", (child.returncode, "the same command begins anew" in err), (-sent, sent == signal.SIGINT))
+        run(PROGRAM, "tree", "much.zarr", status=1)
+    run(PROGRAM, "from", "much.nc", "much.zarr")
+    check("elements of the second run", zarr.open_group(BUILD / "much.zarr", mode="r")["v"][:, 7].tolist(), [float(i // 8 * 8) for i in range(96)])
     run(PROGRAM, "verify", "much.zarr")
     for name in "much.nc", "much.zarr":
         place = BUILD / name

@@ -1,0 +1,63 @@
+//! Making a group as a whole: nobody finds it before all that belongs to it is there.
+
+use super::checkpoint::MAKES_A_GROUP;
+use super::{Create, Format, Group, NodeKind, Store, hierarchy, path, place, upkeep};
+use crate::error::{Result, bail};
+use crate::metadata::{Map, v2, v3};
+
+impl Store {
+    /// Makes a group at `path`, and those above it that are missing, of what `build` puts into the group that it is told. Its document comes last,
+    /// with consolidated metadata: whatever ends the process, a group that is there is whole. `source` says what it is made of: after an interruption
+    /// the same call begins anew in what it left ([`place`]). `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
+    /// new group is whole where folders can be replaced. `build` is called again where what it made could not take the place.
+    pub fn build_group(
+        &self,
+        path: &str,
+        (format, how): (Option<Format>, Create),
+        source: &str,
+        build: &mut dyn FnMut(&Group) -> Result<()>,
+    ) -> Result<()> {
+        let path = hierarchy::new_path(self, path)?;
+        if how == Create::OpenIfSame {
+            bail!(Argument, "a group that is made as a whole is new or overwrites; there is nothing to open");
+        }
+        let enclosing = || hierarchy::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
+        let format = format.map_or_else(enclosing, Ok)?;
+        self.settle(&path);
+        let mut changed = hierarchy::ensure_ancestors(self, &path, format)?;
+        let (below, replaced) = place::fill(source, (self, &path), how, &mut |store, place| build_at((store, place), format, build))?;
+        changed.push(path.clone());
+        for (name, kind) in below {
+            let node = path::join(&path, &name);
+            self.note_named(&node, kind == NodeKind::Array);
+            changed.push(node);
+        }
+        upkeep::after_change(self, &changed, replaced.then_some(path.as_str()))
+    }
+}
+
+/// Makes the group at a place of a store; gives the nodes below it.
+fn build_at(
+    (store, place): (&Store, &str),
+    format: Format,
+    build: &mut dyn FnMut(&Group) -> Result<()>,
+) -> Result<Vec<(String, NodeKind)>> {
+    let hidden = store.unfinished(place, MAKES_A_GROUP)?;
+    let group = hidden_group(&hidden, format)?;
+    build(&group)?;
+    if hidden.capabilities().listable {
+        group.consolidate()?;
+    }
+    group.reveal(store, place)?;
+    Ok(group.nodes(usize::MAX)?.into_iter().map(|child| (child.name.clone(), child.kind())).collect())
+}
+
+/// Makes a group of the root of a store, whose place is locked already.
+fn hidden_group(store: &Store, format: Format) -> Result<Group> {
+    let (name, document) = match format {
+        Format::V2 => (v2::GROUP, v2::write_group()),
+        Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
+    };
+    hierarchy::publish_new(store, "", name, &document)?;
+    Group::open(store, "")
+}
