@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// The attribute that names coordinates, of a variable or of the group (XR-09).
 const COORDINATES: &str = "coordinates";
 
+/// How often a variable is looked at again that another process changes meanwhile.
+const MOST_LOOKS: usize = 100;
+
 /// The documents of nodes as they are stored, by the paths of the nodes.
 pub(in crate::node) type Documents = HashMap<String, StoredDocument>;
 
@@ -60,6 +63,11 @@ impl OpenVariable {
     fn new(name: &str, array: Array) -> Option<OpenVariable> {
         let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
         Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
+    }
+
+    /// Looks at the document, and tells whether the array has another shape by now.
+    fn has_changed(&self, shape: &[u64]) -> bool {
+        self.array.refresh().is_ok() && self.array.shape().as_slice() != shape
     }
 
     /// Whether it gives the values of its only dimension.
@@ -321,23 +329,23 @@ impl Dataset {
         check_name(name)?;
         self.settle()?;
         let there = self.find(name).filter(|_| how == Create::OpenIfSame);
-        let shape = match &there {
-            // Its lengths may differ from those of the dimensions, as a kill leaves them.
-            Some(there) if there.dimensions == variable.dimensions => there.array.shape().to_vec(),
-            Some(there) => {
-                bail!(Exists, "the variable {name:?} is there with the dimensions {:?}, not {:?}", there.dimensions, variable.dimensions)
-            }
-            None => self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?,
-        };
-        let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
         let path = self.0.group.child_path(name)?;
-        let array = match Array::create_with_values(self.0.group.store(), &path, &spec, how, write_values) {
-            Err(e) if e.kind() == ErrorKind::Exists && self.find(name).is_none() => {
-                let found = Array::open(self.0.group.store(), &path);
-                found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
-                return Err(e);
+        let mut looks = MOST_LOOKS;
+        let array = loop {
+            let shape = self.shape_to_define(name, variable, there.as_ref())?;
+            let spec = variable.spec_of(self.0.group.format(), &shape, there.as_ref().map(|there| &there.array))?;
+            match Array::create_with_values(self.0.group.store(), &path, &spec, how, write_values) {
+                // Another process made it longer since this one looked: the length that it has by now counts.
+                Err(e) if e.kind() == ErrorKind::Exists && looks > 0 && there.as_ref().is_some_and(|there| there.has_changed(&shape)) => {
+                    looks -= 1;
+                }
+                Err(e) if e.kind() == ErrorKind::Exists && self.find(name).is_none() => {
+                    let found = Array::open(self.0.group.store(), &path);
+                    found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
+                    return Err(e);
+                }
+                done => break done?,
             }
-            done => done?,
         };
         if let Some(there) = there {
             return there.array.refresh().map(|()| there.array);
@@ -349,6 +357,18 @@ impl Dataset {
             array: array.clone(),
         });
         Ok(array)
+    }
+
+    /// The shape that a variable is to have: that of `there`, if it is there already, else that of its dimensions.
+    fn shape_to_define(&self, name: &str, variable: &VariableSpec, there: Option<&OpenVariable>) -> Result<Vec<u64>> {
+        match there {
+            // Its lengths may differ from those of the dimensions, as a kill leaves them.
+            Some(there) if there.dimensions == variable.dimensions => Ok(there.array.shape().to_vec()),
+            Some(there) => {
+                bail!(Exists, "the variable {name:?} is there with the dimensions {:?}, not {:?}", there.dimensions, variable.dimensions)
+            }
+            None => self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions())),
+        }
     }
 
     /// Knows a variable, instead of one of that name.
@@ -551,6 +571,25 @@ mod tests {
             // Nobody else has the handle that goes.
             drop(define(DataType::Int16, &["x"], Create::Overwrite).unwrap());
             assert_eq!((ds.variables(), ds.variable("t").unwrap().shape().to_vec()), (vec!["t".to_string()], vec![3]));
+        }
+    }
+
+    #[test]
+    fn a_variable_that_another_process_made_longer_is_the_same() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            ds.define_time("time", 0, Some(4), "days since 2026-01-01", "standard", Create::New).unwrap();
+            let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Float32, &["time"]) };
+            ds.define_variable("t", &variable, Create::New).unwrap();
+            let anew = Store::from_shared(&Context::default(), store.shared().clone(), crate::node::Mode::ReadWrite);
+            let other = Dataset::open(Group::open(&anew, "").unwrap()).unwrap();
+            assert_eq!(other.dimension("time").unwrap().length, 0);
+            ds.resize_dimension("time", 3).unwrap();
+            let t = other.define_variable("t", &variable, Create::OpenIfSame).unwrap();
+            assert_eq!((t.shape()[0], other.variable("t").unwrap().shape()[0]), (3, 3), "{format:?}");
+            let shorter = VariableSpec { chunks: Some(vec![5]), ..variable };
+            assert_eq!(other.define_variable("t", &shorter, Create::OpenIfSame).err().map(|e| e.kind()), Some(ErrorKind::Exists));
         }
     }
 
