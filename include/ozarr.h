@@ -2249,12 +2249,12 @@ OZARR_CHECKED ozarr_status ozarr_array_write_packed(const ozarr_array *array, co
  * 1970-01-01"`, to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is
  * one of the array's own calendar. Counts are rounded down, those of real numbers to the nearest;
  * missing ones are `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`,
- * and perhaps `calendar`; or its elements are points in time.
+ * and perhaps `calendar`, `scale_factor` and `add_offset`; or its elements are points in time.
  *
  * Errors: `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for units that cannot be
  * understood; `OZARR_ERR_TYPE` for elements that are no numbers; `OZARR_ERR_METADATA` for an array
- * without units of time; `OZARR_ERR_RANGE` for a time that has no count; those of documents, chunks and
- * stores.
+ * without units of time, or packed so that its numbers are no whole nanoseconds; `OZARR_ERR_RANGE` for a
+ * time that has no count; those of documents, chunks and stores.
  *
  * @param[in] region may be NULL
  * @param[out] counts array(elements)
@@ -2269,7 +2269,7 @@ OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, cons
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
  * units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;
- * `OZARR_ERR_METADATA` for an array without units of time; those of documents, chunks and stores.
+ * `OZARR_ERR_METADATA` as for `ozarr_array_read_times`; those of documents, chunks and stores.
  *
  * @param[in] region may be NULL
  * @param[in] counts array(elements)

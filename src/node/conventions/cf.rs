@@ -16,6 +16,12 @@ impl Array {
     /// How the array's numbers are packed, and which of them are missing: `scale_factor`, `add_offset`, `_Unsigned`, `_FillValue` (in
     /// version 2 the fill value is it), `missing_value`.
     pub fn packing(&self) -> Result<Coding> {
+        let (scale, offset) = self.scale_and_offset()?;
+        Ok(Coding { missing: self.missing_values()?, unsigned: self.is_unsigned()?, rule: Rule::Scale { scale, offset } })
+    }
+
+    /// The attributes `scale_factor` and `add_offset`.
+    fn scale_and_offset(&self) -> Result<(f64, f64)> {
         let attributes = self.attributes().view()?;
         let number = |name: &str, default: f64| match attributes.get(name) {
             None => Ok(default),
@@ -25,11 +31,17 @@ impl Array {
         if scale == 0.0 || !scale.is_finite() || !offset.is_finite() {
             bail!(Metadata, "the array {:?} has scale_factor {scale} and add_offset {offset}, which cannot be undone", self.path());
         }
-        let unsigned = attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("true"));
-        Ok(Coding { missing: self.missing_values()?, unsigned, rule: Rule::Scale { scale, offset } })
+        Ok((scale, offset))
     }
 
-    /// The units of time in which the array counts, by its attributes `units` and `calendar`; an array of `datetime64` by its type.
+    /// Whether signed integers are stored in place of unsigned ones.
+    fn is_unsigned(&self) -> Result<bool> {
+        let attributes = self.attributes().view()?;
+        Ok(attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("true")))
+    }
+
+    /// The units of time in which the array counts, once it is unpacked, by its attributes `units` and `calendar`; an array of `datetime64` by
+    /// its type.
     pub fn time_units(&self) -> Result<TimeUnits> {
         if let DataType::DateTime(unit) = self.data_type() {
             let name = match unit.name() {
@@ -156,13 +168,17 @@ impl Array {
     fn time_coding(&self, units: &str) -> Result<Coding> {
         let stored = self.time_units()?;
         let wanted = TimeUnits::parse(units, stored.calendar)?;
+        let stored = match (self.data_type().kind(), self.scale_and_offset()?) {
+            (Kind::Time, _) | (_, (1.0, 0.0)) => stored,
+            (_, (scale, offset)) => stored.packed(scale, offset).map_err(|e| e.at_field("scale_factor"))?,
+        };
         let mut missing = self.missing_values()?;
         // xarray stores "not a time" as the least integer, and names it in no attribute.
         let not_a_time = Element::from_slice(&NOT_A_TIME.to_ne_bytes());
         if self.data_type() == DataType::Int64 && !missing.contains(&not_a_time) {
             missing.push(not_a_time);
         }
-        Ok(Coding { missing, unsigned: false, rule: stored.rule(&wanted) })
+        Ok(Coding { missing, unsigned: self.is_unsigned()?, rule: stored.rule(&wanted) })
     }
 }
 

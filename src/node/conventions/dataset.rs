@@ -833,6 +833,27 @@ mod tests {
         // SAFETY: as above.
         let e = unsafe { plain.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
         assert!(e.message().contains("\"x\"") && e.message().contains("\"m\""), "{e}");
+        // Packed counts: 24 hours and twice the number, which has no sign; then what makes no whole nanoseconds.
+        let packed = ds
+            .define_variable("packed", &VariableSpec::new(DataType::Int8, &["x"]).with("units", "hours since 2000-01-01"), Create::New)
+            .unwrap();
+        for (name, value) in [("scale_factor", "2.0"), ("add_offset", "24"), ("_Unsigned", "\"true\"")] {
+            packed.attributes().set_json(name, value).unwrap();
+        }
+        // SAFETY: as above.
+        unsafe { packed.write(&all, &memory(&mut [0i8, 3, -1], &[3], DataType::Int8)) }.unwrap();
+        // SAFETY: as above.
+        unsafe { packed.read_times(&all, "minutes since 2000-01-02", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        assert_eq!(got, [0, 360, 510 * 60]);
+        // SAFETY: as above.
+        unsafe { packed.write_times(&all, "days since 2000-01-01", &memory(&mut [1i64, 2, 22], &[3], DataType::Int64)) }.unwrap();
+        // SAFETY: as above.
+        unsafe { packed.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+        assert_eq!(raw, [0, 12, 252 - 256]);
+        packed.attributes().set_json("scale_factor", "1e-14").unwrap();
+        // SAFETY: as above.
+        let e = unsafe { packed.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("scale_factor")), "{e}");
         let stamps = Array::create(
             &store,
             "stamps",

@@ -253,6 +253,22 @@ impl TimeUnits {
         text.split_whitespace().nth(1).is_some_and(|word| word.eq_ignore_ascii_case("since"))
     }
 
+    /// The units of numbers that are packed: each means a count of these units that is `scale` times the number, plus `offset`. Errors: `Metadata`
+    /// where a number means no whole count of nanoseconds, or less of them than the one before.
+    pub fn packed(&self, scale: f64, offset: f64) -> Result<TimeUnits> {
+        let parts = |count: f64| {
+            let (whole, rest) = (count.trunc(), self.unit as f64 * count.fract());
+            let is_whole = count.abs() < 1e15 && (rest - rest.round()).abs() <= 1e-12 * rest.abs();
+            is_whole.then(|| whole as i128 * self.unit + rest.round() as i128)
+        };
+        match (parts(scale).filter(|unit| *unit > 0), parts(offset)) {
+            (Some(unit), Some(add)) => Ok(TimeUnits { unit, since: self.since + add, ..*self }),
+            _ => {
+                bail!(Metadata, "times are packed by scale_factor {scale} and add_offset {offset}, which make no whole nanoseconds of them")
+            }
+        }
+    }
+
     /// How counts of these units become counts of others.
     pub fn rule(&self, to: &TimeUnits) -> Rule {
         Rule::Time { num: self.unit, add: self.since - to.since, den: to.unit }
