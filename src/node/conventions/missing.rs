@@ -6,6 +6,7 @@ use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
 use crate::dtype::{DataType, Element, Kind, Real};
 use crate::metadata::v2::DIMENSIONS;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json};
+use crate::node::spec::converted_fill;
 
 /// The attribute with the value that means "missing" in version 3.
 pub(in crate::node) const FILL: &str = "_FillValue";
@@ -41,6 +42,19 @@ pub(in crate::node) fn missing_to_v2(attributes: &mut Map, data_type: DataType, 
         None => *fill = Fill::undefined(),
     }
     old.iter().any(|&byte| byte != 0)
+}
+
+/// Makes the attribute that says what is missing one of another type: each type has a form of its own, and readers refuse the others. It goes
+/// where the type has no such value.
+pub(in crate::node) fn missing_to_type(attributes: &mut Map, (old, new): (DataType, DataType), format: Format) {
+    let is_number = |data_type: DataType| matches!(data_type.kind(), Kind::Int | Kind::UInt | Kind::Float);
+    let told = attributes.get(FILL).filter(|_| is_number(old) && is_number(new));
+    let Some(told) = told.and_then(|value| missing_value(old, value)) else { return };
+    let missing = told.and_then(|missing| converted_fill(&Fill::from_bytes(&missing), old, new));
+    match missing.and_then(|missing| fill_attribute(format, new, &missing.element(new))) {
+        Some(value) => drop(attributes.insert(FILL.into(), value)),
+        None => drop(attributes.shift_remove(FILL)),
+    }
 }
 
 /// Whether an element is NaN or "not a time", which are missing by themselves.
@@ -163,6 +177,35 @@ mod tests {
             let attributes = object(&found_attributes).into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
             assert_eq!((found.as_str(), Value::Object(attributes).to_string().as_str(), notes), want, "{data_type} {fill} {shape}");
             assert_eq!(found_attributes.contains(DIMENSIONS), !names.is_empty() || shape == "[]");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_stays_missing_in_another_type() {
+        let v2 = |dtype: &str, fill: &str| {
+            v2::array_from(object(&format!(
+                r#"{{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"{dtype}","fill_value":{fill},"order":"C","filters":null,"compressor":null}}"#
+            )))
+        };
+        for (dtype, fill, format, data_type, want) in [
+            ("<i2", "-999", Format::V2, DataType::Float64, ("-999.0", "{}")),
+            ("<i2", "-999", Format::V3, DataType::Float64, ("-999.0", r#"{"_FillValue":"AAAAAAA4j8A="}"#)),
+            ("<f4", "\"NaN\"", Format::V2, DataType::Int32, ("null", "{}")),
+            ("<f4", "\"NaN\"", Format::V3, DataType::Int32, ("0", "{}")),
+            ("<f4", "\"NaN\"", Format::V3, DataType::Float64, ("\"NaN\"", r#"{"_FillValue":"AAAAAAAA+H8="}"#)),
+            ("<f8", "-1.0", Format::V3, DataType::Int16, ("-1", r#"{"_FillValue":-1}"#)),
+            ("<i4", "70000", Format::V2, DataType::Int16, ("null", "{}")),
+            ("<i4", "70000", Format::V3, DataType::Int16, ("0", "{}")),
+            ("<i4", "null", Format::V2, DataType::Int16, ("null", "{}")),
+        ] {
+            let mut spec =
+                Spec::like(&v2(dtype, fill).unwrap(), object(r#"{"_ARRAY_DIMENSIONS":["x"]}"#), Some(format), &mut Vec::new()).unwrap();
+            spec.set_data_type(data_type).unwrap();
+            let (new, attributes) = spec.resolve(None).unwrap();
+            let document = if format == Format::V2 { v2::write_array(&new) } else { v3::write_array(&new) };
+            let attributes = attributes.into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
+            let found = (document["fill_value"].to_string(), Value::Object(attributes).to_string());
+            assert_eq!((found.0.as_str(), found.1.as_str()), want, "{dtype} {fill} {format:?} {data_type:?}");
         }
     }
 }

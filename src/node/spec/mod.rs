@@ -9,6 +9,7 @@ mod resolve;
 
 use super::codec_edit;
 use super::compression::Compression;
+use super::conventions::missing::missing_to_type;
 use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
@@ -179,7 +180,13 @@ impl Spec {
         if let FillSetting::Element(fill) = &self.fill
             && old != new
         {
-            self.fill = converted_fill(fill, old, new).map_or(fresh.fill, FillSetting::Element);
+            // Any other fill value would mean "missing" in version 2.
+            let is_missing = self.loose && self.format == Some(Format::V2) && new.is_number();
+            let none = if is_missing { FillSetting::Element(Fill::undefined()) } else { fresh.fill };
+            self.fill = converted_fill(fill, old, new).map_or(none, FillSetting::Element);
+        }
+        if self.loose && old != new {
+            missing_to_type(&mut self.attributes, (old, new), self.format.unwrap_or(Format::V3));
         }
         self.data_type = fresh.data_type;
         if old.is_variable() != new.is_variable() && self.filters.as_ref().is_some_and(|filters| filters.len() == 1) {
