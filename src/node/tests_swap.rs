@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, StorageExt, get};
+use crate::store::{Capabilities, Change, ChangeDone, Condition, Keys, ListInto, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -478,5 +478,93 @@ fn an_appender_makes_chunks_durable_before_it_publishes_the_length() {
         // With the first step the array is claimed before.
         let between = calls.get(last("put a/c/")..last("put a/zarr.json")).unwrap_or_default();
         assert!(between.contains(&"flush".to_string()), "step {step}: {calls:?}");
+    }
+}
+
+/// The other process and another thread of this one, for [`Interrupted`].
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
+/// A store in which another process changes chunk 0 while a put of it is under way; and once the put has failed for that, another thread
+/// has its turn, before the one that put goes on.
+struct Interrupted {
+    inner: SharedStore,
+    others: Mutex<Option<(Meanwhile, Meanwhile)>>,
+}
+
+impl crate::store::Storage for Interrupted {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swaps: true, latency: true, ..self.inner.capabilities() }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.inner.open(key)
+    }
+
+    fn start(&self, key: &str, what: Started<'_>) {
+        let is_put = key == "a/c/0" && matches!(&what, Started::Change(Change::Put(..), _));
+        let others = if is_put { self.others.lock().unwrap().take() } else { None };
+        let Some((process, thread)) = others else { return what.run(&*self.inner, key) };
+        process();
+        what.run(&*self.inner, key);
+        std::thread::spawn(thread).join().unwrap();
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.inner.put(key, parts, condition)
+    }
+
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.inner.erase_keys(keys)
+    }
+
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn describe(&self) -> String {
+        "interrupted:".to_string()
+    }
+}
+
+#[test]
+fn what_another_thread_lets_wait_while_a_chunk_is_stored_again_is_kept() {
+    let flushed: &dyn Fn(&Array) = &|array| {
+        write(array, 0, &mut [10]);
+        array.flush().unwrap();
+    };
+    // Elements that are apart do not wait.
+    let through: &dyn Fn(&Array) = &|array| {
+        let apart = Selection::new(&[8], &[0], &[2], Some(&[2])).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&apart, &view(&mut [10, 3], &[2])).unwrap() };
+    };
+    // The other thread adds to what waits of the chunk; or it stores that, and the buffer gets another chunk.
+    for (ours, stores) in [(flushed, false), (flushed, true), (through, false), (through, true)] {
+        let [inner, twin]: [SharedStore; 2] = [Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new())];
+        for store in [&inner, &twin] {
+            write_all(&Array::create(&on(store.clone()), "a", &spec(&[8], &[4]), Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6, 7, 8]);
+        }
+        write(&open(&on(twin.clone())), 3, &mut [40]);
+        let interrupted = Arc::new(Interrupted { inner: inner.clone(), others: Mutex::default() });
+        let array = open(&on(interrupted.clone()));
+        array.set_write_back(1 << 10).unwrap();
+        let (theirs, mine) = (inner.clone(), array.clone());
+        let process = move || theirs.put("a/c/0", &[&get(&*twin, "a/c/0", 1 << 10).unwrap().unwrap()], Condition::None).unwrap();
+        let thread = move || {
+            write(&mine, 1, &mut [20]);
+            if stores {
+                mine.flush().unwrap();
+                write(&mine, 4, &mut [50]);
+            }
+        };
+        *interrupted.others.lock().unwrap() = Some((Box::new(process), Box::new(thread)));
+        ours(&array);
+        assert!(interrupted.others.lock().unwrap().is_none(), "the put was interrupted");
+        array.flush().unwrap();
+        assert_eq!(read_all(&open(&on(inner))), [10, 20, 3, 40, if stores { 50 } else { 5 }, 6, 7, 8], "{stores}");
     }
 }

@@ -240,6 +240,12 @@ impl WriteJob {
         Ok(Arc::new(job).store(&item, None, request, guard, s))
     }
 
+    /// Stores what waits of a chunk that is locked, if something does, and returns when that is done.
+    fn store_waiting_now(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims, s: &mut Scratch) -> Result<()> {
+        let Some(job) = WriteJob::of_waiting(array, kept, chunk)? else { return Ok(()) };
+        job.write_now(&job.plan.region_item(0), s)
+    }
+
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
     fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
         let array = &self.array;
@@ -256,9 +262,7 @@ impl WriteJob {
         };
         match kept.take(&arrival)? {
             Admission::StoreFirst => {
-                if let Some(old) = WriteJob::of_waiting(array, kept, &item.chunk)? {
-                    old.write_now(&old.plan.region_item(0), s)?;
-                }
+                WriteJob::store_waiting_now(array, kept, &item.chunk, s)?;
                 kept.take(&arrival)
             }
             other => Ok(other),
@@ -463,9 +467,12 @@ impl ChunkTask for StoreAgain {
     }
 
     fn run(&self, item: &Item, request: &Arc<Request>, _guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        // The chunk is stored before its lock is given back.
-        let stored = self.job.write_or_again(item, self.all.as_ref(), request, ChunkSink::now(&self.job.array), s);
-        Outcome::Done(stored.inspect(|()| self.job.settle(&item.chunk)))
+        // The chunk is stored before its lock is given back. What other threads let wait of it while the lock was free waits on.
+        Outcome::Done(match &self.job.settles {
+            None => self.job.write_or_again(item, self.all.as_ref(), request, ChunkSink::now(&self.job.array), s),
+            // They may have added to what waited, or stored it, so that its buffer holds another chunk.
+            Some((kept, chunk)) => WriteJob::store_waiting_now(&self.job.array, kept, chunk, s),
+        })
     }
 }
 
