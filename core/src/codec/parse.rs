@@ -14,7 +14,7 @@ use super::reshape::{self, Reshape};
 use super::stage::{BYTES, StageRef, VariableCodec};
 use super::transpose::{self, Permutation};
 use super::{bytes, registry, sharding};
-use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::dtype::{ByteOrder, DataType, ElementType, Kind};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
@@ -122,6 +122,7 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
         permutation: transpose::identity(rank),
         data_type,
         array_codecs: Vec::new(),
+        first: data_type,
         body: None,
         reshapes: Vec::new(),
         keep_fill: 0,
@@ -135,12 +136,22 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
     parser.finish()
 }
 
+/// Whether the codecs of numcodecs take elements as integers of that type, bit for bit, and give them back: times as counts, say.
+fn taken_as_integers(elements: DataType, integers: DataType) -> bool {
+    use DataType::{Bool, DateTime, Int8, Int16, Int32, Int64, TimeDelta, UInt8, UInt16, UInt32, UInt64};
+    matches!(integers.kind(), Kind::Int | Kind::UInt)
+        && integers.size() == elements.size()
+        && matches!(elements, Bool | DateTime(_) | TimeDelta(_) | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
+}
+
 /// The state between two codecs of a v3 list.
 struct Parser {
     permutation: Permutation,
     /// The type of the elements after the codecs so far.
     data_type: DataType,
     array_codecs: Vec<ArrayCodec>,
+    /// The type of the elements before the first of them.
+    first: DataType,
     body: Option<Body>,
     reshapes: Vec<(usize, Reshape)>,
     keep_fill: usize,
@@ -274,8 +285,12 @@ impl Parser {
     }
 
     fn array_codec(&mut self, name: &str, codec: ArrayCodec) -> Result<()> {
-        if codec.from.data_type != self.data_type {
-            bail!(Metadata, "{name:?} takes {}, found elements of {}", codec.from.data_type.name(), self.data_type.name());
+        let from = codec.from.data_type;
+        if from != self.data_type && !(name.starts_with("numcodecs.") && taken_as_integers(self.data_type, from)) {
+            bail!(Metadata, "{name:?} takes {}, found elements of {}", from.name(), self.data_type.name());
+        }
+        if self.array_codecs.is_empty() {
+            self.first = self.data_type;
         }
         self.data_type = codec.to.data_type;
         self.array_codecs.push(codec);
@@ -304,7 +319,7 @@ impl Parser {
             let native = ElementType::native(codec.from.data_type);
             let to = ElementType::new(codec.to.data_type, if i + 1 == count { order } else { ByteOrder::NATIVE });
             if i == 0 {
-                element = native;
+                element = ElementType::native(self.first);
             }
             self.stages.push(codec.stage(native, to));
             if codec.keeps_fill {
@@ -575,6 +590,28 @@ mod tests {
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
         let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
         assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
+    }
+
+    #[test]
+    fn codecs_of_numcodecs_take_other_elements_as_integers_of_their_size() {
+        let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let delta = |dtype: &str| v3(&format!(r#"[{{"name": "numcodecs.delta", "configuration": {{"dtype": "{dtype}"}}}}, {bytes}]"#));
+        let seconds = DataType::DateTime(crate::dtype::Unit::new("s", 1).unwrap());
+        let times = leaf(&delta("<i8"), seconds, &[3]);
+        assert_eq!(times.layout.element, ElementType::native(seconds));
+        let data: Vec<u8> = [5i64, 7, i64::MIN].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let stored = encode(&times, &data);
+        assert_eq!(stored, [5i64, 2, i64::MIN.wrapping_sub(7)].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+        assert_eq!(decode(&times, &stored), data);
+        for (elements, dtype) in [(DataType::Int32, "<u4"), (DataType::Bool, "|i1"), (DataType::UInt8, "|i1")] {
+            assert_eq!(leaf(&delta(dtype), elements, &[3]).layout.element, ElementType::native(elements), "{dtype}");
+        }
+        // Of these numcodecs gives back other elements, or none.
+        for (elements, dtype) in
+            [(DataType::Float32, "<i4"), (DataType::Int32, "<f4"), (seconds, "<i4"), (DataType::Int4, "|i1"), (DataType::Raw(4), "<i4")]
+        {
+            assert_eq!(parse_error(&delta(dtype), elements, 1).kind(), ErrorKind::Metadata, "{dtype}");
+        }
     }
 
     #[test]
