@@ -37,19 +37,20 @@ impl Array {
         self.store_waiting()?;
         let erased = {
             let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-            let (old, shrinks) = self.reshape(shape, keep_outside)?;
+            let (old, shrinks) = self.reshape(|_| Dims::from_slice(shape), keep_outside)?;
             if shrinks && !keep_outside { erase_outside(&*self.state().bound(self.path())?, &old, progress) } else { Ok(()) }
         };
         // The shape is another one, whatever became of the chunks.
         self.refresh_above().and(erased)
     }
 
-    /// Publishes another shape in the array's own document, the lock of which is held. Gives the shape before, and whether a dimension
-    /// has become shorter. Unless the chunks outside stay, what is needed to erase them is looked for first.
-    fn reshape(&self, shape: &[u64], keep_outside: bool) -> Result<(Dims, bool)> {
+    /// Publishes another shape, which `shape` makes of that in the document, in the array's own document, the lock of which is held. Gives the
+    /// shape before, and whether a dimension has become shorter. Unless the chunks outside stay, what is needed to erase them is looked for first.
+    fn reshape(&self, shape: impl Fn(&[u64]) -> Dims, keep_outside: bool) -> Result<(Dims, bool)> {
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
-            check_shape(shape, fresh.meta.shape.len())?;
+            let shape = shape(&fresh.meta.shape);
+            check_shape(&shape, fresh.meta.shape.len())?;
             let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
             if shrinks && !keep_outside {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
@@ -58,20 +59,22 @@ impl Array {
                 // What is written later would come back when the array grows again.
                 self.settle();
             }
-            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
+            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, &shape)?);
             self.publish_shape(&old, next, condition)?;
             Ok((old, shrinks))
         })
     }
 
-    /// The first part of [`Array::resize`] for one of several arrays: the array's own document only. Gives the shape before, for
-    /// [`Array::erase_beyond`], unless nothing is to be erased.
-    pub(super) fn resize_document(&self, shape: &[u64], keep_outside: bool) -> Result<Option<Dims>> {
+    /// The first part of [`Array::resize`] along one dimension, for one of several arrays: the array's own document only. The other dimensions
+    /// stay as long as they are there, whatever this handle knows. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be
+    /// erased.
+    pub(super) fn resize_document(&self, dim: usize, length: u64, keep_outside: bool) -> Result<Option<Dims>> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        let (old, shrinks) = self.reshape(shape, keep_outside)?;
+        let along = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if d == dim { length } else { n }).collect();
+        let (old, shrinks) = self.reshape(along, keep_outside)?;
         Ok((shrinks && !keep_outside).then_some(old))
     }
 

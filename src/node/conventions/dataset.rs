@@ -409,9 +409,7 @@ impl Dataset {
         let along = self.along(name);
         let mut before = Vec::with_capacity(along.len());
         for (_, array, d) in &along {
-            let mut shape = array.shape();
-            shape[*d] = length;
-            before.push(array.resize_document(&shape, keep_outside)?);
+            before.push(array.resize_document(*d, length, keep_outside)?);
         }
         let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
         upkeep::after_change(self.group().store(), &paths, None)?;
@@ -692,6 +690,23 @@ mod tests {
         assert_eq!((t.length, t.longest), (5, 6));
         let e = ds.close().unwrap_err();
         assert!(e.message().contains("\"a\"") && e.message().contains("\"b\""), "{e}");
+    }
+
+    /// What another handle made longer along another dimension is not cut off.
+    #[test]
+    fn a_dimension_grows_beside_others() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "d", None, Create::New).unwrap();
+        ds.define_dimension("t", 0).unwrap();
+        ds.define_dimension("x", 0).unwrap();
+        let a = ds.define_variable("a", &VariableSpec::new(DataType::Int16, &["x", "t"]), Create::New).unwrap();
+        let other = Dataset::open(Group::open(&store, "d").unwrap()).unwrap();
+        ds.resize_dimension("t", 5).unwrap();
+        other.resize_dimension("x", 3).unwrap();
+        ds.resize_dimension("t", 6).unwrap();
+        other.resize_dimension("x", 2).unwrap();
+        a.refresh().unwrap();
+        assert_eq!(a.shape().as_slice(), &[2, 6]);
     }
 
     /// The stored numbers, and what they mean; regions, missing chunks, fill values, both versions.
