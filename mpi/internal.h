@@ -42,6 +42,7 @@ struct ozarr_mpi {
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
+    ozarr_mpi_request *pending; /* these, in the order in which they began */
     int tag;
 };
 

@@ -16,6 +16,7 @@ struct ozarr_mpi_request {
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
+    ozarr_mpi_request *next; /* began later, and was not waited for either */
 };
 
 /* The arguments of a call. */
@@ -164,10 +165,44 @@ static void request_free(ozarr_mpi_request *r) {
     free(r);
 }
 
+/* Goes on; false when this rank has done its part. */
+static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
+
+/* Whether two plans have a chunk of their blocks in common. */
+static bool meet(const plan *p, const plan *q) {
+    bool common = p->chunk_count > 0 && q->chunk_count > 0;
+    for (int32_t d = 0; d < p->grid.rank && d < q->grid.rank; d++)
+        common &= p->first[d] < q->first[d] + q->extent[d] && q->first[d] < p->first[d] + p->extent[d];
+    return common;
+}
+
+/* Whether two handles are those of one array; what was not opened here is known by its path. */
+static bool are_same(const ozarr_mpi *m, const ozarr_array *a, const ozarr_array *b) {
+    char *paths[2] = {NULL, NULL};
+    if (a == b || om_name(m, a)[0] != 0 || om_name(m, b)[0] != 0) return a == b || strcmp(om_name(m, a), om_name(m, b)) == 0;
+    const bool known = om_path_of(ozarr_array_node(a), &paths[0]) == OZARR_OK && om_path_of(ozarr_array_node(b), &paths[1]) == OZARR_OK;
+    const bool same = !known || strcmp(paths[0], paths[1]) == 0;
+    free(paths[0]), free(paths[1]);
+    return same;
+}
+
+/* Completes earlier writes that may have chunks in common with this one, up to their wait: other ranks may have been their writers, and two at a
+ * time lose elements where the store has no locks. The same is done on all ranks. */
+static ozarr_status finish_earlier(const ozarr_mpi_request *r) {
+    bool any = false;
+    for (const ozarr_mpi_request *earlier = r->m->pending; earlier != NULL && r->write && !r->own; earlier = earlier->next) {
+        if (!earlier->write || !are_same(r->m, earlier->array, r->array) || !meet(earlier->cached->p, r->cached->p)) continue;
+        any = true;
+        while (move_on(earlier)) om_move_pause(earlier->move);
+    }
+    return any ? om_agree(r->m, OZARR_OK, NULL) : OZARR_OK;
+}
+
 /* The parts of `begin` behind the first comparison. */
 static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const ozarr_memory *type, size_t item, uint64_t key, int64_t id) {
     ozarr_mpi *m = r->m;
     ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
+    if (status == OZARR_OK) status = finish_earlier(r);
     if (status != OZARR_OK) return status;
     const plan *p = r->cached->p;
     om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views, .fields = r->fields,
@@ -210,9 +245,6 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     else if (r != NULL) request_free(r);
     return status;
 }
-
-/* Goes on; false when this rank has done its part. */
-static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
 
 /* The message of an error of a write says what is stored. */
 static ozarr_status tell_stored(ozarr_mpi *m, ozarr_status status, int64_t stored, int64_t total) {
@@ -307,6 +339,9 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
     }
     *out = r;
     m->requests++;
+    ozarr_mpi_request **last = &m->pending;
+    while (*last != NULL) last = &(*last)->next;
+    *last = r;
     (void)move_on(r);
     return OZARR_OK;
 }
@@ -335,5 +370,8 @@ ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
     if (status != OZARR_OK) return status;
     om_forget(request);
     request->m->requests--;
+    ozarr_mpi_request **place = &request->m->pending;
+    while (*place != request) place = &(*place)->next;
+    *place = request->next;
     return end(request);
 }

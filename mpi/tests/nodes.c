@@ -266,6 +266,33 @@ static void structs(void) {
     for (int k = 0; k < 3; k++) ozarr_dtype_free(types[k]);
 }
 
+/* Writes of different ranks that do not wait, and a write that does, have a chunk in common, where files have no locks: no elements are lost. */
+static void in_flight(void) {
+    enum { PARTS = 8, PART = 512 };
+    static int32_t u[PARTS][PART], all[PARTS * PART];
+    const int64_t shape = PARTS * PART;
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *r[PARTS];
+    OK(ozarr_context_set(NULL, "file.lock", "none"));
+    OK(ozarr_mpi_array_create(m, "flight.zarr", OZARR_INT32, 1, &shape, &shape, OZARR_CREATE_NEW, &a));
+    for (int k = 0; k < 5; k++) {
+        int64_t start[PARTS], count[PARTS], bad = 0;
+        for (int q = 0; q < PARTS; q++) {
+            start[q] = PART * q, count[q] = (q + k) % ranks == rank ? PART - 3 : 0;
+            for (int i = 0; i < PART; i++) u[q][i] = 1000000 * k + 1000 * q + i;
+            if (q < PARTS - 1) OK(begin_write(m, a, &start[q], &count[q], u[q], sizeof u[q], &r[q]));
+            else OK(ozarr_mpi_array_write_all(m, a, &start[q], &count[q], OZARR_INT32, u[q], sizeof u[q]));
+        }
+        for (int q = 0; q < PARTS - 1; q++) OK(ozarr_mpi_request_wait(r[q]));
+        OK(ozarr_array_read(a, OZARR_INT32, all, sizeof all));
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < PARTS * PART; i++) bad += all[i] != (i % PART < PART - 3 ? 1000000 * k + 1000 * (i / PART) + i % PART : 0);
+        if (bad > 0) FAIL("%d elements are lost", (int)bad);
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_context_set(NULL, "file.lock", "try"));
+}
+
 static void appending(void) {
     ozarr_array *a = NULL, *other = NULL;
     int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2], count[2], found[2];
@@ -767,6 +794,7 @@ int main(int argc, char **argv) {
     codecs_around_shards();
     uneven_shards();
     structs();
+    in_flight();
     appending();
     checkpoints();
     steps();
