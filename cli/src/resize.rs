@@ -1,6 +1,6 @@
 //! `ozarr resize`: another shape for an array.
 
-use crate::failure::{Outcome, shell_word};
+use crate::failure::Outcome;
 use crate::interrupt::Interrupt;
 use crate::list::List;
 use crate::output::{progress, tell};
@@ -36,14 +36,8 @@ impl Resize {
             interrupt.check()
         });
         bar.finish_and_clear();
-        resized.map_err(|e| {
-            let old = before.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-            let again = format!("`ozarr resize {} --shape {old}`", shell_word(&self.place.name()));
-            interrupt.failure(
-                e,
-                &format!("the shape is changed, chunks outside of it are left; to erase them {again} and the same command again"),
-            )
-        })?;
+        let next = "the shape is changed, chunks outside of it are left; the same command erases them";
+        resized.map_err(|e| interrupt.failure(e, next))?;
         array.store().close(None)?;
         tell(self.json, [("before", before.to_vec().into()), ("shape", array.shape().to_vec().into())])
     }

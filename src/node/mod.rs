@@ -22,6 +22,7 @@ pub mod context;
 pub mod conventions;
 mod copy;
 mod create_array;
+mod cut;
 mod dimensions;
 mod document;
 mod draft;

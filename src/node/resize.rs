@@ -30,7 +30,7 @@ impl Array {
     }
 
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
-    /// published by then, and the chunks that are left show if the array grows again.
+    /// published by then. The chunks that are left are erased by the next call that does not keep them ([`super::cut`]).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
@@ -38,7 +38,11 @@ impl Array {
         let erased = {
             let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
             let (old, shrinks) = self.reshape(|_| Dims::from_slice(shape), keep_outside)?;
-            if shrinks && !keep_outside { erase_outside(&*self.state().bound(self.path())?, &old, progress) } else { Ok(()) }
+            if shrinks && !keep_outside {
+                erase_outside(&*self.state().bound(self.path())?, &old, progress).and_then(|()| self.end_cut())
+            } else {
+                Ok(())
+            }
         };
         // The shape is another one, whatever became of the chunks.
         self.refresh_above().and(erased)
@@ -52,6 +56,10 @@ impl Array {
             let shape = shape(&fresh.meta.shape);
             check_shape(&shape, fresh.meta.shape.len())?;
             let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
+            if !keep_outside && let Some(old) = self.interrupted_cut(shape.len())? {
+                erase_outside(&*fresh.bound(self.path())?, &old, &mut |_, _| Ok(()))?;
+                self.end_cut()?;
+            }
             if shrinks && !keep_outside {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
@@ -60,6 +68,9 @@ impl Array {
                 self.settle();
             }
             let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, &shape)?);
+            if shrinks && !keep_outside {
+                self.begin_cut(&old)?;
+            }
             self.publish_shape(&old, next, condition)?;
             Ok((old, shrinks))
         })
@@ -82,7 +93,8 @@ impl Array {
     pub(super) fn erase_beyond(&self, old: &[u64]) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         let fresh = self.read_fresh(self.format())?;
-        erase_outside(&*fresh.bound(self.path())?, old, &mut |_, _| Ok(()))
+        erase_outside(&*fresh.bound(self.path())?, old, &mut |_, _| Ok(()))?;
+        self.end_cut()
     }
 
     /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's

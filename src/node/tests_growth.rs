@@ -479,6 +479,43 @@ fn append_with(appender: &mut Option<Appender>, array: &Array, values: &mut [i32
     }
 }
 
+/// The call that fails is each one in turn, and so are all that follow, as after a kill. Then the same is done again, or the array grows at once.
+#[test]
+fn what_an_interrupted_cut_left_does_not_show_when_the_array_grows() {
+    let cases = [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, true), (format, false)]);
+    let cases = cases.flat_map(|(format, again)| [(format, again, true), (format, again, false)]);
+    for ((format, again, by_dataset), call) in cases.flat_map(|case| [Call::Rename, Call::RenameNew, Call::Unlink].map(|call| (case, call)))
+    {
+        for after in 0.. {
+            let folder = Folder::new("cut");
+            let anew = || Store::from_shared(&Context::with_threads(1), folder.1.shared().clone(), Mode::ReadWrite);
+            let ds = Dataset::create(&folder.1, "", Some(format), Create::New).unwrap();
+            ds.define_dimension("x", 20).unwrap();
+            let variable = VariableSpec { chunks: Some(vec![3]), ..VariableSpec::new(crate::dtype::DataType::Int32, &["x"]) };
+            let whole: Vec<i32> = (1..=20).collect();
+            write_all(&ds.define_variable("a", &variable, Create::New).unwrap(), &mut whole.clone());
+            let resize = |length| match by_dataset {
+                true => dataset(&anew()).resize_dimension("x", length),
+                false => Array::open(&anew(), "a").unwrap().resize(&[length], false),
+            };
+            let hit = fault::Fault { call, after, times: 1 << 40, effect: fault::Effect::Fail(libc::EIO) };
+            let (done, _) = fault::with(&[hit], || resize(7));
+            let is_cut = Array::open(&anew(), "a").unwrap().shape()[0] == 7;
+            if again {
+                resize(7).unwrap();
+            }
+            resize(20).unwrap();
+            let cut: Vec<i32> = (1..=20).map(|n| if n <= 7 { n } else { 0 }).collect();
+            let text = format!("{format:?} {again} {by_dataset} {call:?} after {after}");
+            assert_eq!(read_all(&Array::open(&anew(), "a").unwrap()), if is_cut || again { cut } else { whole }, "{text}");
+            assert_eq!(anew().key_list("").unwrap().iter().filter(|key| key.ends_with("-resize.json")).count(), 0, "{text}");
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn what_a_failed_append_stored_does_not_show_when_the_array_grows() {
     for (format, length, chunk, by_appender) in [
