@@ -217,7 +217,14 @@ pub(super) fn create<T, M>(
     existing: impl Fn() -> Result<Option<T>>,
     publish: impl Fn(&Store, &str, Format) -> Result<M>,
 ) -> Result<ControlFlow<T, M>> {
-    if let Some(node) = existing()? {
+    let found = existing().inspect_err(|e| {
+        // A program that begins again goes on with what it made before it was killed. The error is the one to tell.
+        if e.kind() == ErrorKind::Exists {
+            let _ = upkeep::add_missed(store, path);
+        }
+    });
+    if let Some(node) = found? {
+        upkeep::add_missed(store, path)?;
         return Ok(ControlFlow::Break(node));
     }
     let format = format()?;

@@ -352,6 +352,36 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     }
 }
 
+/// The write that fails is each one in turn, and so are all that follow, as after a kill; then the program begins again.
+#[test]
+fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
+    let cases = [(Format::V2, Create::OpenIfSame), (Format::V3, Create::OpenIfSame), (Format::V2, Create::New), (Format::V3, Create::New)];
+    for ((format, how), call) in cases.into_iter().flat_map(|case| [(case, Call::Rename), (case, Call::RenameNew)]) {
+        for after in 0.. {
+            let (root, store) = new_store("again", "zarr");
+            Group::create(&store, "", Some(format), Create::New).unwrap().consolidate().unwrap();
+            let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
+            spec.set_format(format).unwrap();
+            let make = |store: &Store| -> Result<()> {
+                for done in [Group::create(store, "g", Some(format), how).map(drop), Array::create(store, "g/x", &spec, how).map(drop)] {
+                    done.or_else(|e| if e.kind() == ErrorKind::Exists { Ok(()) } else { Err(e) })?;
+                }
+                Ok(())
+            };
+            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+            let (done, _) = fault::with(&[hit], || make(&anew(&store)));
+            make(&anew(&store)).unwrap();
+            let differences = Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap();
+            assert_eq!(differences, Some(vec![]), "{format:?} {how:?} {call:?} after {after}");
+            drop(store);
+            std::fs::remove_dir_all(&root).unwrap();
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
 /// A group with an attribute, an array with values, and a group with another.
 fn build(root: &Group) -> Result<()> {
     root.attributes().set("a", 1.into())?;

@@ -62,6 +62,38 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
     done
 }
 
+/// Adds a node that was found to consolidated metadata above it that do not name it: a kill came between the node and those.
+pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
+    for group in path::ancestors(path) {
+        if misses(store, group, path)? {
+            return after_change(store, &[path.to_string()], None);
+        }
+    }
+    let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
+    add_missed(outside, &if path.is_empty() { root.clone() } else { path::join(root, path) })
+}
+
+/// Whether a group has consolidated metadata that do not name a node of its version.
+fn misses(store: &Store, group: &str, path: &str) -> Result<bool> {
+    let text = |name: &str| get(&**store.shared(), &path::join(group, name), MAX_CONSOLIDATED);
+    let (bytes, format) = match text(v3::DOCUMENT)? {
+        Some(bytes) => (bytes, Format::V3),
+        None => (text(v2::CONSOLIDATED)?.unwrap_or_default(), Format::V2),
+    };
+    let Some(listed) = Listed::find(&bytes, format) else { return Ok(false) };
+    let find = if format == Format::V3 { lookup::find_v3 } else { lookup::find_v2 };
+    Ok(!is_named(&listed, path::relative(group, path), format) && find(store, path)?.is_some())
+}
+
+/// Whether consolidated metadata have the document of a node.
+fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
+    let documents = [v2::ARRAY, v2::GROUP].map(|document| path::join(node, document));
+    listed.names().any(|name| match format {
+        Format::V3 => name == node,
+        Format::V2 => documents.iter().any(|document| document == name),
+    })
+}
+
 fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
     store.note_change();
     done?;
