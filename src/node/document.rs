@@ -2,6 +2,7 @@
 
 use super::path::{self, prefix};
 use super::{Store, claim};
+use crate::engine::footprint;
 use crate::engine::lock::KeyGuard;
 use crate::error::{Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -30,8 +31,9 @@ pub(super) fn lock_often(store: &Store, path: &str, name: &str) -> Result<Docume
 
 /// Takes only the part of the lock that keeps this process's threads out.
 pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
-    let key = format!("{}\n{}", store.shared().describe(), path::join(path, name));
-    store.context().document_locks.lock(&key)
+    // Stores that begin in different folders have different paths for one node.
+    let place = footprint::place(&store.shared().describe(), &path::join(path, name));
+    store.context().document_locks.lock(&place)
 }
 
 /// Takes the lock that one writer of what belongs to the node at `path` holds while it is the only one, or fails with an error of kind `Again`;

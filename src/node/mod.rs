@@ -107,6 +107,8 @@ mod tests_checkpoint;
 #[cfg(test)]
 mod tests_flight;
 #[cfg(test)]
+mod tests_folders;
+#[cfg(test)]
 mod tests_growth;
 #[cfg(test)]
 mod tests_hier;

@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Change, ChangeDone, Condition, Keys, ListInto, Object, SharedStore, Started, StorageExt, get};
+use crate::store::{Capabilities, Change, Condition, Keys, ListInto, Object, SharedStore, Started, StorageExt, get};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 

@@ -3,7 +3,7 @@
 use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
-use super::footprint::{self, Footprint};
+use super::footprint::Footprint;
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -27,6 +27,8 @@ pub struct BoundArray {
     pub store: SharedStore,
     /// In front of every chunk key: empty, or the node's path and `/`.
     pub prefix: String,
+    /// Names the array among all that the process has open ([`super::footprint::place`]).
+    pub place: Arc<str>,
     /// The lengths of the dimensions.
     pub shape: Dims,
     /// The chunk grid.
@@ -67,9 +69,9 @@ pub struct BoundArray {
 }
 
 impl BoundArray {
-    /// Names the array among all that the process has open.
-    pub fn place(&self) -> String {
-        footprint::place(&self.store.describe(), &self.prefix)
+    /// Names what the chunk of a key is locked by. Handles whose stores begin in different folders have different keys for it.
+    pub fn lock_name<'a>(&'a self, key: &'a str) -> (&'a str, &'a str) {
+        (&self.place, key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.
@@ -83,7 +85,7 @@ impl BoundArray {
             (self.grid.chunk_of(d, start.min(last)), self.grid.chunk_of(d, start.max(last)))
         };
         let (low, high) = (0..selection.shape().len()).map(ends).unzip();
-        Some(Footprint { place: self.place(), low, high, writes })
+        Some(Footprint { place: self.place.clone(), low, high, writes })
     }
 
     /// Puts the key of a chunk into `key`.

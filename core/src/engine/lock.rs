@@ -7,7 +7,7 @@ use crate::fork::ForkReset;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -68,7 +68,7 @@ impl ChunkLocks {
     /// Takes the lock of `key`, or queues `waiter` on it. Returns the guard, and the waiter that was not needed.
     pub(super) fn acquire<W: FnOnce(ChunkGuard) + Send + 'static>(
         self: &Arc<Self>,
-        key: &str,
+        key: impl Hash,
         waiter: impl FnOnce() -> W,
     ) -> Option<ChunkGuard> {
         let index = self.hasher.hash_one(key) as usize % SLOTS;
@@ -82,7 +82,7 @@ impl ChunkLocks {
     }
 
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
-    pub fn wait(self: &Arc<Self>, key: &str) -> ChunkGuard {
+    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> ChunkGuard {
         loop {
             let mine = Arc::new(HandOver::default());
             let theirs = Waiting(mine.clone());

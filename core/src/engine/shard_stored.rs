@@ -73,7 +73,7 @@ impl BoundArray {
         let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
-        let _guard = self.locks.wait(&key);
+        let _guard = self.locks.wait(self.lock_name(&key));
         let replace = || scratch::with(|s| replace_inner(self, shard, &key, number, bytes, &mut s.io, &mut s.work.chain));
         swap::make(&*self.store, replace).map_err(|e| e.at_key(key))
     }

@@ -136,7 +136,7 @@ impl ShardWriter {
         let done = (|| {
             if self.entries.iter().all(Option::is_none) {
                 drop(staged);
-                let _guard = array.locks.wait(&key);
+                let _guard = array.locks.wait(array.lock_name(&key));
                 return scratch::with(|s| remove_shard(sink, shard, &key, &mut s.work.chain.stages));
             }
             let mut index = Vec::new();
@@ -145,7 +145,7 @@ impl ShardWriter {
                 IndexLocation::Start => staged.replace_head(&index)?,
                 IndexLocation::End => staged.append(&index)?,
             }
-            let _guard = array.locks.wait(&key);
+            let _guard = array.locks.wait(array.lock_name(&key));
             sink.publish(&key, staged)
         })();
         done.map_err(|e| e.at_key(key))

@@ -28,7 +28,7 @@ pub(super) fn run<T: ChunkTask>(task: &T, request: &Arc<Request>, guard: Option<
     let _scope = Scope::new(&array.stats);
     scratch::with(|s| {
         array.chunk_key(T::chunk(&item), &mut s.key);
-        match guard.or_else(|| array.locks.acquire(&s.key, || waiter(task, request))) {
+        match guard.or_else(|| array.locks.acquire(array.lock_name(&s.key), || waiter(task, request))) {
             None => Outcome::Parked,
             Some(guard) => task.run(&item, request, guard, s),
         }

@@ -1,0 +1,98 @@
+//! Handles of one process whose stores begin in different folders: each has other keys for what both change.
+
+use super::tests::{read_all, spec, view};
+use super::*;
+use crate::engine::Selection;
+use crate::error::Result;
+use crate::store::memory::MemoryStore;
+use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Does something, and says when it is done.
+type Other = Box<dyn FnOnce() -> Receiver<()> + Send>;
+
+/// A store in memory. Once `key` was read, another thread begins, and gets the time to end if nothing keeps it from that.
+struct Watched {
+    inner: SharedStore,
+    key: &'static str,
+    other: Mutex<Option<Other>>,
+}
+
+impl Storage for Watched {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let found = self.inner.open(key);
+        let other = if key == self.key { self.other.lock().unwrap().take() } else { None };
+        if let Some(other) = other {
+            let _ = other().recv_timeout(Duration::from_millis(300));
+        }
+        found
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.inner.put(key, parts, condition)
+    }
+
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.inner.erase_keys(keys)
+    }
+
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
+
+/// Has one thread change an array by its path `g/a` and, when `key` was read for that, another one by its path `a` in the store below `g`.
+fn changed_by_both(key: &'static str, spec: &Spec, change: fn(&Array, usize)) -> Array {
+    let watched = Arc::new(Watched { inner: Arc::new(MemoryStore::new()), key, other: Mutex::default() });
+    let store = Store::from_shared(&Context::with_threads(1), watched.clone(), Mode::ReadWrite);
+    Group::create(&store, "g", Some(Format::V3), Create::New).unwrap();
+    let ours = Array::create(&store, "g/a", spec, Create::New).unwrap();
+    let theirs = Array::open(&store.below("g", Mode::ReadWrite).unwrap(), "a").unwrap();
+    let thread = Arc::new(Mutex::new(None));
+    let begun = thread.clone();
+    *watched.other.lock().unwrap() = Some(Box::new(move || {
+        let (done, ended) = channel();
+        let run = move || {
+            change(&theirs, 1);
+            let _ = done.send(());
+        };
+        *begun.lock().unwrap() = Some(std::thread::spawn(run));
+        ended
+    }));
+    change(&ours, 0);
+    let other = thread.lock().unwrap().take().expect("the other thread has begun");
+    other.join().unwrap();
+    Array::open(&store, "g/a").unwrap()
+}
+
+#[test]
+fn parts_of_one_chunk_and_attributes_of_one_array_are_all_kept() {
+    let part = |array: &Array, i: usize| {
+        let region = Selection::new(&[2], &[i as i64], &[1], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&region, &view(&mut [7 + i as i32], &[1])).unwrap() };
+    };
+    let mut sharded = spec(&[2], &[2]);
+    sharded.set_inner_chunks(&[1]).unwrap();
+    for spec in [spec(&[2], &[2]), sharded] {
+        assert_eq!(read_all(&changed_by_both("g/a/c/0", &spec, part)), [7, 8]);
+    }
+    let attribute = |array: &Array, i: usize| array.attributes().set(["x", "y"][i], 1.into()).unwrap();
+    let mut names = changed_by_both("g/a/zarr.json", &spec(&[2], &[2]), attribute).attributes().names().unwrap();
+    names.sort();
+    assert_eq!(names, ["x", "y"]);
+}
