@@ -96,3 +96,31 @@ fn parts_of_one_chunk_and_attributes_of_one_array_are_all_kept() {
     names.sort();
     assert_eq!(names, ["x", "y"]);
 }
+
+#[test]
+fn of_what_handles_of_several_stores_write_in_one_batch_the_last_wins() {
+    let mut sharded = spec(&[4], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    for (detached, spec) in [(false, spec(&[4], &[4])), (true, spec(&[4], &[2])), (false, sharded)] {
+        let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
+        Group::create(&store, "g", Some(Format::V3), Create::New).unwrap();
+        let first = Array::create(&store, "g/a", &spec, Create::New).unwrap();
+        let second = Array::open(&store.below("g", Mode::ReadWrite).unwrap(), "a").unwrap();
+        let [mut all, mut over, mut one] = [vec![1, 2, 3, 4], vec![5, 6, 7], vec![8]];
+        let region = |start: i64, count: i64| Selection::new(&[4], &[start], &[count], None).unwrap();
+        let parts = vec![
+            (&first, region(0, 4), view(&mut all, &[4])),
+            (&second, region(1, 3), view(&mut over, &[3])),
+            (&first, region(2, 1), view(&mut one, &[1])),
+        ];
+        if detached {
+            // SAFETY: the memory lives until the request is done.
+            let request = unsafe { requests::start_write_many(parts, RequestOptions::default()).unwrap() };
+            assert!(request.wait(None).unwrap());
+        } else {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { requests::write_many(parts).unwrap() };
+        }
+        assert_eq!(read_all(&second), [1, 5, 8, 7], "{detached}");
+    }
+}

@@ -69,6 +69,11 @@ pub struct BoundArray {
 }
 
 impl BoundArray {
+    /// Returns where the array's keys begin: the address of the store, and the prefix.
+    pub(super) fn keys_begin(&self) -> (usize, &str) {
+        (Arc::as_ptr(&self.store).cast::<()>() as usize, &self.prefix)
+    }
+
     /// Names what the chunk of a key is locked by. Handles whose stores begin in different folders have different keys for it.
     pub fn lock_name<'a>(&'a self, key: &'a str) -> (&'a str, &'a str) {
         (&self.place, key.strip_prefix(&*self.prefix).unwrap_or(key))

@@ -30,6 +30,7 @@ use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// One region of a batch.
@@ -198,12 +199,11 @@ impl Work for Batch {
     }
 }
 
-/// Returns the entries of each array, where the same array is the same store and prefix.
-fn by_array(entries: &[BatchEntry]) -> Vec<Vec<usize>> {
-    let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
+/// Returns the entries of each array, which `name` tells apart.
+fn by_array<'e, N: Eq + Hash>(entries: &'e [BatchEntry], name: impl Fn(&'e BoundArray) -> N) -> Vec<Vec<usize>> {
+    let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<N, usize>) = (Vec::new(), HashMap::new());
     for (i, e) in entries.iter().enumerate() {
-        let store = Arc::as_ptr(&e.array.store).cast::<()>() as usize;
-        let group = *known.entry((store, e.array.prefix.as_str())).or_insert_with(|| {
+        let group = *known.entry(name(&e.array)).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1
         });
@@ -239,7 +239,8 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
         job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, true)?;
-    for group in by_array(entries) {
+    // What handles of several stores write to one place has an order, too.
+    for group in by_array(entries, |array| &*array.place) {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         if let [job] = &jobs[..] {
             batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()));
@@ -268,7 +269,7 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
         job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, false)?;
-    for group in by_array(entries) {
+    for group in by_array(entries, BoundArray::keys_begin) {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         // Nothing is decoded twice where nothing is decoded.
         let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();

@@ -332,6 +332,9 @@ impl WriteJob {
     fn write_all(&self, all: &[(Arc<WriteJob>, u64)], request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
+        if members.iter().any(|(job, _)| job.array.keys_begin() != self.array.keys_begin()) {
+            return WriteJob::write_in_turn(&members, s);
+        }
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
             let changes = members.iter().map(|(job, item)| (*job, item));
@@ -343,6 +346,17 @@ impl WriteJob {
             .iter()
             .enumerate()
             .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { sink } else { ChunkSink::now(&self.array) }, s))
+    }
+
+    /// Stores items of handles whose stores are not the same, in their order, each by its own store.
+    fn write_in_turn(members: &[(&WriteJob, Item)], s: &mut Scratch) -> Result<()> {
+        let key = std::mem::take(&mut s.key);
+        let stored = members.iter().try_for_each(|(job, item)| {
+            job.array.chunk_key(&item.chunk, &mut s.key);
+            job.write_now(item, s)
+        });
+        s.key = key;
+        stored
     }
 
     /// Encodes an item and hands it to the sink.
