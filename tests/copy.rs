@@ -9,7 +9,7 @@ use ozarr::dtype::{DataType, Overflow};
 use ozarr::engine::{Memory, Selection};
 use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, RechunkOptions, RechunkReport, Spec, Store};
+use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, RechunkOptions, RechunkReport, Spec, Store, Zfp};
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::{SharedStore, get};
 use std::collections::BTreeMap;
@@ -251,6 +251,27 @@ fn chunks_whose_bytes_stay_the_same_are_copied_without_a_look_into_them() {
         assert!(e.key().is_some_and(|k| k == key), "{e}");
         assert_eq!(into.node_kind("c").unwrap(), NodeKind::None);
     }
+}
+
+#[test]
+fn what_zfp_has_rounded_is_not_rounded_again_where_only_the_format_changes_and_else_that_is_told() {
+    let (from, into) = (memory(), memory());
+    let mut made = spec("float32", &[9, 7]);
+    made.set_chunks(&[4, 7]).unwrap();
+    made.set_zfp(Zfp::Accuracy(0.3)).unwrap();
+    let array = Array::create(&from, "a", &made, Create::New).unwrap();
+    write(&array, &[0, 0], &[9, 7]);
+    let v2 = copy(&from, "a", (&into, "v2"), to(2, 0), |_| Ok(())).unwrap();
+    let v3 = copy(&into, "v2", (&into, "v3"), to(3, 0), |_| Ok(())).unwrap();
+    for (path, done) in [("v2", v2), ("v3", v3)] {
+        assert_eq!((done.copied, done.encoded, done.notes.len()), (3, 0, 0), "{path}");
+        assert_eq!(elements(&open(&into, path)), elements(&array), "{path}");
+    }
+    let done = copy(&from, "a", (&into, "b"), to(3, 0), |s| s.set_chunks(&[3, 5])).unwrap();
+    assert_eq!(
+        (done.copied, done.notes.as_slice()),
+        (0, ["a: zfp rounds the elements once more, as their chunks are encoded anew".into()].as_slice())
+    );
 }
 
 #[test]

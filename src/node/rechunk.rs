@@ -13,8 +13,9 @@ use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nod
 use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, place, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
+use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, codecs_to_v3, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, upgrade, v2, v3};
 use crate::store::Condition;
 
 /// The maximum number of notes that are kept.
@@ -177,10 +178,13 @@ impl Job<'_> {
                     let found = new.shape.as_slice();
                     return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
                 }
-                let room = NOTES.saturating_sub(self.report.notes.len());
-                self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
                 let lenient = from.options().clipped || from.options().empty_is_missing;
                 let same_bytes = !lenient && same_form(&old.meta, &new) && (missing == Some(0) || same_fill(&old.meta, &new));
+                if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
+                    notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
+                }
+                let room = NOTES.saturating_sub(self.report.notes.len());
+                self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
                 Ok(New::Array(Box::new(NewArray { old, new, attributes, same_bytes })))
             }
         }
@@ -316,6 +320,26 @@ fn missing_chunks(store: &Store, array: &ArrayState) -> Result<u64> {
         })?;
     }
     Ok(all.saturating_sub(stored))
+}
+
+/// Whether zfp is among the codecs and keeps not every bit. What other codecs have rounded stays as it is when they round it again.
+fn rounds_by_zfp(codecs: &Codecs) -> bool {
+    let rounds = |codec: &Extension| {
+        let member = |name: &str| codec.configuration.get(name);
+        let given = |name| member(name).and_then(Value::as_f64).is_some_and(|x| x >= 0.0);
+        match codec.name.as_str() {
+            "zfp" | "zarrs.zfp" => member("mode").and_then(Value::as_str) != Some("reversible"),
+            "zfpy" | "numcodecs.zfpy" => ["tolerance", "rate", "precision"].into_iter().any(given),
+            "sharding_indexed" => {
+                member("codecs").and_then(|list| v3::codec_list(list).ok()).is_some_and(|list| rounds_by_zfp(&Codecs::V3(list)))
+            }
+            _ => false,
+        }
+    };
+    match codecs {
+        Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).any(rounds),
+        Codecs::V3(list) => list.iter().any(rounds),
+    }
 }
 
 /// Whether each chunk that is stored of the one array is, byte by byte, the chunk of that index of the other.

@@ -28,6 +28,7 @@ fn position(id: &str) -> Option<Position> {
         "packbits" => Array(&[], None),
         "quantize" => Array(&["digits", "dtype", "astype"], Some("astype")),
         "pcodec" => Serial(&["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"]),
+        "zfpy" => Serial(&["mode", "tolerance", "rate", "precision"]),
         "vlen-utf8" | "vlen-bytes" => Serial(&[]),
         "adler32" | "crc32" | "crc32c" => Bytes(&["location"]),
         "blosc" => Bytes(&["cname", "clevel", "shuffle", "blocksize"]),

@@ -153,6 +153,10 @@ mod tests {
                 r#","dtype":"|u1","compressor":{"id":"blosc","shuffle":-1}"#,
                 r#"[{"name":"bytes"},{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"bitshuffle","typesize":1,"blocksize":0}}]"#,
             ),
+            (
+                r#","dtype":"<f4","compressor":{"id":"zfpy","mode":4,"tolerance":0.5,"rate":-1,"precision":-1,"other":1}"#,
+                r#"[{"name":"numcodecs.zfpy","configuration":{"mode":4,"tolerance":0.5,"rate":-1,"precision":-1}}]"#,
+            ),
             // GDAL leaves a member there.
             (
                 r#","dtype":"|u1","compressor":{"id":"lzma","preset":2,"delta":1}"#,
