@@ -124,3 +124,22 @@ fn of_what_handles_of_several_stores_write_in_one_batch_the_last_wins() {
         assert_eq!(read_all(&second), [1, 5, 8, 7], "{detached}");
     }
 }
+
+#[test]
+fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
+    let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
+    let mut sharded = spec(&[4], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    for (path, spec) in [("a", spec(&[4], &[4])), ("b", sharded)] {
+        let first = Array::create(&store, path, &spec, Create::New).unwrap();
+        let second = Array::open(&store, path).unwrap();
+        [&first, &second].iter().for_each(|array| array.set_list_changes(true));
+        let [mut low, mut high] = [[1, 2], [3, 4]];
+        let region = |start: i64| Selection::new(&[4], &[start], &[2], None).unwrap();
+        let parts = vec![(&first, region(0), view(&mut low, &[2])), (&second, region(2), view(&mut high, &[2]))];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { requests::write_many(parts).unwrap() };
+        let key = format!("{path}/c/0\n");
+        assert_eq!([first.changes(), second.changes()], [Some(key.clone()), Some(key)]);
+    }
+}

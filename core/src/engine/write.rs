@@ -335,6 +335,8 @@ impl WriteJob {
         if members.iter().any(|(job, _)| job.array.keys_begin() != self.array.keys_begin()) {
             return WriteJob::write_in_turn(&members, s);
         }
+        // The chunk is stored once, by the first handle, and changed by all.
+        members.iter().for_each(|(job, _)| job.array.key_changed(&s.key));
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
             let changes = members.iter().map(|(job, item)| (*job, item));
