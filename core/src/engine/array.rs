@@ -74,9 +74,11 @@ impl BoundArray {
         (Arc::as_ptr(&self.store).cast::<()>() as usize, &self.prefix)
     }
 
-    /// Names what the chunk of a key is locked by. Handles whose stores begin in different folders have different keys for it.
+    /// Names what the chunk of a key is locked by: the array by its last name, and the key behind the array's. Handles whose stores begin in
+    /// different folders have different keys for it, and by links and `..` different folders.
     pub fn lock_name<'a>(&'a self, key: &'a str) -> (&'a str, &'a str) {
-        (&self.place, key.strip_prefix(&*self.prefix).unwrap_or(key))
+        let place = self.place.trim_end_matches('/');
+        (place.rsplit(['/', '\\']).next().unwrap_or(place), key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.
