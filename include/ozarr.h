@@ -1467,6 +1467,8 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
  * Reads the node's metadata documents again (`data` NULL, `size` 0), because other handles and
  * processes may have changed its shape or attributes. Or takes what another process found out: the
  * `size` bytes of its `ozarr_node_export` of the same node; then nothing is read from the store.
+ * Refresh an array that another handle may have made longer before writing its last chunk along that
+ * dimension: the chunk is stored as a whole where a write covers what the handle knows of it.
  *
  * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
  * kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
