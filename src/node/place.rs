@@ -1,7 +1,7 @@
 //! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
 //! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it.
 
-use super::{Create, Store, document, hierarchy, path};
+use super::{Create, Store, document, hierarchy, path, upkeep};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Value, json};
@@ -40,7 +40,8 @@ pub(super) fn fill<T>(
 /// was replaced.
 fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool> {
     if how == Create::New {
-        hierarchy::refuse_existing(to, place)?;
+        // After a kill behind the copy's end there is all of it. The error is the one to tell.
+        hierarchy::refuse_existing(to, place).inspect_err(|_| drop(upkeep::add_missed(to, place)))?;
     }
     let capabilities = to.shared().capabilities();
     let key = path::join(place, MARKER);

@@ -13,7 +13,8 @@ impl Store {
     /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other.
     pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
         let (path, to_path) = (path::normalize(path)?, hierarchy::new_path(self, to_path)?);
-        let found = require(self, &path, NodeKind::None)?;
+        // After a kill behind the move the node is where it was to go. The error is the one to tell.
+        let found = require(self, &path, NodeKind::None).inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?;
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;

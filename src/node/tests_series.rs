@@ -4,7 +4,7 @@ use super::tests::view;
 use super::*;
 use crate::dtype::{DataType, Element};
 use crate::engine::{Memory, Overflow, Selection};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::c_strides;
 use crate::store::fault::{self, Effect, Fault};
 use crate::store::local::{LocalStore, SyncMode};
@@ -363,10 +363,15 @@ fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
             let mut spec = Spec::new(DataType::Int32, &[5]).unwrap();
             spec.set_format(format).unwrap();
             let make = |store: &Store| -> Result<()> {
-                for done in [Group::create(store, "g", Some(format), how).map(drop), Array::create(store, "g/x", &spec, how).map(drop)] {
-                    done.or_else(|e| if e.kind() == ErrorKind::Exists { Ok(()) } else { Err(e) })?;
+                let is_done = |e: Error| if [ErrorKind::Exists, ErrorKind::NotFound].contains(&e.kind()) { Ok(()) } else { Err(e) };
+                Group::create(store, "g", Some(format), how).map(drop).or_else(is_done)?;
+                Array::create(store, "g/x", &spec, how).map(drop).or_else(is_done)?;
+                let copy = |to: &str| store.copy_node("g", (store, to), Create::New, false, &mut |_, _| Ok(())).or_else(is_done);
+                copy("other")?;
+                if store.node_kind("moved")? == NodeKind::None {
+                    copy("copy")?;
                 }
-                Ok(())
+                store.rename_node("copy", "moved").or_else(is_done)
             };
             let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
             let (done, _) = fault::with(&[hit], || make(&anew(&store)));

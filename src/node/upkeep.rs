@@ -2,7 +2,7 @@
 
 use super::store::Above;
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, lookup, path};
+use super::{NodeKind, Store, above, document, lookup, path, transfer};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::consolidated::Listed;
@@ -62,11 +62,13 @@ pub(super) fn catch_up(store: &Store) -> Result<()> {
     done
 }
 
-/// Adds a node that was found to consolidated metadata above it that do not name it: a kill came between the node and those.
+/// Adds a node that was found, with all below it, to consolidated metadata above it that do not name it: a kill came between the node and those.
 pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
     for group in path::ancestors(path) {
         if misses(store, group, path)? {
-            return after_change(store, &[path.to_string()], None);
+            let listable = store.capabilities().listable;
+            let nodes = if listable { transfer::nodes_below(store, path)? } else { vec![path.to_string()] };
+            return after_change(store, &nodes, None);
         }
     }
     let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
