@@ -352,6 +352,20 @@ fn an_array_that_is_made_with_its_values_has_them_when_it_is_there() {
     }
 }
 
+#[test]
+fn an_archive_that_was_removed_while_it_was_open_is_begun_anew() {
+    let (root, store) = new_store("removed", "zip");
+    Group::create(&store, "", None, Create::New).unwrap();
+    std::fs::remove_file(&root).unwrap();
+    let anew = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    Group::create(&anew, "", None, Create::New).unwrap();
+    anew.flush().unwrap();
+    drop((store, anew));
+    let again = Store::open(&Context::with_threads(1), root.to_str().unwrap(), Mode::Read, &[]).unwrap();
+    assert!(Group::open(&again, "").is_ok());
+    std::fs::remove_file(&root).unwrap();
+}
+
 /// The write that fails is each one in turn, and so are all that follow, as after a kill; then the program begins again.
 #[test]
 fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {

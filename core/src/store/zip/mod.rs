@@ -372,6 +372,15 @@ impl Drop for ZipStore {
     }
 }
 
+impl ZipStore {
+    /// Whether what is written goes to the file at `path`: a program may have removed that, and begin anew while a handle is open.
+    fn is_at(&self, path: &Path) -> bool {
+        let Some(append) = &self.append else { return true };
+        let writer = append.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        writer.is_none_or(|writer| writer.is_at(path))
+    }
+}
+
 /// The archive at `path`, shared with all of this process that have it open for writing.
 pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<SharedStore> {
     let path = resolved(path)?;
@@ -396,7 +405,7 @@ fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore>
         let _no_fork = fork::hold();
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
         found = written.iter().find(|(known, _)| known == path).and_then(|(_, store)| store.upgrade());
-        let is_ours = found.as_ref().is_some_and(|store| store.process == fork::forks());
+        let is_ours = found.as_ref().is_some_and(|store| store.process == fork::forks() && store.is_at(path));
         if let (false, Some(new)) = (is_ours, new) {
             written.retain(|(known, store)| known != path && store.strong_count() > 0);
             written.push((path.to_path_buf(), Arc::downgrade(new)));

@@ -53,6 +53,13 @@ struct End {
 }
 
 impl Writer {
+    /// Whether the file still has its name.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
+        let own = os::stat(self.file.as_fd()).ok();
+        there.zip(own).is_some_and(|(there, own)| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
+    }
+
     /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, with its
     /// records and its length; `None` if there was none, or an empty one.
     pub fn open(path: &Path, sync: SyncMode, as_read: Option<(&FileObject, &[u8], u64)>) -> Result<Writer> {
