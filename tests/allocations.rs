@@ -60,7 +60,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     Arc::new(BoundArray {
         store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
         prefix: format!("a{chunks}/"),
-        place: "a".into(),
+        last_name: ozarr::engine::LastName::default(),
         shape: Dims::from_slice(&[16 * chunks, 8]),
         grid: Grid::regular(chunk.clone()).unwrap(),
         keys: KeyEncoding::Default(Separator::Dot),

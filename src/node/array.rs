@@ -411,7 +411,7 @@ impl Array {
     /// Waits for the requests on the array that are under way.
     pub(super) fn settle(&self) {
         if let Ok(bound) = &self.state().bound {
-            engine::request_queue::settle(|| bound.place.to_string());
+            engine::request_queue::settle(|| bound.place());
         }
     }
 

@@ -7,7 +7,6 @@ use crate::codec::chain::Chain;
 use crate::dtype::DataType;
 use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
-use crate::engine::footprint;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Lenient, WriteBack};
@@ -80,7 +79,7 @@ impl ArrayState {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: chunk_store.clone(),
                 prefix: chunks.0.clone(),
-                place: footprint::place(&chunk_store.describe(), &chunks.0).into(),
+                last_name: engine::LastName::default(),
                 shape: meta.shape.clone(),
                 grid: meta.grid.clone(),
                 keys: chunks.1,

@@ -3,7 +3,7 @@
 use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
-use super::footprint::Footprint;
+use super::footprint::{self, Footprint};
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -19,6 +19,7 @@ use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::store::SharedStore;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// All that the engine knows of an array: no JSON, no version, no names.
 #[derive(Clone)]
@@ -27,8 +28,8 @@ pub struct BoundArray {
     pub store: SharedStore,
     /// In front of every chunk key: empty, or the node's path and `/`.
     pub prefix: String,
-    /// Names the array among all that the process has open ([`super::footprint::place`]).
-    pub place: Arc<str>,
+    /// For [`BoundArray::lock_name`].
+    pub last_name: LastName,
     /// The lengths of the dimensions.
     pub shape: Dims,
     /// The chunk grid.
@@ -74,11 +75,15 @@ impl BoundArray {
         (Arc::as_ptr(&self.store).cast::<()>() as usize, &self.prefix)
     }
 
+    /// Names the array among all that the process has open.
+    pub fn place(&self) -> String {
+        footprint::place(&self.store.describe(), &self.prefix)
+    }
+
     /// Names what the chunk of a key is locked by: the array by its last name, and the key behind the array's. Handles whose stores begin in
     /// different folders have different keys for it, and by links and `..` different folders.
-    pub fn lock_name<'a>(&'a self, key: &'a str) -> (&'a str, &'a str) {
-        let place = self.place.trim_end_matches('/');
-        (place.rsplit(['/', '\\']).next().unwrap_or(place), key.strip_prefix(&*self.prefix).unwrap_or(key))
+    pub fn lock_name<'a>(&self, key: &'a str) -> (u64, &'a str) {
+        (self.last_name.get(|| self.place()), key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.
@@ -92,7 +97,7 @@ impl BoundArray {
             (self.grid.chunk_of(d, start.min(last)), self.grid.chunk_of(d, start.max(last)))
         };
         let (low, high) = (0..selection.shape().len()).map(ends).unzip();
-        Some(Footprint { place: self.place.clone(), low, high, writes })
+        Some(Footprint { place: self.place(), low, high, writes })
     }
 
     /// Puts the key of a chunk into `key`.
@@ -130,5 +135,31 @@ impl BoundArray {
     /// Returns whether chunks are shards, or shards under further codecs.
     pub fn is_sharded(&self) -> bool {
         matches!(*self.chain, BoundChain::Sharded(_))
+    }
+}
+
+/// The hash of an array's last name, found when it is first asked for: 0 until then. A lock could be held by another thread when the process forks.
+#[derive(Debug, Default)]
+pub struct LastName(AtomicU64);
+
+impl LastName {
+    fn get(&self, place: impl Fn() -> String) -> u64 {
+        let known = self.0.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        let place = place();
+        let place = place.trim_end_matches('/');
+        let name = place.rfind(['/', '\\']).map_or(place, |at| &place[at + 1..]);
+        // Only threads that ask at the same time compute it again.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)).max(1);
+        self.0.store(hash, Ordering::Relaxed);
+        hash
+    }
+}
+
+impl Clone for LastName {
+    fn clone(&self) -> LastName {
+        LastName(AtomicU64::new(self.0.load(Ordering::Relaxed)))
     }
 }

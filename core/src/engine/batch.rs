@@ -240,7 +240,8 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
     };
     let mut batch = Batch::new(entries, true)?;
     // What handles of several stores write to one place has an order, too.
-    for group in by_array(entries, |array| &*array.place) {
+    let one_store = entries.windows(2).all(|pair| Arc::ptr_eq(&pair[0].array.store, &pair[1].array.store));
+    for group in if one_store { by_array(entries, BoundArray::keys_begin) } else { by_array(entries, BoundArray::place) } {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         if let [job] = &jobs[..] {
             batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()));

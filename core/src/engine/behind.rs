@@ -26,7 +26,7 @@ where
     }
     let Some(room) = kept.behind(chunk, bytes) else { return false };
     let task = Arc::new(task());
-    let footprint = Footprint { place: array.place.clone(), low: chunk.clone(), high: chunk.clone(), writes: true };
+    let footprint = Footprint { place: array.place(), low: chunk.clone(), high: chunk.clone(), writes: true };
     let work = Behind { pool: array.pool.clone(), task: Arc::downgrade(&task), tuning: array.store.tuning(), bytes: bytes as u64 };
     // The request lives a moment longer than its work; the array need not.
     let options = RequestOptions { keeps: Some(Box::new((task, room))), ..RequestOptions::default() };

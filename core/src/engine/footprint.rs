@@ -1,7 +1,6 @@
 //! The chunks that a request touches, by which requests in each other's way are found.
 
 use crate::limits::Dims;
-use std::sync::Arc;
 
 /// Names the place of a node by what its store says of itself and the node's prefix there: the same from whichever folder above the node the
 /// store begins. The places of the nodes below a node begin with its own.
@@ -12,7 +11,7 @@ pub fn place(store: &str, prefix: &str) -> String {
 /// The chunks of one array that a request touches: a box of them, between two corners.
 pub(super) struct Footprint {
     /// That of the array ([`place`]).
-    pub place: Arc<str>,
+    pub place: String,
     pub low: Dims,
     pub high: Dims,
     pub writes: bool,

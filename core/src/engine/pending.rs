@@ -353,7 +353,7 @@ mod tests {
 
         /// Submits work on the chunks of one dimension from `low` to `high`.
         fn submit(&self, name: u32, (low, high): (u64, u64), writes: bool, items: u64, options: RequestOptions) -> Result<Pending> {
-            let place = self.place.into();
+            let place = self.place.to_string();
             let (low, high) = (Dims::from_elem(low, 1), Dims::from_elem(high, 1));
             let work = Steps { pool: self.pool.clone(), items, name, log: self.log.clone(), parks: name >= 1000 };
             submit(10, options, || {

@@ -295,7 +295,7 @@ pub(super) mod tests {
         Arc::new(BoundArray {
             store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
             prefix: "a/".into(),
-            place: "a".into(),
+            last_name: crate::engine::LastName::default(),
             shape: Dims::from_slice(&[64]),
             grid: Grid::regular(chunk.clone()).unwrap(),
             keys: key::KeyEncoding::Default(key::Separator::Dot),
