@@ -226,10 +226,13 @@ function _write(z::ZArray{T,N}, x, J::NTuple{N,Any}) where {T,N}
 end
 
 function _write(z::ZArray{T,N}, x, points::Points) where {T,N}
-    x isa AbstractArray && length(x) != length(points.at) &&
-        throw(DimensionMismatch("found $(length(x)) values, expected $(length(points.at)), one for each point"))
+    x isa AbstractArray && _one_for_each(x, points)
     _at_points(ozarr_array_write_points, z, points, _values(T, x, size(points.at)))
 end
+
+# Refuses another number of values than there are points.
+_one_for_each(x, points) = length(x) == length(points.at) ||
+    throw(DimensionMismatch("found $(length(x)) values, expected $(length(points.at)), one for each point"))
 
 _values(::Type{T}, x::AbstractArray, _) where {T} = x isa Array && _gives(x, T) ? x : convert(Array{T}, x)
 _values(::Type{T}, x, lengths) where {T} = fill(convert(T, x), lengths)

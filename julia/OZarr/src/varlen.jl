@@ -52,7 +52,10 @@ _write(z::Variable{N}, x::AbstractArray, I::NTuple{N,Index}) where {N} = eltype(
     _write_region(z, fill(x, _lengths(_parts(z, I), I)), I) : _write_region(z, x, I)
 _write(z::Variable{N}, x::AbstractArray, I::NTuple{N,Integer}) where {N} = _write_region(z, fill(x), I)
 _write(z::Variable{N}, x, I::NTuple{N,Index}) where {N} = _write_region(z, fill(x, _lengths(_parts(z, I), I)), I)
-_write(z::Variable, x::AbstractArray, points::Points) = foreach((p, e) -> _write(z, e, Tuple(p)), points.at, x)
+function _write(z::Variable, x::AbstractArray, points::Points)
+    _one_for_each(x, points)
+    foreach((p, e) -> _write(z, e, Tuple(p)), points.at, x)
+end
 _write(z::Variable, x, points::Points) = foreach(p -> _write(z, x, Tuple(p)), points.at)
 _write(z::Variable{N}, x, J::NTuple{N,Any}) where {N} =
     throw(ArgumentError("texts and bytes are written to integers, ranges and colons; found $(map(typeof, J))"))

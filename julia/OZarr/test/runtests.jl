@@ -169,6 +169,9 @@ bare(json) = filter(c -> !isspace(c), json)
         z[2, 2:3] = "x"
         @test z[2, :] == ["b\0c", "x", "x"]
         @test_throws BoundsError z[3, 1]
+        @test_throws DimensionMismatch z[[true true false; false false true]] = ["one", "two"]
+        @test_throws DimensionMismatch z[[CartesianIndex(1, 1)]] = ["one", "two"]
+        @test "one" ∉ Array(z)
         @test fails(() -> z[1, 1] = String([0xff]), OZarr.OZARR_ERR_RANGE, "UTF-8")
         y = OZarr.create("blobs.zarr", [UInt8[1, 2], UInt8[]])
         @test y[:] == [UInt8[1, 2], UInt8[]] && y[1] == UInt8[1, 2]
