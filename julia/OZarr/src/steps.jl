@@ -29,8 +29,23 @@ Makes dimension `dim` longer and writes `x` there: of as many dimensions as the 
 """
 function Base.append!(z::ZArray{T,N}, x::AbstractArray; dim::Integer = N) where {T,N}
     y, count = _slabs(z, x, dim)
-    GC.@preserve y _check(ozarr_array_append(z, N - dim, count, _type_number(eltype(y)), Ptr{Cvoid}(pointer(y)), sizeof(y)))
+    kept = _type_number(T) == OZARR_BY_DTYPE ? _as_stored(z, y) : y
+    GC.@preserve kept _check(ozarr_array_append(z, N - dim, count, _type_number(eltype(kept)), Ptr{Cvoid}(pointer(kept)), sizeof(kept)))
     return z
+end
+
+# Structs as the bytes that the array stores for them: the call that appends takes no description of the program's struct, whose fields may lie
+# elsewhere.
+_as_stored(z::ZArray{T}, structs) where {T} = _with_dtype(out -> ozarr_array_copy_dtype(z, out)) do stored
+    spec = _opened(out -> ozarr_spec_new_dtype(stored, 1, Int64[length(structs)], out))
+    try
+        _check(ozarr_spec_set_zarr_format(spec, zarr_format(z)))
+        room = memory()
+        copyto!(typed(T, _array(_opened(out -> ozarr_array_create_at(room, "structs", spec, OZARR_CREATE_NEW, out)))), vec(structs))
+        return Array(room["structs"])
+    finally
+        ozarr_spec_free(spec)
+    end
 end
 Base.append!(z::ZArray{T,1}, x::Number) where {T} = append!(z, fill(x))
 Base.push!(z::ZArray{T,N}, x) where {T,N} = append!(z, x isa AbstractArray ? x : fill(x))

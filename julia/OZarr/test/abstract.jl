@@ -149,10 +149,12 @@ end
     @test z isa ZArray{Particle,1} && z[:] == p && z[2] === p[2] && occursin("\"v\"", OZarr.dtype(z))
     z[1] = p[2]
     close(z)
-    raw = OZarr.open("particles.zarr")
+    raw = OZarr.open("particles.zarr"; mode = "r+")
     @test eltype(raw) == NTuple{OZarr.item_size(raw),UInt8}
     typed = OZarr.typed(Particle, raw)
     @test typed[:] == [p[2], p[2]] && !isopen(raw)
+    append!(typed, p)
+    @test typed[:] == [p[2], p[2], p[1], p[2]] && append!(typed, Particle[])[4] === p[2]
     @test_throws ArgumentError OZarr.typed(Float64, typed)
     @test_throws ArgumentError OZarr.create(OZarr.memory(), "x", Rational{Int}, 3)
     when = OZarr.create(OZarr.memory(), "t", "<M8[s]", 3)
