@@ -44,7 +44,11 @@ _nan(x) = ismissing(x) ? NaN : x
 
 One field of an array of structs, `"x"` or `"a.b"`, as an array of numbers; `T` may be left out where `OZarr.typed` knows the struct.
 """
-read_field(::Type{E}, z::ZArray, name, I...) where {E} = _read_as(_of_field(ozarr_array_read_ex, name), E, z, I)
+function read_field(::Type{E}, z::ZArray, name, I...) where {E}
+    call, F = _of_field(ozarr_array_read_ex, name), _number_of_field(z, name)
+    F === nothing || !_has_number(E) || !_is_lossy(E, F) || return _converted(E, _read_as(call, F, z, I))
+    return _read_as(call, E, z, I)
+end
 read_field(z::ZArray, name, I...) = read_field(_field_type(eltype(z), name), z, name, I...)
 
 """
@@ -52,7 +56,29 @@ read_field(z::ZArray, name, I...) = read_field(_field_type(eltype(z), name), z, 
 
 Writes one field of an array of structs; the others stay as they are.
 """
-write_field!(z::ZArray, x, name, I...) = _write_as(_of_field(ozarr_array_write_ex, name), x isa AbstractArray ? eltype(x) : typeof(x), z, x, I)
+function write_field!(z::ZArray, x, name, I...)
+    E, F = x isa AbstractArray ? eltype(x) : typeof(x), _number_of_field(z, name)
+    F === nothing || !_has_number(E) || !_is_lossy(F, E) || return write_field!(z, _converted(F, x), name, I...)
+    return _write_as(_of_field(ozarr_array_write_ex, name), E, z, x, I)
+end
+
+# As Julia converts: 2.7 to an integer is an InexactError, where the library would cut off its fraction.
+_converted(::Type{E}, x::AbstractArray) where {E} = convert(Array{E}, x)
+_converted(::Type{E}, x) where {E} = convert(E, x)
+
+# The type of the numbers in a field, or nothing where it holds others, or is not there.
+_number_of_field(z::ZArray, name) = _with_dtype(d -> _number_in(d, split(String(name), ".")), out -> ozarr_array_copy_dtype(z, out))
+function _number_in(d, parts)
+    if isempty(parts)
+        number = _number(out -> ozarr_dtype_type(d, out), Int32)
+        at = findfirst(type -> type.second == number, _types)
+        return at === nothing ? nothing : _types[at].first
+    end
+    for i in 0:_number(out -> ozarr_dtype_field_count(d, out), Int64)-1
+        _text((buf, cap, len) -> ozarr_dtype_field_name(d, i, buf, cap, len)) == first(split(parts[1], "[")) || continue
+        return _with_dtype(inner -> _number_in(inner, parts[2:end]), out -> ozarr_dtype_copy_field_dtype(d, i, out))
+    end
+end
 
 # A call whose memory is of one field.
 function _of_field(call, name)

@@ -176,4 +176,10 @@ end
     OZarr.write_field!(p, [7.5, 8.5], "x", 1:2)
     @test p[1].x == 7.5 && p[1].id == 10 && OZarr.read_field(p, "x") == [7.5, 8.5, 3, 4, 5]
     @test_throws OZarrError OZarr.read_field(Float64, p, "y")
+    @test_throws InexactError OZarr.write_field!(p, [1.5, 2.5], "id", 1:2)
+    @test_throws InexactError OZarr.write_field!(p, 1.5, "id", 1)
+    @test_throws InexactError OZarr.read_field(Int, p, "x")
+    @test OZarr.read_field(Int, p, "x", 3:5) == 3:5 && OZarr.read_field(Int, p, "x", 3) === 3 && OZarr.read_field(p, "id") == 10:10:50
+    OZarr.write_field!(p, [1.0, 2.0], "id", 1:2)
+    @test OZarr.read_field(p, "id", 1:2) == 1:2 && OZarr.read_field(Float32, p, "v[2]", 4:5) == 4:5
 end
