@@ -237,9 +237,15 @@ static void appenders_take_any_memory() {
         for (int i = 0; i < 3; i++) halo[j + 1][i + 1] = 10 * j + i;
     auto out = ozarr::appender::open(a);
     out.append(ozarr::strided<const double>(&halo[0][0], 20, {0, 5, 1}, 6));
+    THROWS(OZARR_ERR_RANK, "strides", out.append(ozarr::strided<const double>(&halo[0][0], 20, {5, 1}, 6)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "[3, 2]", out.append(plain_mdspan<const double, 2>(&halo[1][1], {3, 2}, {1, 5})));
+    out.append(plain_mdspan<const double, 2>(&halo[1][1], {2, 3}, {5, 1}));
+    out.close();
+    CHECK((a.read<double>({{1, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}));
+    out = ozarr::appender::open(a);
     out.append(std::vector<float>(6, 1));
     out.close();
-    CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 2);
+    CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 3);
 }
 
 static void series_write_all_variables() {
@@ -251,7 +257,10 @@ static void series_write_all_variables() {
     const double halo[5] = {-1, 7, 8, 9, -1};
     const std::vector<float> t{1, 2, 3};
     const auto p = ozarr::strided(&halo[0], 5, {0, 1}, 1);
-    steps.put("t", t);
+    THROWS(OZARR_ERR_RANK, "strides", steps.put("p", ozarr::strided(&halo[0], 5, {1}, 1)));
+    THROWS(OZARR_ERR_RANK, "strides", steps.step(0, "t", t, "p", ozarr::strided(&halo[0], 5, {0, 0, 1}, 1)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "[2]", steps.put("p", plain_mdspan<const double, 1>(&halo[1], {2}, {1})));
+    steps.put("t", plain_mdspan<const double, 1>(&halo[1], {3}, {1}));
     steps.put("p", p);
     steps.step(0);
     steps.step(60, "t", t);
@@ -266,6 +275,7 @@ static void series_write_all_variables() {
     ds.close();
     ds = ozarr::dataset::open("series.zarr", "r+");
     CHECK((ds.variable("p").read<int>({{2, 0}, {1, 3}}) == std::vector<int>{7, 8, 9}));
+    CHECK((ds.variable("t").read<int>({{0, 0}, {2, 3}}) == std::vector<int>{7, 8, 9, 1, 2, 3}));
     CHECK((ds.variable("time").read<int>() == std::vector<int>{0, 60, 120}));
     EQUAL(ozarr::series::open(ds, "time").position(), 3);
     THROWS(OZARR_ERR_BOUNDS, "found 3 steps", ozarr::series::open(ds, "time", 4));

@@ -364,10 +364,10 @@ public:
     /// From any memory, of the region's dimensions.
     template <class M, class = detail::if_memory<const M>>
     returned<void> put(const std::string &name, const region &r, const M &memory) {
-        const detail::step_memory from(detail::view_of(memory));
+        detail::step_memory from;
         ozarr_region box = OZARR_REGION_INIT;
         box.start = r.start.data(), box.shape = r.shape.data();
-        const bool fits = r.start.size() == r.shape.size() && (from.value.strides == nullptr || from.strides.size() == r.shape.size());
+        const bool fits = r.start.size() == r.shape.size() && !from.set(detail::view_of(memory), r.shape);
         const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
         return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, detail::c_text(name), rank, &box, &from.value));
     }

@@ -17,6 +17,38 @@ class ranks; // of ozarr_mpi.hpp: passes regions and memory to the collective ca
 
 namespace detail {
 
+inline std::string list(const index &numbers) {
+    std::string text = "[";
+    for (std::size_t d = 0; d < numbers.size(); d++) text += (d == 0 ? "" : ", ") + std::to_string(numbers[d]);
+    return text + "]";
+}
+
+/// The strides in bytes of memory that is not contiguous, of a region of this shape: one for each dimension. Dimensions of length 1 of the region may
+/// lack in memory whose extents are known.
+template <class T>
+problem laid(const view<T> &v, const index &shape, index &bytes) {
+    constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(T));
+    if (v.offset > static_cast<std::size_t>(far)) return error(OZARR_ERR_BOUNDS, "the offset is " + std::to_string(v.offset) + ", beyond all memory");
+    for (const std::int64_t stride : v.strides)
+        if (stride > far || stride < -far) return error(OZARR_ERR_BOUNDS, "the stride " + std::to_string(stride) + " is beyond all memory");
+    const std::size_t rank = shape.size();
+    if (v.extents.empty() && !v.strides.empty()) {
+        if (auto wrong = same_rank("list of strides", v.strides.size(), static_cast<std::int32_t>(rank))) return wrong;
+        bytes = v.strides;
+    } else {
+        bytes = index::zeros(rank);
+        std::size_t k = 0, spare = rank - (v.extents.size() < rank ? v.extents.size() : rank);
+        for (std::size_t d = 0; d < rank; d++) {
+            if (k < v.extents.size() && v.extents[k] == shape[d]) bytes[d] = v.strides[k++];
+            else if (shape[d] == 1 && spare > 0) spare--;
+            else return error(OZARR_ERR_BUFFER_SIZE, "the memory has the shape " + list(v.extents) + ", expected " + list(shape) + ", that of the region");
+        }
+        if (k != v.extents.size()) return same_rank("memory's shape", v.extents.size(), static_cast<std::int32_t>(rank));
+    }
+    for (std::size_t d = 0; d < rank; d++) bytes[d] *= static_cast<std::int64_t>(sizeof(T));
+    return {};
+}
+
 /// The inside of `array`: regions and memory as the C functions take them.
 class array_base : public node<ozarr_array> {
     friend ranks;
@@ -82,38 +114,14 @@ protected:
         return transfer(with, v.data, v.size, r);
     }
 
-    /// The strides in bytes of memory that is not contiguous: one for each dimension of the array. Dimensions of length 1 of the region may lack in
-    /// memory whose extents are known.
+    /// The strides in bytes of memory that is not contiguous; see laid.
     template <class T>
     problem strides_of(const view<T> &v, const region &r, index &bytes) const {
-        constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(T));
-        if (v.offset > static_cast<std::size_t>(far)) return error(OZARR_ERR_BOUNDS, "the offset is " + std::to_string(v.offset) + ", beyond all memory");
-        for (const std::int64_t stride : v.strides)
-            if (stride > far || stride < -far) return error(OZARR_ERR_BOUNDS, "the stride " + std::to_string(stride) + " is beyond all memory");
-        const auto rank = static_cast<std::size_t>(rank_);
-        if (v.extents.empty() && !v.strides.empty()) {
-            if (auto wrong = same_rank("list of strides", v.strides.size(), rank_)) return wrong;
-            bytes = v.strides;
-        } else {
-            index shape = r.shape;
-            if (auto wrong = r.whole ? whole_shape(shape) : misfit(r)) return wrong;
-            bytes = index::zeros(rank);
-            std::size_t k = 0, spare = rank - (v.extents.size() < rank ? v.extents.size() : rank);
-            for (std::size_t d = 0; d < rank; d++) {
-                if (k < v.extents.size() && v.extents[k] == shape[d]) bytes[d] = v.strides[k++];
-                else if (shape[d] == 1 && spare > 0) spare--;
-                else return error(OZARR_ERR_BUFFER_SIZE, "the memory has the shape " + list(v.extents) + ", expected " + list(shape) + ", that of the region");
-            }
-            if (k != v.extents.size()) return same_rank("memory's shape", v.extents.size(), rank_);
-        }
-        for (std::size_t d = 0; d < rank; d++) bytes[d] *= static_cast<std::int64_t>(sizeof(T));
-        return {};
-    }
-
-    static std::string list(const index &numbers) {
-        std::string text = "[";
-        for (std::size_t d = 0; d < numbers.size(); d++) text += (d == 0 ? "" : ", ") + std::to_string(numbers[d]);
-        return text + "]";
+        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
+        if (r.whole && !v.extents.empty())
+            if (auto wrong = whole_shape(shape)) return wrong;
+        if (auto wrong = misfit(r)) return wrong;
+        return laid(v, shape, bytes);
     }
 
     problem whole_shape(index &shape) const {

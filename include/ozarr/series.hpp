@@ -4,6 +4,9 @@
 
 #include <ozarr/dataset.hpp>
 
+#include <map>
+#include <string>
+
 namespace ozarr {
 inline namespace OZARR_HPP_MODE {
 
@@ -11,17 +14,20 @@ namespace detail {
 
 /// Memory of steps as C has it, with strides in bytes.
 struct step_memory {
+    step_memory() = default;
+    step_memory(const step_memory &) = delete;
+    step_memory &operator=(const step_memory &) = delete;
+    /// Describes the memory of steps of this shape, which counts where it is not contiguous.
     template <class T>
-    explicit step_memory(const view<T> &v) : strides(v.strides) {
+    detail::problem set(const view<T> &v, const index &shape) {
         value.data = const_cast<std::remove_const_t<T> *>(v.data);
         value.size = v.size * sizeof(T);
         value.offset = v.offset * sizeof(T);
         value.type = static_cast<ozarr_type>(type_of<std::remove_const_t<T>>::value);
-        for (std::size_t d = 0; d < strides.size() && d < index::max_rank; d++) strides[d] *= static_cast<std::int64_t>(sizeof(T));
-        if (!v.contiguous) value.strides = strides.data();
+        if (v.contiguous) return {};
+        value.strides = strides.data();
+        return laid(v, shape, strides);
     }
-    step_memory(const step_memory &) = delete;
-    step_memory &operator=(const step_memory &) = delete;
     index strides;
     ozarr_memory value = OZARR_MEMORY_INIT;
 };
@@ -34,18 +40,18 @@ template <std::size_t N>
 struct step_list {
     const char *names[N];
     ozarr_memory values[N];
-    index strides[N];
+    step_memory memories[N];
     std::int64_t count = 0;
-    void add() {}
-    template <class Name, class M, class... More>
-    void add(const Name &name, const M &memory, const More &...more) {
-        const step_memory m(view_of(memory));
+    template <class Set>
+    problem add(Set) { return {}; }
+    /// `set(name, memory, out)` describes the memory of a variable.
+    template <class Set, class Name, class M, class... More>
+    problem add(Set set, const Name &name, const M &memory, const More &...more) {
+        step_memory &m = memories[count];
+        if (auto wrong = set(text_at(name), memory, m)) return wrong;
         names[count] = text_at(name);
-        strides[count] = m.strides;
-        values[count] = m.value;
-        if (m.value.strides != nullptr) values[count].strides = strides[count].data();
-        count++;
-        add(more...);
+        values[count++] = m.value;
+        return add(set, more...);
     }
 };
 
@@ -70,6 +76,8 @@ public:
         OZARR_HPP_TRY(ozarr_array_shape(a.get(), shape.data()));
         for (std::size_t d = 0; d < shape.size(); d++)
             if (static_cast<int>(d) != dim) out.step_size_ *= static_cast<std::size_t>(shape[d]);
+        out.shape_ = shape;
+        out.dim_ = static_cast<std::size_t>(dim);
         return out;
     }
     /// Takes `count` steps from `size` elements at `data`, which are copied.
@@ -89,7 +97,10 @@ public:
     /// From any memory: ozarr::strided, a span, an mdspan; one stride for each dimension of the array.
     template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
     returned<void> append(const M &memory, std::int64_t count = 1) {
-        const detail::step_memory m(detail::view_of(memory));
+        index shape = shape_;
+        if (!shape.empty()) shape[dim_] = count;
+        detail::step_memory m;
+        if (h_ != nullptr) OZARR_HPP_CHECK(m.set(detail::view_of(memory), shape));
         return detail::checked(ozarr_appender_append_ex(h_, count, &m.value));
     }
     /// The length of the dimension with all steps that were taken.
@@ -114,7 +125,8 @@ public:
     }
 
 private:
-    std::size_t step_size_ = 1;
+    std::size_t step_size_ = 1, dim_ = 0;
+    index shape_;
 };
 
 /// The steps of all variables of a dataset along one dimension: readers see a step when all have it, and a run that was killed goes on behind
@@ -127,6 +139,10 @@ public:
                                  std::size_t memory = 0) {
         series s;
         OZARR_HPP_TRY(ozarr_series_open(d.get(), detail::c_text(dimension), keep, publish_every, memory, &s.h_));
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_open_group(d.get(), &h));
+        s.group_ = detail::handle<ozarr_group, ozarr_group_free>(h);
+        s.dimension_ = dimension;
         return s;
     }
     /// The values of a variable for the step that comes next, from `size` elements at `data`; they are copied.
@@ -142,7 +158,8 @@ public:
     /// From any memory: one stride for each dimension of the variable.
     template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
     returned<void> put(const std::string &name, const M &memory) {
-        const detail::step_memory m(detail::view_of(memory));
+        detail::step_memory m;
+        OZARR_HPP_CHECK(describe(detail::c_text(name), memory, m));
         return detail::checked(ozarr_series_put_ex(h_, detail::c_text(name), &m.value));
     }
     /// Ends the step; `value` is that of the coordinate, unless it was put.
@@ -152,7 +169,7 @@ public:
     returned<void> step(double value, const std::string &name, const NamesAndMemories &...more) {
         static_assert(sizeof...(more) % 2 == 1, "after the coordinate's value come names, each with the memory of its variable");
         detail::step_list<(sizeof...(more) + 1) / 2> list;
-        list.add(name, more...);
+        OZARR_HPP_CHECK(list.add([this](const char *variable, const auto &memory, detail::step_memory &m) { return describe(variable, memory, m); }, name, more...));
         return detail::checked(ozarr_series_step(h_, value, list.count, list.names, list.values));
     }
     /// The number of steps that were taken: the index of the next one.
@@ -167,6 +184,43 @@ public:
     returned<void> flush() { return detail::checked(ozarr_series_flush(h_)); }
     /// Flushes and frees.
     returned<void> close() { return detail::checked(ozarr_series_close(release())); }
+
+private:
+    /// Describes the memory of a variable, whose strides or extents have to be those of a step.
+    template <class M>
+    detail::problem describe(const char *name, const M &memory, detail::step_memory &out) {
+        const auto v = detail::view_of(memory);
+        index shape;
+        if (!v.contiguous && h_ != nullptr)
+            if (auto wrong = step_shape(name, shape)) return wrong;
+        if (h_ == nullptr) return {};
+        return out.set(v, shape);
+    }
+    /// The shape of a step of a variable: that of its array, 1 long along the dimension of the series.
+    detail::problem step_shape(const char *name, index &shape) {
+        const auto known = shapes_.find(name);
+        if (known != shapes_.end()) shape = known->second;
+        if (known != shapes_.end()) return {};
+        ozarr_array *a = nullptr;
+        if (ozarr_group_open_array(group_.get(), name, &a) != OZARR_OK) return error::last();
+        const detail::handle<ozarr_array, ozarr_array_free> owned(a);
+        std::int32_t rank = 0;
+        if (ozarr_array_rank(a, &rank) != OZARR_OK) return error::last();
+        shape = index::zeros(static_cast<std::size_t>(rank));
+        if (ozarr_array_shape(a, shape.data()) != OZARR_OK) return error::last();
+        std::string of_dimension;
+        for (std::int32_t d = 0; d < rank; d++) {
+            if (detail::text(of_dimension, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_array_dimension_name(a, d, b, n, l, nullptr); }) != OZARR_OK)
+                return error::last();
+            if (of_dimension == dimension_) shape[static_cast<std::size_t>(d)] = 1;
+        }
+        shapes_.emplace(name, shape);
+        return {};
+    }
+
+    detail::handle<ozarr_group, ozarr_group_free> group_;
+    std::string dimension_;
+    std::map<std::string, index> shapes_;
 };
 
 /// A count of units, as in "hours since 2026-01-01", as a date and time: "2026-01-31 12:30:00". Without a calendar: the standard one.
