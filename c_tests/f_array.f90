@@ -9,6 +9,7 @@ program f_array
   call dimensions_are_reversed()
   call sections_are_not_copied()
   call regions()
+  call lists_of_components()
   call periodic_regions()
   call kinds()
   call logicals()
@@ -24,6 +25,50 @@ program f_array
   call finish()
 
 contains
+
+  ! A list that is a component of an array of a derived type lies scattered in memory.
+  subroutine lists_of_components()
+    type :: box
+      integer :: first, last
+      real :: weight = 0
+      integer(int8) :: step = 1
+    end type box
+    type(box), target :: boxes(3)
+    type(ozarr_array) :: a
+    type(ozarr_spec) :: s
+    type(ozarr_summary) :: found
+    integer, pointer :: first(:)
+    real(real64) :: u(5, 6), v(3, 2), one(1)
+    integer :: i, j
+    u = reshape([((i + 10d0*j, i=1, 5), j=1, 6)], [5, 6])
+    boxes%first = [2, 4, 99]
+    boxes%last = [3, 2, 99]
+    call a%create("run.zarr/boxes", OZARR_FLOAT64, [5, 6], chunks=[2, 5])
+    call a%write(u)
+    call a%read(v, start=boxes(1:2)%first, count=boxes(1:2)%last)
+    call check(all(v == u(2:4, 4:5)), "start and count are components")
+    first => boxes(2:1:-1)%first
+    call a%read(v, start=first, count=[2, 3], stat=i)
+    call check(i == OZARR_ERR_RANK, "a pointer, and another shape")
+    call a%read(v(:, 1:1), start=first - 1, count=[3, 1], stride=boxes(1:2)%step)
+    call check(all(v(:, 1) == u(3:5, 1)), "expressions, and a stride of int8")
+    boxes(1:2)%step = [2_int8, -3_int8]
+    call a%read(v, start=[1, 4], stride=boxes(1:2)%step)
+    call check(all(v == u(1:5:2, 4:1:-3)), "strides that are components")
+    v = -1
+    call a%write(v, start=boxes(1:2)%first)
+    u(2:4, 4:5) = -1
+    call a%summarize(found, start=boxes(1:2)%first, count=boxes(1:2)%last)
+    call check(found%max == -1, "a region of components is summarized")
+    call a%resize(boxes(1:2)%first + [3, 2])
+    boxes(1:2)%last = [5, 4]
+    call a%resize(boxes(1:2)%last)
+    call check(all(a%shape() == [5, 4]), "a shape that is a component")
+    call a%read_points(one, reshape(boxes(1:2)%first, [2, 1]))
+    call check(one(1) == -1, "points")
+    call s%create(OZARR_INT32, [5, 6])
+    call s%set_chunk_extents(1, boxes(1:2)%first - 1 + [0, 1])
+  end subroutine lists_of_components
 
   subroutine dimensions_are_reversed()
     type(ozarr_array) :: a
@@ -477,7 +522,7 @@ contains
     integer :: stat
     around = "around"
     call a%read(back, start=["a", "b"], stat=stat, errmsg=around(2))
-    call check(stat == OZARR_ERR_ARGUMENT .and. all(around == ["around  ", "found so", "around  "]), "a start of characters")
+    call check(stat == OZARR_ERR_ARGUMENT .and. all(around == "around"), "a start of characters")
     call a%open(store, "v")
     call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill="x", names=["x", "y"], compressor="zstd", &
       attributes='{"units": "m", "long_name": "a text of more than fifty letters, all of them"}', stat=stat, errmsg=around(2))

@@ -378,7 +378,7 @@ contains
   ! Changes the shape. What is cut off is erased, unless `keep`: then it comes back if the array grows again.
   subroutine array_resize(self, shape, keep, stat, errmsg)
     class(ozarr_array), intent(inout) :: self
-    class(*), intent(in) :: shape(:)
+    type(*), dimension(..), intent(in) :: shape
     logical, intent(in), optional :: keep
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -421,7 +421,7 @@ contains
     class(ozarr_array), intent(in) :: self
     integer, intent(in) :: worker, workers
     integer(int64), allocatable, intent(out) :: start(:), count(:)
-    class(*), intent(in), optional :: region_start(:), region_count(:)
+    type(*), dimension(..), intent(in), optional :: region_start, region_count
     logical, intent(in), optional :: inner
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg

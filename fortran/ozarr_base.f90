@@ -45,6 +45,17 @@ module ozarr_base
       type(*), intent(in) :: from
       integer(c_size_t), value :: length
     end subroutine ozf_copy
+    function ozf_errmsg_is_known() bind(c, name="ozf_errmsg_is_known") result(r)
+      import :: c_int32_t
+      integer(c_int32_t) :: r
+    end function ozf_errmsg_is_known
+    function ozf_integers(list, rank, out) bind(c, name="ozf_integers") result(r)
+      import :: c_int32_t, c_int64_t
+      type(*), dimension(..), intent(in) :: list
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(inout) :: out(*)
+      integer(c_int32_t) :: r
+    end function ozf_integers
     function ozf_strlen(text) bind(c, name="strlen") result(r)
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text
@@ -117,7 +128,7 @@ contains
     if (present(stat)) stat = outcome
     if (outcome == OZARR_OK) return
     letters => letters_at(ozf_message())
-    if (present(errmsg)) call put_letters(letters, errmsg)
+    if (present(errmsg) .and. ozf_errmsg_is_known() /= 0) call put_letters(letters, errmsg)
     if (present(stat)) return
     line = "ozarr:"
     call put_letters(letters, line(8:))
@@ -445,43 +456,42 @@ contains
   ! Lists of integers
   ! ==================================================================================================================
 
+  ! Copies a list of integers of any kind. (Lists are of an assumed type, not polymorphic: of a component of an array of a derived type,
+  ! such as boxes%lo, gfortran takes what lies behind the first element for the others where a dummy argument is class(*).)
+  function copied_integers(list, what, expected, out) result(status)
+    type(*), dimension(..), intent(in) :: list
+    character(*), intent(in) :: what, expected
+    integer(c_int64_t), intent(inout) :: out(*)
+    integer(c_int32_t) :: status
+    status = ozf_integers(list, 1_c_int32_t, out)
+    if (status /= OZARR_OK) status = refused(status, "found something else for ", what, expected)
+  end function copied_integers
+
   ! A list of integers of any kind in its own order: `rank` of them, or any number where `rank` is negative.
   subroutine numbers_of(list, what, rank, out, found, status)
-    class(*), intent(in) :: list(:)
+    type(*), dimension(..), intent(in) :: list
     character(*), intent(in) :: what
     integer(c_int32_t), intent(in) :: rank
     integer(c_int64_t), intent(inout) :: out(max_rank)
     integer(c_int32_t), intent(out) :: found
     integer(c_int32_t), intent(out) :: status
-    found = int(size(list), c_int32_t)
+    found = int(max(size(list), 0), c_int32_t)            ! gfortran has -1 for [integer ::]
     status = checked_rank(rank)
     if (status /= OZARR_OK) return
     if (rank >= 0 .and. found /= rank) then
-      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), after=" numbers, expected ", &
+      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=int(found, c_int64_t), after=" numbers, expected ", &
         m=int(rank, c_int64_t), ending=", the rank of the array")
-    else if (size(list) > max_rank) then
-      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=size(list, kind=c_int64_t), after=" numbers, expected at most ", &
+    else if (found > max_rank) then
+      status = refused(OZARR_ERR_RANK, what, behind=" has ", n=int(found, c_int64_t), after=" numbers, expected at most ", &
         m=int(max_rank, c_int64_t))
     end if
-    if (status /= OZARR_OK .or. size(list) == 0) return
-    select type (list)
-    type is (integer(int8))
-      out(:found) = list
-    type is (integer(int16))
-      out(:found) = list
-    type is (integer(int32))
-      out(:found) = list
-    type is (integer(int64))
-      out(:found) = list
-    class default
-      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, &
-        ", expected a list of integers, one for each dimension")
-    end select
+    if (status == OZARR_OK .and. found > 0) status = copied_integers(list, what, &
+      ", expected a list of integers, one for each dimension", out)
   end subroutine numbers_of
 
   ! A list of integers in C's order.
   subroutine reversed_numbers_of(list, what, rank, out, found, status)
-    class(*), intent(in) :: list(:)
+    type(*), dimension(..), intent(in) :: list
     character(*), intent(in) :: what
     integer(c_int32_t), intent(in) :: rank
     integer(c_int64_t), intent(inout) :: out(max_rank)
@@ -490,6 +500,31 @@ contains
     call numbers_of(list, what, rank, out, found, status)
     if (status == OZARR_OK) call reverse(out(:found))
   end subroutine reversed_numbers_of
+
+  ! As reversed_numbers_of, of the lists of a new array. (A generic procedure needs their rank, and an empty list, [integer ::], would be
+  ! none: gfortran takes it for absent where a dummy argument is of an assumed type and optional.)
+  subroutine extents_of(list, what, rank, out, found, status)
+    class(*), intent(in) :: list(:)
+    character(*), intent(in) :: what
+    integer(c_int32_t), intent(in) :: rank
+    integer(c_int64_t), intent(inout) :: out(max_rank)
+    integer(c_int32_t), intent(out) :: found
+    integer(c_int32_t), intent(out) :: status
+    found = 0
+    select type (list)
+    type is (integer(int8))
+      call reversed_numbers_of(list, what, rank, out, found, status)
+    type is (integer(int16))
+      call reversed_numbers_of(list, what, rank, out, found, status)
+    type is (integer(int32))
+      call reversed_numbers_of(list, what, rank, out, found, status)
+    type is (integer(int64))
+      call reversed_numbers_of(list, what, rank, out, found, status)
+    class default
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, &
+        ", expected a list of integers, one for each dimension")
+    end select
+  end subroutine extents_of
 
   ! Turns a list round, without memory for a copy.
   pure subroutine reverse(list)
@@ -506,7 +541,7 @@ contains
 
   ! A list of integers of any kind and any length; after a failure it is not allocated.
   subroutine integers_of(list, what, out, status)
-    class(*), intent(in) :: list(:)
+    type(*), dimension(..), intent(in) :: list
     character(*), intent(in) :: what
     integer(c_int64_t), allocatable, intent(out) :: out(:)
     integer(c_int32_t), intent(out) :: status
@@ -514,19 +549,8 @@ contains
     allocate (out(size(list)), stat=failed)
     status = checked_memory(failed, what)
     if (status /= OZARR_OK) return
-    select type (list)
-    type is (integer(int8))
-      out(:) = list
-    type is (integer(int16))
-      out(:) = list
-    type is (integer(int32))
-      out(:) = list
-    type is (integer(int64))
-      out(:) = list
-    class default
-      deallocate (out)
-      status = refused(OZARR_ERR_ARGUMENT, "found something else for ", what, ", expected a list of integers")
-    end select
+    status = copied_integers(list, what, ", expected a list of integers", out)
+    if (status /= OZARR_OK) deallocate (out)
   end subroutine integers_of
 
   ! One integer of any kind.

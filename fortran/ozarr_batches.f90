@@ -60,7 +60,7 @@ contains
     class(ozarr_batch), intent(inout) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(inout) :: u
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
+    type(*), dimension(..), intent(in), optional :: start, count, stride
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call note(self, array, .false., u, start, count, stride, stat, errmsg)
@@ -71,7 +71,7 @@ contains
     class(ozarr_batch), intent(inout) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(in) :: u
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
+    type(*), dimension(..), intent(in), optional :: start, count, stride
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call note(self, array, .true., u, start, count, stride, stat, errmsg)
@@ -83,7 +83,7 @@ contains
     class(ozarr_array), intent(in) :: array
     logical, intent(in) :: writes
     type(*), dimension(..), asynchronous :: u
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
+    type(*), dimension(..), intent(in), optional :: start, count, stride
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(noted), target :: region

@@ -293,7 +293,7 @@ contains
     if (present(spec)) variable%spec = spec%handle
     if (present(missing) .and. status == OZARR_OK) call missing_to(variable, missing, value, status)
     if (present(chunks) .and. status == OZARR_OK) then
-      call reversed_numbers_of(chunks, "chunks", variable%rank, dims, found, status)
+      call extents_of(chunks, "chunks", variable%rank, dims, found, status)
       variable%chunks = c_loc(dims)
     end if
     if (present(spec) .and. status == OZARR_OK) then

@@ -145,6 +145,36 @@ static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     return OZARR_OK;
 }
 
+/* Whether a list of characters was given for one of integers: gfortran passes their length, too, before that of errmsg, which takes it for its own. */
+static _Thread_local int32_t characters;
+
+/* Whether the length of errmsg is its own. */
+int32_t ozf_errmsg_is_known(void) {
+    const int32_t known = !characters;
+    characters = 0;
+    return known;
+}
+
+/* Copies integers of any kind, in an array of this rank, the first dimension fastest; OZARR_ERR_ARGUMENT where it is something else. */
+ozarr_status ozf_integers(const CFI_cdesc_t *list, int32_t rank, int64_t *out) {
+    ozarr_type type;
+    characters = is_text(list);
+    if (list->rank != rank || element_type(list, &type) != OZARR_OK || type < OZARR_INT8 || type > OZARR_INT64) return OZARR_ERR_ARGUMENT;
+    const CFI_index_t outer = rank == 2 ? list->dim[1].extent : 1;
+    for (CFI_index_t j = 0; j < outer; j++)
+        for (CFI_index_t i = 0; i < list->dim[0].extent; i++) {
+            const char *element = (const char *)list->base_addr + i * list->dim[0].sm + (rank == 2 ? j * list->dim[1].sm : 0);
+            int8_t one;
+            int16_t two;
+            int32_t four;
+            if (type == OZARR_INT8) memcpy(&one, element, sizeof one), *out++ = one;
+            else if (type == OZARR_INT16) memcpy(&two, element, sizeof two), *out++ = two;
+            else if (type == OZARR_INT32) memcpy(&four, element, sizeof four), *out++ = four;
+            else memcpy(out++, element, sizeof *out);
+        }
+    return OZARR_OK;
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------
  * Reading and writing
  * --------------------------------------------------------------------------------------------------------------------- */

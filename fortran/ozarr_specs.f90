@@ -104,7 +104,7 @@ contains
     type(c_ptr) :: handle
     integer(c_int32_t) :: status, rank
     handle = c_null_ptr
-    call reversed_numbers_of(shape, "shape", -1_c_int32_t, dims, rank, status)
+    call extents_of(shape, "shape", -1_c_int32_t, dims, rank, status)
     if (status == OZARR_OK) status = ozarr_spec_new_dtype(dtype%handle, rank, dims, handle)
     call spec_take(self, handle, rank, status)
     call done(status, stat, errmsg)
@@ -162,7 +162,7 @@ contains
     status = OZARR_OK
     if (present(shape)) then
       expected = rank
-      call reversed_numbers_of(shape, "shape", expected, dims, rank, status)
+      call extents_of(shape, "shape", expected, dims, rank, status)
       if (status == OZARR_OK) status = ozarr_spec_new(type, rank, dims, spec)
     else if (rank < 0) then
       status = refused(OZARR_ERR_ARGUMENT, "found neither shape nor rank, expected one of them")
@@ -211,7 +211,7 @@ contains
     integer(c_int32_t), intent(in) :: rank
     integer(c_int64_t) :: dims(max_rank)
     integer(c_int32_t) :: status, found
-    call reversed_numbers_of(list, what, rank, dims, found, status)
+    call extents_of(list, what, rank, dims, found, status)
     if (status == OZARR_OK) status = call_(spec, dims)
   end function numbers_to
 
@@ -223,7 +223,7 @@ contains
     integer(c_int32_t), intent(in) :: rank
     integer(c_int64_t) :: dims(max_rank)
     integer(c_int32_t) :: status, found
-    call reversed_numbers_of(list, what, rank, dims, found, status)
+    call extents_of(list, what, rank, dims, found, status)
     if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, dims)
   end function inner_chunks_to
 
@@ -291,7 +291,7 @@ contains
   subroutine spec_set_chunk_extents(self, dim, extents, stat, errmsg)
     class(ozarr_spec), intent(inout) :: self
     integer, intent(in) :: dim
-    class(*), intent(in) :: extents(:)
+    type(*), dimension(..), intent(in) :: extents
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: list(:)

@@ -138,8 +138,8 @@ contains
     class(ozarr_array), intent(inout) :: array
     character(*), intent(in) :: location
     integer, intent(in) :: type
-    class(*), intent(in) :: shape(:)
-    class(*), intent(in), optional :: chunks(:)
+    type(*), intent(in) :: shape(:)                       ! its rank tells it from a specification
+    type(*), dimension(..), intent(in), optional :: chunks
     logical, intent(in), optional :: overwrite
     integer, intent(in), optional :: mode
     integer, intent(out), optional :: stat
@@ -314,7 +314,7 @@ contains
   ! Where a box begins: the array's first element where nothing is given. The move says what is wrong with an array that is not open.
   subroutine first_of(array, start, from, status)
     class(ozarr_array), intent(in) :: array
-    class(*), intent(in), optional :: start(:)
+    type(*), dimension(..), intent(in), optional :: start
     integer(c_int64_t), allocatable, intent(out) :: from(:)
     integer(c_int32_t), intent(out) :: status
     integer :: failed
@@ -331,7 +331,7 @@ contains
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), intent(in) :: u
-    class(*), intent(in), optional :: start(:)
+    type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
@@ -348,7 +348,7 @@ contains
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), intent(inout) :: u
-    class(*), intent(in), optional :: start(:)
+    type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
@@ -366,7 +366,7 @@ contains
     class(ozarr_ranks_request), intent(inout) :: request
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(in) :: u
-    class(*), intent(in), optional :: start(:)
+    type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
@@ -384,7 +384,7 @@ contains
     class(ozarr_ranks_request), intent(inout) :: request
     class(ozarr_array), intent(in) :: array
     type(*), dimension(..), asynchronous, intent(inout) :: u
-    class(*), intent(in), optional :: start(:)
+    type(*), dimension(..), intent(in), optional :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
@@ -400,7 +400,7 @@ contains
   subroutine ranks_resize(self, array, shape, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_array), intent(inout) :: array
-    class(*), intent(in) :: shape(:)
+    type(*), dimension(..), intent(in) :: shape
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: extents(:)
@@ -505,7 +505,8 @@ contains
     class(ozarr_ranks), intent(in) :: self
     class(ozarr_group), intent(in) :: group
     character(*), intent(in) :: path
-    class(*), intent(in) :: shape(:), start(:)
+    type(*), intent(in) :: shape(:)                       ! its rank tells it from a specification
+    type(*), dimension(..), intent(in) :: start
     type(*), dimension(..), intent(in) :: u
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -528,7 +529,7 @@ contains
     class(ozarr_group), intent(in) :: group
     character(*), intent(in) :: path
     class(ozarr_spec), intent(in) :: spec
-    class(*), intent(in) :: start(:)
+    type(*), dimension(..), intent(in) :: start
     type(*), dimension(..), intent(in) :: u
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -549,7 +550,7 @@ contains
     class(ozarr_group), intent(in) :: group
     character(*), intent(in) :: path
     type(*), dimension(..), intent(inout) :: u
-    class(*), intent(in) :: start(:)
+    type(*), dimension(..), intent(in) :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
@@ -681,7 +682,7 @@ contains
     class(ozarr_ranks_series), intent(in) :: self
     character(*), intent(in) :: name
     type(*), dimension(..), intent(in) :: u
-    class(*), intent(in) :: start(:)
+    type(*), dimension(..), intent(in) :: start
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)

@@ -20,13 +20,13 @@ KINDS = [("int8", "integer(int8)"), ("int16", "integer(int16)"), ("int32", "inte
 SMALL = [k for k, _ in KINDS[:9]]  # Without the logicals that the library does not know: what is under way cannot be copied.
 REALS = ["real32", "real64"]
 
-ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "class(*), intent(in), optional :: count(:)",
-             "stride": "class(*), intent(in), optional :: stride(:)", "dim": "integer, intent(in), optional :: dim",
+ARGUMENTS = {"start": "type(*), dimension(..), intent(in), optional :: start", "count": "type(*), dimension(..), intent(in), optional :: count",
+             "stride": "type(*), dimension(..), intent(in), optional :: stride", "dim": "integer, intent(in), optional :: dim",
              "overflow": "integer, intent(in), optional :: overflow", "field": "character(*), intent(in), optional :: field",
              "periodic": "logical, intent(in), optional :: periodic(:)",
              "mask": "logical, dimension(..), intent(in) :: mask",
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
-             "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
+             "deadline": "real(real64), intent(in), optional :: deadline", "points": "type(*), dimension(..), intent(in) :: points",
              "lists": "type(ozarr_indices), intent(in) :: lists(:)", "name": "character(*), intent(in) :: name",
              "array": "class(ozarr_array), intent(in) :: array",
              "path": "character(*), intent(in) :: path", "value": "class(*), intent(in) :: value"}
