@@ -16,7 +16,7 @@ module ozarr_batches
 
   ! Regions to read, or regions to write: `read` and `write` name them, `run` does all. They are planned together: a chunk that several of them
   ! need is read and decoded once, or stored once. Until then the arrays stay open, and the variables where they are: give these the
-  ! attribute ASYNCHRONOUS or TARGET. Of regions to write that overlap the last one wins.
+  ! attribute ASYNCHRONOUS or TARGET; components of arrays of a derived type are copied by gfortran, as for requests. Of regions to write that overlap the last one wins.
   type :: ozarr_batch
     type(noted), allocatable, private :: regions(:)
     integer, private :: length = 0

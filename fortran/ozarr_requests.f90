@@ -9,7 +9,8 @@ module ozarr_requests
   public :: ozarr_request, ozarr_wait_all, ozarr_wait_any, ozarr_end_threads, request_is_free
 
   ! Begun by iread and iwrite of an array. Until it is done, its variable must not be touched (of a write: changed); give that variable
-  ! the attribute ASYNCHRONOUS or TARGET. The end of the scope cancels a request that is not done.
+  ! the attribute ASYNCHRONOUS or TARGET. It is to be no component of an array of a derived type, cells%t: gfortran passes a copy of that, which
+  ! is gone when the call returns. The end of the scope cancels a request that is not done.
   type :: ozarr_request
     type(c_ptr) :: handle = c_null_ptr
   contains

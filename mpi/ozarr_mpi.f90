@@ -73,6 +73,7 @@ module ozarr_mpi
   end type ozarr_ranks
 
   ! A collective read or write that goes on while the program computes. Its variable has the attribute asynchronous or target until the wait.
+  ! It is to be no component of an array of a derived type, of which gfortran passes a copy.
   type :: ozarr_ranks_request
     type(c_ptr), private :: handle = c_null_ptr
   contains
