@@ -13,6 +13,7 @@ contains
 end module f_log
 
 program f_request
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
   use ozarr
   use f_check
@@ -75,6 +76,9 @@ contains
       u(:, k) = k
       call a%iwrite(u(:, k), r(k), start=[1, k])
     end do
+    call ozarr_wait_all(r, seconds=ieee_value(1d0, ieee_quiet_nan), stats=stats, stat=i)
+    call check(i == OZARR_ERR_ARGUMENT .and. all(stats == OZARR_ERR_STATE) .and. all([(r(k)%is_open(), k=1, 4)]), &
+      "a wait that is refused closes nothing")
     call ozarr_wait_all(r, stats=stats)
     call check(size(stats) == 4 .and. all(stats == OZARR_OK) .and. .not. any([(r(k)%is_open(), k=1, 4)]), "all are done")
     do k = 1, 4

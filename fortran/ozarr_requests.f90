@@ -134,7 +134,7 @@ contains
     status = checked_memory(failed, "stats")
     if (status == OZARR_OK) call handles_of(requests, handles, status)
     if (status == OZARR_OK) then
-      each = OZARR_OK
+      each = OZARR_ERR_STATE                              ! so it stays where the wait itself is refused: nothing is closed then
       status = ozarr_requests_wait_all(handles, size(requests, kind=c_int64_t), limit_of(seconds), each)
       do i = 1, size(requests)
         if (each(i) /= OZARR_ERR_STATE) call requests(i)%close()
