@@ -76,6 +76,9 @@ static void lists_of_elements() {
     THROWS(OZARR_ERR_RANK, "lists", t.read_orthogonal<double>({{{0}}}));
     THROWS(OZARR_ERR_ARGUMENT, "mask of 3 bytes", t.read_mask<double>({0, 1, 1}));
     THROWS(OZARR_ERR_BUFFER_SIZE, "", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 3 elements, expected 2", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1, 2, 3}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 3 elements, expected 2", t.write_orthogonal({{{3}}, {{2}}, {{4, 3}}}, std::vector<int>{-2, -3, -4}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "found 2 elements, expected 1", t.write_mask({0, 1}, std::vector<double>{-4, 5}, {{1, 1, 1}, {1, 1, 2}}));
 }
 
 static void texts_are_strings() {

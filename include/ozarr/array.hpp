@@ -6,7 +6,6 @@
 #include <ozarr/request.hpp>
 #include <ozarr/spec.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -361,6 +360,7 @@ public:
         std::vector<std::int64_t> counts;
         std::size_t n = 0;
         OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
+        OZARR_HPP_CHECK(exactly(data.size(), n));
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));
     }
@@ -377,6 +377,7 @@ public:
     returned<void> write_points(const std::vector<std::int64_t> &points, const std::vector<T> &data) const {
         OZARR_HPP_CHECK(whole_points(points));
         const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(rank_));
+        OZARR_HPP_CHECK(exactly(data.size(), static_cast<std::size_t>(n)));
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_points(h_, points.data(), n, &memory));
     }
@@ -384,7 +385,7 @@ public:
     template <class T>
     returned<std::vector<T>> read_mask(const std::vector<std::uint8_t> &mask, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
-        std::vector<T> out(mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0))));
+        std::vector<T> out(picked(mask));
         const c_region where(r);
         const ozarr_memory memory = dense(out.data(), out.size());
         OZARR_HPP_TRY(ozarr_array_read_mask(h_, where.pointer, mask.data(), &memory));
@@ -393,6 +394,7 @@ public:
     template <class T>
     returned<void> write_mask(const std::vector<std::uint8_t> &mask, const std::vector<T> &data, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
+        OZARR_HPP_CHECK(exactly(data.size(), picked(mask)));
         const c_region where(r);
         const ozarr_memory memory = dense(data.data(), data.size());
         return detail::checked(ozarr_array_write_mask(h_, where.pointer, mask.data(), &memory));

@@ -5,6 +5,7 @@
 #include <ozarr_advanced.h>
 #include <ozarr/node.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -172,6 +173,15 @@ protected:
         if (rank_ > 0 && points.size() % static_cast<std::size_t>(rank_) == 0) return problem();
         return problem(error(OZARR_ERR_ARGUMENT, "found " + std::to_string(points.size()) + " coordinates, expected a multiple of the array's rank " +
                                                              std::to_string(rank_)));
+    }
+    /// The elements that a mask picks.
+    static std::size_t picked(const std::vector<std::uint8_t> &mask) {
+        return mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0)));
+    }
+    /// Refuses another number of elements to write than are picked.
+    static problem exactly(std::size_t found, std::size_t n) {
+        if (found == n) return {};
+        return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(found) + " elements, expected " + std::to_string(n));
     }
     problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
         if (auto wrong = misfit(r)) return wrong;
