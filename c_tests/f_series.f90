@@ -126,6 +126,8 @@ contains
     call failed(stat, OZARR_ERR_RANK, message, "", "a step with a variable of another rank")
     call s%step("x", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "value", "a coordinate that is no number")
+    call s%step(stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_ARGUMENT .and. index(message, '"time"') > 0 .and. s%position() == 0, "no value of the coordinate")
     call s%step(1)
     call s%step(2)
     call s%step(0, stat=stat, errmsg=message)

@@ -1,5 +1,6 @@
 ! Series: the steps of all variables of a dataset together.                                      SPDX-License-Identifier: MIT OR Apache-2.0
 module ozarr_steps
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use ozarr_base
@@ -245,7 +246,7 @@ contains
     real(c_double) :: number
     integer(c_int32_t) :: status
     status = OZARR_OK
-    number = 0
+    number = ieee_value(1d0, ieee_quiet_nan)              ! which the library refuses where it would be stored
     if (present(value)) call real_of(value, number, status)
     if (status == OZARR_OK) status = ozarr_series_step(self%handle, number, 0_c_int64_t, memories=c_null_ptr)
     call done(status, stat, errmsg)
