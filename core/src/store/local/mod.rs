@@ -192,7 +192,8 @@ impl LocalStore {
     /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
     fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
         let _here = self.matching.get().lock().unwrap_or_else(PoisonError::into_inner);
-        let _elsewhere = self.lock_byte(folder_of(key), LOCK_SPACE + os::hash(key.as_bytes()) % LOCK_SPACE, LockUse::Rare)?;
+        let folder = folder_of(key);
+        let _elsewhere = self.lock_byte(folder, LOCK_SPACE + byte_of(folder, key), LockUse::Rare)?;
         let now = match self.open(key)? {
             Some(object) => Some(object.version()?),
             None => None,
@@ -351,7 +352,7 @@ impl Storage for LocalStore {
 
     fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
         let folder = check_prefix(prefix)?;
-        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE, often).map_err(|e| self.placed(e))?;
+        let held = self.lock_byte(folder, byte_of(folder, key), often).map_err(|e| self.placed(e))?;
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
@@ -461,6 +462,13 @@ impl LocalFiles for LocalStore {
         }
         bail!(Io, "the folder vanishes again and again")
     }
+}
+
+/// Gives the byte that a key is locked by in the lock file of `folder`: by its name from there on, which it has in each store, wherever above
+/// that begins.
+fn byte_of(folder: &str, key: &str) -> u64 {
+    let name = key.strip_prefix(folder).map_or(key, |name| name.trim_start_matches('/'));
+    os::hash(name.as_bytes()) % LOCK_SPACE
 }
 
 /// Whether a name is that of a link to nothing, which is no value.

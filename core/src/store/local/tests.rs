@@ -1071,6 +1071,21 @@ fn failures_and_signals_while_locking_are_no_lack_of_locks() {
 }
 
 #[test]
+fn a_key_has_one_lock_whichever_folder_above_it_a_store_begins_in() {
+    let folder = Folder::new();
+    let (outer, inner) = (folder.store(SyncMode::None), LocalStore::open(&folder.file("a/b"), true, SyncMode::None).unwrap());
+    put(&outer, "a/b/k", b"1").unwrap();
+    for (below, key) in [("a/b/", "a/b/k"), ("a/b/", "a/b/c/0/0"), ("a/b/c/", "a/b/c/0/0")] {
+        let (below_inner, key_inner) = (&below["a/b/".len()..], &key["a/b/".len()..]);
+        let held = outer.lock_key(below, key, LockUse::Rare).unwrap();
+        let refused = inner.lock_key(below_inner, key_inner, LockUse::Alone).err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::Again, "{key}");
+        drop(held);
+        assert!(inner.lock_key(below_inner, key_inner, LockUse::Alone).unwrap().is_some(), "{key}");
+    }
+}
+
+#[test]
 fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
