@@ -326,7 +326,10 @@ impl Storage for LocalStore {
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
         self.check_writable()?;
         let erased = match keys {
-            Keys::One(key) => self.erase_one(key),
+            // What misses may be in the root that has the name by now.
+            Keys::One(key) => {
+                self.in_present_root(|| self.erase_one(key), |erased| matches!(erased, Ok(false)) && self.root_may_be_replaced())
+            }
             Keys::Below(prefix) => self.erase_below(prefix).map(|()| true),
         };
         erased.map_err(|e| self.placed(e))

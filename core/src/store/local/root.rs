@@ -217,7 +217,7 @@ mod tests {
     use crate::store::fault::{self, fail};
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
-    use crate::store::{Condition, Storage, get};
+    use crate::store::{Condition, Keys, Storage, get};
     use std::path::Path;
 
     /// A folder that is removed at the end of a test.
@@ -285,6 +285,18 @@ mod tests {
         let mut bytes = Vec::new();
         store.open("c/0").unwrap().unwrap().read_whole(&mut bytes, 9).unwrap();
         assert_eq!(bytes, b"2");
+    }
+
+    #[test]
+    fn what_is_erased_goes_from_the_root_that_has_the_name_by_now() {
+        let top = Top::new("erased");
+        let open = || LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap();
+        let (store, other) = (open(), open());
+        put(&store, "c/0", b"1");
+        assert!(other.replace_folder("", &mut |new| new.put("c/0", &[b"2"], Condition::Absent)).unwrap());
+        assert!(store.erase_keys(Keys::One("c/0")).unwrap());
+        assert_eq!(value(&other, "c/0"), None);
+        assert!(!store.erase_keys(Keys::One("c/0")).unwrap());
     }
 
     #[test]
