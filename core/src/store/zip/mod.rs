@@ -373,11 +373,22 @@ impl Drop for ZipStore {
 }
 
 impl ZipStore {
-    /// Whether what is written goes to the file at `path`: a program may have removed that, and begin anew while a handle is open.
+    /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
     fn is_at(&self, path: &Path) -> bool {
         let Some(append) = &self.append else { return true };
         let writer = append.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        writer.is_none_or(|writer| writer.is_at(path))
+        writer.map_or_else(|| self.is_as_read(append, path), |writer| writer.is_at(path))
+    }
+
+    /// Whether the file at `path` is the one that was read, as long as it was; where nothing was read, whether there is nothing.
+    fn is_as_read(&self, append: &Append, path: &Path) -> bool {
+        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
+        let len = append.old.as_ref().map_or(0, |(_, len)| *len);
+        match (self.content.read(|content| content.source.clone()).as_deref(), there) {
+            (_, Some(st)) if st.st_size != len as i64 => false,
+            (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st).unwrap_or(false),
+            (source, there) => source.is_none() || there.is_some(),
+        }
     }
 }
 

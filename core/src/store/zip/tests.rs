@@ -342,6 +342,31 @@ fn one_writer_has_the_file() {
 }
 
 #[test]
+fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let shared = |writable| open_shared(&path, writable, SyncMode::None).unwrap();
+    for first in [None, Some(b"1")] {
+        let _ = std::fs::remove_file(&path);
+        if let Some(value) = first {
+            put(&writer(&path), "k", value);
+        }
+        let before = shared(true);
+        let other = folder.file("other.zip");
+        put(&writer(&other), "k", b"2");
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(get(&*shared(false), "k", 9).unwrap().unwrap(), b"2");
+        assert_eq!(before.put("l", &[b"3"], Condition::None).unwrap_err().kind(), ErrorKind::Conflict);
+        let anew = shared(true);
+        put(&*anew, "l", b"3");
+        assert_eq!(keys(&*shared(true)), ["k", "l"], "what has it open now is shared");
+    }
+    let lengthened = shared(true);
+    drop(writer(&path).put("m", &[b"4"], Condition::None));
+    assert_eq!((keys(&*shared(true)), keys(&*lengthened)), (vec!["k".into(), "l".into(), "m".into()], vec!["k".into(), "l".into()]));
+}
+
+#[test]
 fn a_child_of_fork_reads_and_never_writes() {
     let folder = Folder::new();
     let path = folder.file("x.zip");
