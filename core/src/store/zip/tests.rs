@@ -367,6 +367,23 @@ fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open(
 }
 
 #[test]
+fn what_was_put_into_an_archive_that_is_gone_by_then_is_not_said_to_be_stored() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "k", b"1");
+    store.flush().unwrap();
+    std::fs::rename(&path, folder.file("y.zip")).unwrap();
+    put(&store, "l", b"2");
+    store.flush().unwrap();
+    std::fs::remove_file(folder.file("y.zip")).unwrap();
+    store.flush().unwrap();
+    put(&store, "m", b"3");
+    let e = store.flush().unwrap_err();
+    assert!(e.kind() == ErrorKind::Io && e.message().contains("x.zip was removed while it was open"), "{e}");
+}
+
+#[test]
 fn a_child_of_fork_reads_and_never_writes() {
     let folder = Folder::new();
     let path = folder.file("x.zip");

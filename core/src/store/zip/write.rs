@@ -15,7 +15,7 @@ use crate::store::file_object::FileObject;
 use crate::store::file_options::SyncMode;
 use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -29,6 +29,7 @@ const PIECE: usize = 1 << 20;
 /// The end of an archive's file. Used by the process that made it only: its locks are never touched in a child of `fork`.
 pub(super) struct Writer {
     file: OwnedFd,
+    path: PathBuf,
     sync: SyncMode,
     process: u32,
     /// The records of the directory that the file had when it was opened, those that are no keys among them.
@@ -85,7 +86,8 @@ impl Writer {
         kept.extend_from_slice(old);
         let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
         let process = fork::forks();
-        Ok(Writer { file, sync, process, old: kept, from: at, end, turns: RwLock::default(), dirty: AtomicBool::new(false) })
+        let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
+        Ok(Writer { file, path, sync, process, old: kept, from: at, end, turns, dirty })
     }
 
     /// The file, for reading what was put.
@@ -167,6 +169,7 @@ impl Writer {
             (end.at, end.finished) = (at, at);
             self.dirty.store(false, Ordering::Release);
             self.sync(&mut end)?;
+            self.check_named(&mut end);
         }
         self.cut_back(&mut end)?;
         end.failure.clone().map_or(Ok(()), Err)
@@ -179,6 +182,15 @@ impl Writer {
             (end.at, end.overwritten) = (end.finished, false);
         }
         Ok(())
+    }
+
+    /// Notes as a failure that the file was removed: what was put is gone with the last descriptor of it. File systems that count no names seem to
+    /// have removed all.
+    fn check_named(&self, end: &mut End) {
+        let has_name = os::stat(self.file.as_fd()).is_ok_and(|own| own.st_nlink > 0) || self.is_at(&self.path);
+        if !has_name {
+            end.failure.get_or_insert_with(|| err!(Io, "the archive {} was removed while it was open", self.path.display()));
+        }
     }
 
     /// Makes durable what was written, unless the mode is `none`. A failure is kept for all later flushes.
