@@ -1,4 +1,4 @@
-//! The hierarchy of the groups that a store's own folder is below: what consolidated metadata there say of the store changes with it.
+//! The hierarchies of the groups that a store's own folder is below: what consolidated metadata there say of the store changes with it.
 
 use super::store::Above;
 use super::{Mode, NodeKind, Store, lookup, path};
@@ -7,13 +7,22 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The hierarchy that the store's folder is part of, if the folder above it is a group. It is looked for once.
-pub(super) fn of(store: &Store) -> Option<&Above> {
-    store.above_or(|folder, files| find(store, folder, files))
+/// The hierarchies that the store's folder is part of, if the folder above it is a group. They are looked for once.
+pub(super) fn of(store: &Store) -> &[Above] {
+    store.above_or(|folder, files| find_all(store, folder, files))
+}
+
+/// Finds those by the folder's name and by the one that it has without links and `..`, which may lead into another hierarchy.
+fn find_all(of: &Store, folder: &Path, files: FileOptions) -> Vec<Above> {
+    let Ok(named) = std::path::absolute(folder) else { return Vec::new() };
+    let real = named.canonicalize().ok().filter(|real| *real != named);
+    let (by_name, by_real) = (find(of, &named, files), real.and_then(|real| find(of, &real, files)));
+    let root = |above: &Above| Path::new(&above.store.shared().describe()).canonicalize().ok();
+    let is_same = by_name.as_ref().zip(by_real.as_ref()).is_some_and(|(a, b)| a.path == b.path && root(a) == root(b));
+    by_name.into_iter().chain(by_real.filter(|_| !is_same)).collect()
 }
 
 fn find(of: &Store, folder: &Path, files: FileOptions) -> Option<Above> {
-    let folder = std::path::absolute(folder).ok()?;
     let (mut found, mut names): (Option<Store>, Vec<&str>) = (None, Vec::new());
     for (folder, name) in folder.ancestors().skip(1).zip(folder.ancestors().map(Path::file_name)) {
         // A folder that cannot be looked into, or has an odd name, ends the hierarchy.

@@ -47,8 +47,8 @@ struct StoreInner {
     opened_for: Option<String>,
     /// Its folder, where that is known, and how files are stored there.
     folder: Option<(PathBuf, FileOptions)>,
-    /// The hierarchy that the folder is part of, once it was looked for.
-    above: Once<Option<Above>>,
+    /// The hierarchies that the folder is part of, once they were looked for.
+    above: Once<Vec<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
@@ -223,9 +223,9 @@ impl Store {
         Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))
     }
 
-    /// The hierarchy that the store's own folder is part of, which `find` looks for once, where the folder is known.
-    pub(super) fn above_or(&self, find: impl FnOnce(&Path, FileOptions) -> Option<Above>) -> Option<&Above> {
-        self.0.above.get(|| self.0.folder.as_ref().and_then(|(folder, files)| find(folder, *files))).as_ref()
+    /// The hierarchies that the store's own folder is part of, which `find` looks for once, where the folder is known.
+    pub(super) fn above_or(&self, find: impl FnOnce(&Path, FileOptions) -> Vec<Above>) -> &[Above] {
+        self.0.above.get(|| self.0.folder.as_ref().map_or_else(Vec::new, |(folder, files)| find(folder, *files)))
     }
 
     /// What the store can do.
@@ -291,7 +291,7 @@ impl Store {
         if self.0.mode == Mode::Read {
             return Ok(());
         }
-        let above = self.0.above.known().and_then(Option::as_ref).map_or(Ok(()), |above| above.store.flush());
+        let above = self.0.above.known().map_or(Ok(()), |all| all.iter().try_for_each(|above| above.store.flush()));
         let flushed = self.0.shared.flush().and(above);
         let can = self.0.shared.capabilities();
         self.warn_of_refused_lock(can.lock_refused);

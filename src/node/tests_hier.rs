@@ -446,6 +446,31 @@ fn consolidated_metadata_above_a_store_of_one_node_are_kept_right() {
     std::fs::remove_dir_all(&top).unwrap();
 }
 
+/// Links and `..` in the location of a node do not hide it from the groups above it.
+#[test]
+fn consolidated_metadata_above_a_store_are_kept_right_by_whatever_path_it_is_opened() {
+    let top = std::env::temp_dir().join(format!("ozarr-above-links-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&top);
+    let at = |below: &str| Store::locate(&Context::default(), top.join(below).to_str().unwrap(), Mode::ReadWrite).unwrap().0;
+    for (root, below) in [("runs", "one/t"), ("links", "")] {
+        Group::create(&at(root), "", None, Create::New).unwrap();
+        if !below.is_empty() {
+            Array::create(&at(root), below, &Spec::new(DataType::Int8, &[4]).unwrap(), Create::New).unwrap();
+        }
+    }
+    std::fs::create_dir(top.join("runs/one/other")).unwrap();
+    std::os::unix::fs::symlink("../runs/one", top.join("links/l")).unwrap();
+    std::os::unix::fs::symlink("runs/one/t", top.join("t")).unwrap();
+    let roots = ["runs", "links"].map(|root| Group::open(&at(root), "").unwrap());
+    roots.iter().for_each(|group| group.consolidate().unwrap());
+    for (length, path) in (5..).zip(["runs/one/t", "runs/one/other/../t", "t", "links/l/t"]) {
+        Array::open(&at(path), "").unwrap().resize(&[length], false).unwrap();
+        assert_eq!(Group::open(&at("runs"), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{path}");
+    }
+    assert_eq!(Group::open(&at("links"), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "by the last path");
+    std::fs::remove_dir_all(&top).unwrap();
+}
+
 #[test]
 fn an_error_of_who_is_told_of_a_fault_ends_verifying() {
     let store = with("").store().clone();

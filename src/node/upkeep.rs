@@ -25,12 +25,13 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
 
 /// Does it for the groups that the store's folder is below: a node may be opened by a location of its own, as a store.
 fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
-    let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
-    let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
-    let (paths, erased): (Vec<String>, _) = (paths.iter().map(|path| place(path)).collect(), erased.map(place));
-    let done = refresh_above(outside, &paths, erased.as_deref());
-    outside.note_change();
-    done
+    above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
+        let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
+        let (paths, erased): (Vec<String>, _) = (paths.iter().map(|path| place(path)).collect(), erased.map(place));
+        let done = refresh_above(outside, &paths, erased.as_deref());
+        outside.note_change();
+        done
+    })
 }
 
 /// Does what [`after_change`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
@@ -71,8 +72,9 @@ pub(super) fn add_missed(store: &Store, path: &str) -> Result<()> {
             return after_change(store, &nodes, None);
         }
     }
-    let Some(Above { store: outside, path: root }) = above::of(store) else { return Ok(()) };
-    add_missed(outside, &if path.is_empty() { root.clone() } else { path::join(root, path) })
+    above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
+        add_missed(outside, &if path.is_empty() { root.clone() } else { path::join(root, path) })
+    })
 }
 
 /// Whether a group has consolidated metadata that do not name a node of its version.
