@@ -9,42 +9,55 @@ use crate::error::{Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
-use crate::store::get;
+use crate::store::{Condition, get};
 use std::collections::{BTreeSet, HashSet};
 
 impl Group {
     /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
     /// this library keep it right.
     pub fn consolidate(&self) -> Result<()> {
-        let (store, path) = (self.store(), self.path());
+        let store = self.store();
         store.check_writable()?;
         self.dialect().refuse()?;
         store.check_listable()?;
+        // Others who changed a node while all were read had nothing to keep right, if there was none: what they changed is read now.
+        if !self.write_entries(false)? && store.checkpoint().is_none() {
+            self.write_entries(true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes consolidated metadata of all nodes below, `again` if they are other ones by now; says whether there were some before.
+    fn write_entries(&self, again: bool) -> Result<bool> {
+        let (store, path) = (self.store(), self.path());
         let as_of = store.changes();
         match self.format() {
             Format::V2 => {
                 self.forget_catalog();
                 let key = path::join(path, v2::CONSOLIDATED);
                 document::change(store, path, v2::CONSOLIDATED, || {
-                    let (_, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
-                    let entries = collect(store, path, Format::V2)?;
-                    document::publish(store, &key, &consolidated::write_v2(entries), condition)
+                    let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+                    let document = consolidated::write_v2(collect(store, path, Format::V2)?);
+                    let now = bytes.as_deref().filter(|_| again).unwrap_or_default();
+                    publish_if_new(store, (&key, now), &document, condition)?;
+                    Ok(bytes.is_some_and(|bytes| Listed::find(&bytes, Format::V2).is_some()))
                 })
             }
             Format::V3 => {
                 let key = path::join(path, v3::DOCUMENT);
-                let document = document::change(store, path, v3::DOCUMENT, || {
+                let (document, was_there) = document::change(store, path, v3::DOCUMENT, || {
                     let (bytes, condition) = document::read(store, &key, MAX_CONSOLIDATED)?;
+                    let bytes = bytes.unwrap_or_default();
                     let entries = collect(store, path, Format::V3)?;
-                    let read = |bytes: Vec<u8>| StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
-                    let found = bytes.map(read).transpose()?.filter(|found| found.kind == NodeKind::Group);
+                    let read = || StoredDocument::from_bytes(store, v3::DOCUMENT, key.clone(), &bytes, as_of);
+                    let found = if bytes.is_empty() { None } else { Some(read()?).filter(|found| found.kind == NodeKind::Group) };
                     let mut document = found.ok_or_else(|| lookup::not_found(store, path, "group"))?.document;
                     document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
-                    document::publish(store, &key, &document, condition)?;
-                    Ok(document)
+                    publish_if_new(store, (&key, if again { &bytes } else { &[] }), &document, condition)?;
+                    Ok((document, Listed::find(&bytes, Format::V3).is_some()))
                 })?;
                 self.set_document(document, as_of);
-                Ok(())
+                Ok(was_there)
             }
         }
     }
@@ -95,6 +108,12 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: StoredDocumen
     let done = upkeep::refresh_above(store, &missed, None);
     store.note_change();
     done
+}
+
+/// Stores a document, unless its text is `now`.
+fn publish_if_new(store: &Store, (key, now): (&str, &[u8]), document: &Map, condition: Condition) -> Result<()> {
+    let is_same = document::text_of(key, document)?.as_bytes() == now;
+    if is_same { Ok(()) } else { document::publish(store, key, document, condition) }
 }
 
 /// What a document says, in one form: writers differ in what they leave out where it says nothing, and in how they say the rest. What cannot be

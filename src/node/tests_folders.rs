@@ -143,3 +143,32 @@ fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
         assert_eq!([first.changes(), second.changes()], [Some(key.clone()), Some(key)]);
     }
 }
+
+/// Another process, which shares no lock in memory with this one, changes a node while all are read for consolidated metadata. It finds none to
+/// keep right.
+#[test]
+fn what_others_change_while_a_group_is_consolidated_for_the_first_time_is_in_its_metadata() {
+    for (format, key, name) in [(Format::V3, "a/zarr.json", "zarr.json"), (Format::V2, "a/.zarray", ".zarray")] {
+        let of_length = |length: u64| {
+            let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
+            let mut spec = spec(&[length], &[2]);
+            spec.set_format(format).unwrap();
+            Array::create(&store, "a", &spec, Create::New).unwrap();
+            store.key_get(key).unwrap().unwrap()
+        };
+        let (before, after) = (of_length(4), of_length(7));
+        let watched = Arc::new(Watched { inner: Arc::new(MemoryStore::new()), key, other: Mutex::default() });
+        let store = Store::from_shared(&Context::with_threads(1), watched.clone(), Mode::ReadWrite);
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        store.key_put(key, &before).unwrap();
+        let inner = watched.inner.clone();
+        *watched.other.lock().unwrap() = Some(Box::new(move || {
+            inner.put(key, &[&after], Condition::None).unwrap();
+            inner.put(&format!("b/{name}"), &[&after], Condition::None).unwrap();
+            channel().1
+        }));
+        root.consolidate().unwrap();
+        assert!(watched.other.lock().unwrap().is_none(), "{key} was read");
+        assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+    }
+}
