@@ -158,7 +158,11 @@ class Item:
         self.count, self.step, self.dropped = [len(span) for span in spans], [span.step for span in spans], set()
         self.selection = tuple(slice(None) if isinstance(entry, slice) else entry - span[0] for entry, span in zip(selection, spans))
 
-    def ends(self):
+    def ends(self, writes):
+        """How long an array has at least to be for this. A write of a part takes the chunk whole: zarr-python may have made the array longer, and
+        behind the end that the engine knows are elements that other handles wrote."""
+        if writes and not self.whole:
+            return [(i + 1) * n for i, n in zip(self.index, self.spec.shape)]
         return [first + (count - 1) * max(by, 0) + 1 if count else 0 for first, count, by in zip(self.start, self.count, self.step)]
 
     def strides(self, view, drop_axes):
@@ -264,13 +268,15 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             found = view.squeeze(tuple(item.dropped)) if item.box else view[item.selection]
             array[item.place] = found.squeeze(drop_axes) if drop_axes else found
 
-    def _array(self, moves, write_fill=False):
-        ends = [max(column) for column in zip(*(item.ends() for item, *_ in moves))]
+    def _array(self, moves, write_fill=None):
+        """The array for a read, or for a write, of which `write_fill` says whether chunks of the fill value are stored."""
+        writes = write_fill is not None
+        ends = [max(column) for column in zip(*(item.ends(writes) for item, *_ in moves))]
         if type(self._engine.store) is LocalStore:
-            return self._engine.local_array(moves[0][0].path, ends, write_fill)
-        return self._engine.memory_array(ends, write_fill)
+            return self._engine.local_array(moves[0][0].path, ends, bool(write_fill))
+        return self._engine.memory_array(ends, bool(write_fill))
 
-    def _loaded(self, moves, fetched, write_fill=False):
+    def _loaded(self, moves, fetched, write_fill=None):
         """An array in memory that holds the chunks that were fetched."""
         array = self._array(moves, write_fill)
         for (item, *_), chunk in zip(moves, fetched):

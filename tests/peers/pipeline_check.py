@@ -152,6 +152,21 @@ def used(where):
             same(a[2:8:3], [2, 5], "a zip archive of zarr-python")
 
 
+def resized(where):
+    """An array that zarr-python made longer: what another handle wrote behind the old end stays, whoever writes beside it."""
+    for version in (2, 3):
+        for store in (LocalStore(where / f"resized{version}"), MemoryStore()):
+            with pipeline(OURS, strict=True):
+                ours = zarr.create_array(store, shape=(10, 3), chunks=(4, 2), dtype="i4", zarr_format=version)
+                ours[...] = 1
+                ours.resize((12, 4))
+                other = zarr.open_array(store, mode="r+")
+                other[9:, :], other[:, 3] = 2, 3
+                ours[8:10, :3] = 4
+            with pipeline(THEIRS):
+                same(zarr.open_array(store)[8:], [[4, 4, 4, 3], [4, 4, 4, 3], [2, 2, 2, 3], [2, 2, 2, 3]], f"resized, format {version}")
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -189,6 +204,7 @@ def main():
             print(f"seed {given.seed + number}: {tried}", file=sys.stderr)
             raise
     used(where)
+    resized(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
