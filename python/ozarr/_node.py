@@ -40,6 +40,8 @@ class Attributes(MutableMapping):
 
     def update(self, *values, **more):
         """Sets several attributes, in one write."""
+        # Those that other handles have set meanwhile stay.
+        self._node.refresh()
         self.put(self.asdict() | dict(*values, **more))
 
     def __repr__(self):

@@ -231,6 +231,15 @@ def texts(where):
         check(t[...].tolist() == [["a"], ["é"]] and list(g) == ["t"], f"{t[...]} {list(g)}")
 
 
+def handles(where):
+    """Two handles of one node: neither takes back what the other has stored."""
+    texts = ozarr.create(where / "handles.zarr", (0,), str)
+    a, b = (ozarr.open(where / "handles.zarr", "r+") for _ in range(2))
+    a.attrs["a"] = 1
+    b.attrs.update(b=2)
+    check(ozarr.open(where / "handles.zarr").attrs.asdict() == {"a": 1, "b": 2}, "attributes of two handles")
+
+
 def xarrays(where, r):
     rng = np.random.default_rng(r.randrange(1 << 30))
     ds = xr.Dataset({"t": (("time", "y", "x"), rng.random((4, 5, 6)), {"units": "K"}), "packed": (("y", "x"), np.round(rng.random((5, 6)), 2)),
@@ -301,6 +310,7 @@ def main():
     exact(where)
     groups(where)
     texts(where)
+    handles(where)
     xarrays(where, random.Random(given.seed))
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
