@@ -258,6 +258,9 @@ class Array(Node):
         is_variable = self._code in _types.VARIABLE
         values = np.asarray(values, object) if is_variable else np.asarray(self._values(values), order="C")
         axis = _index.integer(axis, self.ndim, "axis")
+        if is_variable:
+            # The values come behind what other handles have appended.
+            self.refresh()
         before = self.shape
         if values.ndim != self.ndim or values.shape[:axis] + values.shape[axis + 1:] != before[:axis] + before[axis + 1:]:
             raise ValueError(f"the values have the shape {values.shape}, the array {before}: all but dimension {axis} must agree")

@@ -233,11 +233,14 @@ def texts(where):
 
 def handles(where):
     """Two handles of one node: neither takes back what the other has stored."""
-    texts = ozarr.create(where / "handles.zarr", (0,), str)
+    ozarr.create(where / "handles.zarr", (0,), str).close()
     a, b = (ozarr.open(where / "handles.zarr", "r+") for _ in range(2))
     a.attrs["a"] = 1
     b.attrs.update(b=2)
     check(ozarr.open(where / "handles.zarr").attrs.asdict() == {"a": 1, "b": 2}, "attributes of two handles")
+    a.append(["a", "b"])
+    b.append(["c"])
+    check(ozarr.open(where / "handles.zarr")[...].tolist() == ["a", "b", "c"], "texts that two handles append")
 
 
 def xarrays(where, r):
