@@ -158,7 +158,7 @@ class Array(Node):
 
     def _values(self, value):
         """Values that are to be written, as they lie in memory."""
-        return np.asarray(value, self.dtype) if self._code == raw.OZARR_BY_DTYPE else _types.native_of(value, self.dtype)
+        return _types.exact(value, self.dtype) if self._code == raw.OZARR_BY_DTYPE else _types.native_of(value, self.dtype)
 
     def _given(self, result, out):
         if out is None:

@@ -76,7 +76,7 @@ class Spec:
             return lib.spec_set_member_json(self.spec, b"fill_value", json.dumps(given).encode())
         if self.code is None:
             element = np.zeros((), self.dtype)
-            element[()] = value
+            element[()] = _types.exact(value, self.dtype)
             dtype = _types.new_dtype(self.dtype)
             try:
                 return lib.spec_set_fill_dtype(self.spec, dtype, element.ctypes.data, element.nbytes)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from . import _raw as raw
-from ._library import ValueTypeError, handle, lib, text
+from ._library import RangeError, ValueTypeError, handle, lib, text
 
 NUMBERS = {raw.OZARR_BOOL: "?", raw.OZARR_INT8: "i1", raw.OZARR_INT16: "i2", raw.OZARR_INT32: "i4", raw.OZARR_INT64: "i8",
            raw.OZARR_UINT8: "u1", raw.OZARR_UINT16: "u2", raw.OZARR_UINT32: "u4", raw.OZARR_UINT64: "u8", raw.OZARR_FLOAT16: "f2",
@@ -45,10 +45,43 @@ def native_of(value, dtype):
         # Integers of which some need 64 bits without a sign are floats, or objects, to numpy.
         objects = np.asarray(value, object)
         if all(isinstance(one, (int, np.integer)) for one in objects.flat):
-            given = objects.astype(dtype)
+            given = exact(objects, dtype)
     if code_of(given.dtype) is None:
-        given = given.astype(dtype)
+        given = exact(given, dtype)
     return given if given.dtype.isnative else given.astype(given.dtype.newbyteorder("="))
+
+
+def exact(value, dtype):
+    """Values that numpy converts to a type. It makes other values of those that do not fit: here they are an error."""
+    out = np.asarray(value, dtype)
+    # Tuples are structs, of which an array without a type would be something else.
+    if (out.dtype.names is None or isinstance(value, (np.ndarray, np.void))) and changed(np.asarray(value), out):
+        raise RangeError(f"values of the type {np.asarray(value).dtype} do not fit into {dtype}")
+    return out
+
+
+def changed(given, out):
+    """Whether a conversion has made other values of some. Numbers may be rounded to floats, and lose their fraction as integers, as times do."""
+    kind, to = given.dtype.kind, out.dtype.kind
+    if given.dtype.names and out.dtype.names:
+        return any(changed(given[a], out[b]) for a, b in zip(given.dtype.names, out.dtype.names))
+    if kind in "fO" and to in "iu":
+        found = out.astype(object) if kind == "O" else out
+        return bool(np.any(np.logical_and(given != found, np.logical_not(np.abs(given - found) < 1))))
+    if kind in "biufcO" and to in "biu":
+        return bool(np.any(given != out))
+    if kind in "fcO" and to in "fc":
+        return bool(np.any(np.isinf(out) & (given != out)) or (kind == "c" and to == "f" and np.any(given.imag)))
+    if kind in "Mm" and to in "biu":
+        return bool(np.any(given.astype("i8") != out))
+    if kind in "Mm" and kind == to:
+        return np.can_cast(given.dtype, out.dtype) and bool(np.any((out.astype(given.dtype) != given) & ~np.isnat(given)))
+    if kind in "SU" and to == "M":
+        return changed(given.astype("M8"), out)
+    if kind in "SU" and to in "SU":
+        return bool(np.any(out.astype(given.dtype) != given))
+    # Any text is true to numpy.
+    return kind in "SU" and to == "b"
 
 
 def broadcast(given, shape):

@@ -3,7 +3,7 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, ctypes as C, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+import argparse, ctypes as C, decimal, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
 from pathlib import Path
 import numpy as np, xarray as xr, zarr
 import ozarr
@@ -147,6 +147,8 @@ def exact(where):
     words = np.array([["a", "b"], ["c", "d"], ["e", "f"]], object)
     names[...] = words
     raw = ozarr.create(where / "raw.zarr", (1,), bytes)
+    flag, when, word = (ozarr.create(where / f"{name}.zarr", (1,), dtype) for name, dtype in (("flag", "?"), ("when", "M8[ns]"), ("word", "S3")))
+    pair = ozarr.create(where / "pair.zarr", (1,), [("a", "i1"), ("b", "i8")])
     group = ozarr.create_group(where / "exact.zarr")
     create = lambda *given, **choices: lambda: ozarr.create(where / "refused.zarr", *given, **choices)
     for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")),
@@ -155,7 +157,12 @@ def exact(where):
                    create((3, 5), "i4", dimension_names=("x",)), create((4,), "i4", chunks=(2**64 + 2,)), create((4,), "i4", level=2**40, compressor="zstd"),
                    lambda: table.oindex[[[0, 1], [1, 2]], 0], lambda: table.oindex[np.ones((3, 300), bool)], lambda: raw.write(0, 5), lambda: names.write((0, 0), None),
                    lambda: ozarr.open(f"{where}/i1.zarr\0more"), lambda: group.attrs.__setitem__("a\0b", 1), lambda: group.create("a\0b", (2,)), lambda: ozarr.create(123, (3,)),
-                   lambda: pickle.dumps(ozarr.Store.memory())):
+                   lambda: pickle.dumps(ozarr.Store.memory()),
+                   # What the library has no type for is converted by numpy, which says nothing.
+                   lambda: i1.write(0, np.longdouble(300.5)), lambda: i1.write(0, np.array([300.5], object)), lambda: i1.write(0, np.timedelta64(300, "s")), create((2,), "i1", fill_value=np.longdouble(300)),
+                   lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: flag.write(0, "False"),
+                   lambda: when.write(0, np.datetime64("3000-01-01")), lambda: when.write(0, "3000-01-01"), create((2,), "M8[ns]", fill_value=np.datetime64("3000-01-01")),
+                   lambda: word.write(0, b"abcd"), lambda: word.append(np.array(["abcd"])), create((2,), "S2", fill_value=b"abc"), lambda: pair.write(0, np.array((300, 1), [("a", "i4"), ("b", "i4")]))):
         try:
             action()
         except (TypeError, ValueError, OverflowError, IndexError, ozarr.Error, C.ArgumentError):
@@ -163,6 +170,10 @@ def exact(where):
         else:
             raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
     same(table[...], model, "what was refused changed nothing")
+    for array, value in ((z, np.array([2**63 + 1, 5], np.longdouble)), (i1, np.array([decimal.Decimal("1.5"), -2.5, 3], object)), (i1, np.array([1, 2, 3], "m8[s]")), (when, np.datetime64("NaT")), (when, "2000-01-01"),
+                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1))):
+        array[...] = value
+        same(array[...], np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape), f"{value!r} fits")
     check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
     for key in (np.array([1, 2], "u1"), np.array([1, -2], "i1"), np.array([0, 2], "u8")):
         same(table[:, key], model[:, key], f"{key.dtype} as indices")
