@@ -177,15 +177,20 @@ int oz_hierarchy_store(oz_file *file) {
     return status;
 }
 
-/* Publishes the length of a variable, after its elements. */
-static int publish(oz_var *var) {
-    int64_t shape[64];
+/* Whether a variable's dimensions have other lengths than are published; its shape by now. */
+static bool is_longer(const oz_var *var, int64_t *shape) {
     bool longer = false;
     for (int d = 0; d < var->rank; d++) {
         shape[d] = (int64_t)var->dims[d]->len;
         longer = longer || shape[d] != var->shape[d];
     }
-    if (!longer || var->scalar_of_one) return NC_NOERR;
+    return longer && !var->scalar_of_one;
+}
+
+/* Publishes the length of a variable, after its elements. */
+static int publish(oz_var *var) {
+    int64_t shape[64];
+    if (!is_longer(var, shape)) return NC_NOERR;
     oz_file *file = var->group->file;
     int status = NC_NOERR;
     file->stale = true;
@@ -212,6 +217,27 @@ static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
     return first;
 }
 
+/* Takes over how long others have made a variable that grows: published by our lengths alone it would be cut off. */
+static int look_again(oz_var *var) {
+    int64_t stored[64];
+    if (!var->array || !oz_var_may_grow(var) || var->scalar_of_one) return NC_NOERR;
+    oz_var_forget_document(var);
+    int status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
+    if (!status) status = oz_error(ozarr_array_shape(var->array, stored));
+    for (int d = 0; d < var->rank && !status; d++)
+        if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
+    return status;
+}
+
+/* The same for all, where one is to be published. Of a file that is new the documents are ours alone. */
+static int look_at_others(const oz_file *file) {
+    int64_t shape[64];
+    bool any = false;
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) any = any || is_longer(file->groups[i]->vars.items[k], shape);
+    return any && oz_stores(file) && !oz_file_alone(file) ? for_each_array(file, look_again) : NC_NOERR;
+}
+
 static int flush(oz_var *var) {
     return var->buffered ? oz_error(ozarr_node_flush(ozarr_array_node(var->endless ? var->endless : var->array))) : NC_NOERR;
 }
@@ -219,7 +245,9 @@ static int flush(oz_var *var) {
 /* Lengths are published once all elements are stored: else readers would find steps that are not whole. */
 int oz_elements_store(oz_file *file) {
     int status = oz_file_store_waiting(file), flushed = for_each_array(file, flush);
-    status = oz_agree(file->ranks, status ? status : flushed);
+    if (!status) status = flushed;
+    if (!status) status = look_at_others(file);
+    status = oz_agree(file->ranks, status);
     if (!status) status = oz_agree_on_lengths(file);
     if (!status) status = for_each_array(file, publish);
     return oz_agree(file->ranks, status);

@@ -527,6 +527,30 @@ def calls(build):
             check(f"xarray reads a fill value that is NULL in format {version}", data["none"].values[3] == "a", data["none"].values)
 
 
+TWO_WRITERS = """
+import netCDF4, numpy as np, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("t", None), d.createDimension("x", None)
+    d.createVariable("a", "i4", ("t",)), d.createVariable("b", "i4", ("t",)), d.createVariable("c", "i4", ("t", "x"))
+a, b = (netCDF4.Dataset(sys.argv[1], "a") for _ in range(2))
+a["a"][:10], a["c"][:2, :4] = range(10), np.full((2, 4), 7)
+a.sync()
+b["b"][:5] = range(5)
+b.close(), a.close()
+"""
+
+
+def two_writers(build):
+    """Two programs that have a file open at a time, and write records of different variables: neither cuts off what the other has published."""
+    for version in "3", "2":
+        name = f"writers{version}.zarr"
+        code, _, err = run([sys.executable, "-c", TWO_WRITERS, name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")
+        check(f"two programs write {name}", code == 0, err[-500:])
+        with xr.open_dataset(build / name, engine="zarr") as data:
+            right = data["a"].values.tolist() == list(range(10)) and data["b"].values[:5].tolist() == list(range(5)) and (data["c"].values[:2] == 7).all()
+            check(f"what two programs wrote to {name}", right and dict(data.sizes) == {"t": 10, "x": 4}, data.load())
+
+
 def fortran(build):
     """A model in Fortran, started with another environment, and the same file as netCDF-4."""
     source = Path(__file__).parent / "netcdf_model.f90"
@@ -610,6 +634,7 @@ def main():
     alone(build, given.prefix.resolve())
     errors(build)
     calls(build)
+    two_writers(build)
     settings(build)
     fortran(build)
     parallel(build)
