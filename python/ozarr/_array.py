@@ -158,6 +158,7 @@ class Array(Node):
 
     def _values(self, value):
         """Values that are to be written, as they lie in memory."""
+        _types.unmasked(value)
         return _types.exact(value, self.dtype) if self._code == raw.OZARR_BY_DTYPE else _types.native_of(value, self.dtype)
 
     def _given(self, result, out):
@@ -236,6 +237,7 @@ class Array(Node):
         if not isinstance(selection, _index.Box):
             raise Error("elements of variable length are written to boxes, not to lists of indices")
         given = np.empty((), object)
+        _types.unmasked(value)
         if isinstance(value, (np.ndarray, list, tuple)):
             given = np.asarray(value, object)
         else:
@@ -256,7 +258,7 @@ class Array(Node):
     def append(self, values, axis=0):
         """Makes the array longer along `axis` by `values`."""
         is_variable = self._code in _types.VARIABLE
-        values = np.asarray(values, object) if is_variable else np.asarray(self._values(values), order="C")
+        values = np.asarray(_types.unmasked(values), object) if is_variable else np.asarray(self._values(values), order="C")
         axis = _index.integer(axis, self.ndim, "axis")
         if is_variable:
             # The values come behind what other handles have appended.

@@ -9,6 +9,7 @@ from ._array import Array
 from ._library import Error, NotFoundError, handle, lib, text, texts
 from ._node import Attributes, Node
 from ._spec import CREATE, Spec, choice
+from ._types import unmasked
 
 
 def where(location):
@@ -30,7 +31,7 @@ class Group(Node):
 
     def __setitem__(self, path, values):
         """Creates an array of those values. None is left where they cannot be stored."""
-        values = np.asarray(values)
+        values = np.asarray(unmasked(values))
         with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
             try:
                 array[...] = values

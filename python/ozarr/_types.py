@@ -51,6 +51,13 @@ def native_of(value, dtype):
     return given if given.dtype.isnative else given.astype(given.dtype.newbyteorder("="))
 
 
+def unmasked(value):
+    """Refuses masked elements: numpy would store what lies below the mask, and readers could not tell."""
+    if np.ma.is_masked(value):
+        raise ValueTypeError("some elements are masked, which an array in a store has no mark for: give values.filled(...), with the fill value say")
+    return value
+
+
 def exact(value, dtype):
     """Values that numpy converts to a type. It makes other values of those that do not fit: here they are an error."""
     out = np.asarray(value, dtype)

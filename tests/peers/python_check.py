@@ -162,6 +162,9 @@ def exact(where):
                    lambda: i1.write(0, np.longdouble(300.5)), lambda: i1.write(0, np.array([300.5], object)), lambda: i1.write(0, np.timedelta64(300, "s")), create((2,), "i1", fill_value=np.longdouble(300)),
                    lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: flag.write(0, "False"),
                    lambda: when.write(0, np.datetime64("3000-01-01")), lambda: when.write(0, "3000-01-01"), create((2,), "M8[ns]", fill_value=np.datetime64("3000-01-01")),
+                   # What lies below a mask is nothing that a program wants stored.
+                   lambda: i1.write(..., np.ma.array([1, 2, 3], mask=[0, 1, 0])), lambda: i1.write(0, np.ma.masked), lambda: i1.append(np.ma.array([1], mask=[1])), lambda: i1.oindex.__setitem__([0], np.ma.array([1], mask=[1])),
+                   lambda: names.write(0, np.ma.array(["x", "y"], object, mask=[0, 1])), lambda: group.__setitem__("masked", np.ma.array([1], mask=[1])),
                    lambda: word.write(0, b"abcd"), lambda: word.append(np.array(["abcd"])), create((2,), "S2", fill_value=b"abc"), lambda: pair.write(0, np.array((300, 1), [("a", "i4"), ("b", "i4")]))):
         try:
             action()
@@ -171,7 +174,7 @@ def exact(where):
             raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
     same(table[...], model, "what was refused changed nothing")
     for array, value in ((z, np.array([2**63 + 1, 5], np.longdouble)), (i1, np.array([decimal.Decimal("1.5"), -2.5, 3], object)), (i1, np.array([1, 2, 3], "m8[s]")), (when, np.datetime64("NaT")), (when, "2000-01-01"),
-                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1))):
+                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1)), (i1, np.ma.array([4, 5, 6]))):
         array[...] = value
         same(array[...], np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape), f"{value!r} fits")
     check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
