@@ -16,6 +16,12 @@ def where(location):
     return os.fsencode(location)
 
 
+def lasting(location):
+    """A location as text: a path from the root, which means the same when the program has changed its folder."""
+    location = os.fsdecode(location)
+    return location if "://" in location or location.startswith("memory:") else os.path.join(os.getcwd(), location)
+
+
 class Group(Node):
     """A group: a mapping of names (or paths, "a/b") to arrays and groups."""
 
@@ -101,7 +107,7 @@ class Store:
         self._handle, self._location, self._mode, self._options = None, None, mode, options
         if location is None:
             return
-        self._location = os.fsdecode(location)
+        self._location = lasting(location)
         given = [x for key, value in options.items() for x in (key.replace("__", "."), str(value))]
         self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
 
@@ -162,7 +168,7 @@ def open(location, mode="r"):
     """Opens the array or the group at `location`, a path or a URL. `mode`: "r" for reading only, "r+" for reading and writing."""
     array, group = C.c_void_p(), C.c_void_p()
     lib.node_open(where(location), mode.encode(), C.byref(array), C.byref(group))
-    location = os.fsdecode(location)
+    location = lasting(location)
     return Array(array.value, location, mode) if array.value else Group(group.value, location, mode)
 
 
@@ -173,12 +179,12 @@ def create(location, shape, dtype="f8", mode="new", **choices):
     (parts of the metadata document, as JSON)."""
     with Spec(shape, dtype, **choices) as spec:
         found = handle(lib.array_create_ex, where(location), spec, choice(CREATE, mode, "mode"))
-    return Array(found, os.fsdecode(location), "r+")
+    return Array(found, lasting(location), "r+")
 
 
 def create_group(location, mode="new"):
     """Creates a group at `location`, with those above it."""
-    return Group(handle(lib.group_create, where(location), choice(CREATE, mode, "mode")), os.fsdecode(location), "r+")
+    return Group(handle(lib.group_create, where(location), choice(CREATE, mode, "mode")), lasting(location), "r+")
 
 
 def erase(location):

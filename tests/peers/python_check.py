@@ -252,6 +252,10 @@ def handles(where):
     a.attrs["a"] = 1
     b.attrs.update(b=2)
     check(ozarr.open(where / "handles.zarr").attrs.asdict() == {"a": 1, "b": 2}, "attributes of two handles")
+    code = ("import os, ozarr, pickle; n = ozarr.open('handles.zarr', 'r+'); s = ozarr.Store('handles.zarr', 'r+').open(); os.mkdir('elsewhere'); os.chdir('elsewhere'); "
+            "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
+    moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
     a.append(["a", "b"])
     b.append(["c"])
     check(ozarr.open(where / "handles.zarr")[...].tolist() == ["a", "b", "c"], "texts that two handles append")
