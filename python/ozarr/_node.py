@@ -39,10 +39,14 @@ class Attributes(MutableMapping):
         lib.attrs_set(self._node._as_node(), json.dumps(dict(values), default=plain).encode())
 
     def update(self, *values, **more):
-        """Sets several attributes, in one write."""
-        # Those that other handles have set meanwhile stay.
+        """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
+        # Collected by a handle of their own: after an error it ends, and they with it.
+        again = self._node._again()
+        lib.attrs_begin(again._as_node())
+        for name, value in dict(*values, **more).items():
+            again.attrs[name] = value
+        lib.attrs_commit(again._as_node())
         self._node.refresh()
-        self.put(self.asdict() | dict(*values, **more))
 
     def __repr__(self):
         return repr(self.asdict())
@@ -123,6 +127,11 @@ class Node:
         if self._location is None:
             raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
         return reopen, (self._location, "r+" if self._mode != "r" else "r")
+
+    def _again(self):
+        """Another handle of this node."""
+        function, arguments = (reopen_in, (self._store, self.path)) if self._store is not None else self.__reduce__()
+        return function(*arguments)
 
     def _below(self, name):
         return None if self._location is None else f"{self._location}/{name}"

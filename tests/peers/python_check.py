@@ -252,10 +252,23 @@ def handles(where):
     a.attrs["a"] = 1
     b.attrs.update(b=2)
     check(ozarr.open(where / "handles.zarr").attrs.asdict() == {"a": 1, "b": 2}, "attributes of two handles")
+    for bad in ({"c": 3, "d": float("nan")}, {"c": 3, "": 4}, {"c": 3, "d": object()}):
+        try:
+            a.attrs.update(bad)
+        except (ValueError, TypeError, ozarr.Error):
+            a.attrs["e"] = 5
+    check(ozarr.open(where / "handles.zarr").attrs.asdict() == {"a": 1, "b": 2, "e": 5}, "attributes after some that were refused")
+    code = "import ozarr, sys; n = ozarr.open(sys.argv[1], 'r+'); [n.attrs.update({sys.argv[2] + str(i): i}) for i in range(20)]"
+    others = [subprocess.Popen([sys.executable, "-c", code, where / "handles.zarr", letter], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for letter in "xyz"]
+    check([other.wait() for other in others] == [0, 0, 0] and len(ozarr.open(where / "handles.zarr").attrs) == 63, "attributes that several programs set")
     code = ("import os, ozarr, pickle; n = ozarr.open('handles.zarr', 'r+'); s = ozarr.Store('handles.zarr', 'r+').open(); os.mkdir('elsewhere'); os.chdir('elsewhere'); "
             "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
     moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
+    memory = ozarr.Store.memory()
+    memory.create_group().attrs.update(a=1)
+    memory.open().attrs.update({"b": 2}, c=3)
+    check(memory.open().attrs.asdict() == {"a": 1, "b": 2, "c": 3}, "attributes of a store in memory")
     a.append(["a", "b"])
     b.append(["c"])
     check(ozarr.open(where / "handles.zarr")[...].tolist() == ["a", "b", "c"], "texts that two handles append")
