@@ -1,6 +1,7 @@
 """Groups and stores, and how nodes are opened and created."""
 import ctypes as C
 import os
+import re
 
 import numpy as np
 
@@ -17,9 +18,9 @@ def where(location):
 
 
 def lasting(location):
-    """A location as text: a path from the root, which means the same when the program has changed its folder."""
+    """A location as text: a path from the root, which means the same when the program has changed its folder. One with a scheme stays."""
     location = os.fsdecode(location)
-    return location if "://" in location or location.startswith("memory:") else os.path.join(os.getcwd(), location)
+    return location if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", location) else os.path.join(os.getcwd(), location)
 
 
 class Group(Node):
