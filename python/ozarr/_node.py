@@ -54,7 +54,8 @@ class Attributes(MutableMapping):
 
 def plain(value):
     """numpy's numbers and arrays as JSON has them."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    # Times of some units would become integers without the unit.
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "mM":
         return value.tolist()
     raise TypeError(f"an attribute cannot be {value!r}: JSON has numbers, strings, booleans, null, lists and objects")
 

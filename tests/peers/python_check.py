@@ -162,6 +162,7 @@ def exact(where):
                    lambda: i1.write(0, np.longdouble(300.5)), lambda: i1.write(0, np.array([300.5], object)), lambda: i1.write(0, np.timedelta64(300, "s")), create((2,), "i1", fill_value=np.longdouble(300)),
                    lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: flag.write(0, "False"),
                    lambda: when.write(0, np.datetime64("3000-01-01")), lambda: when.write(0, "3000-01-01"), create((2,), "M8[ns]", fill_value=np.datetime64("3000-01-01")),
+                   lambda: group.attrs.__setitem__("when", np.datetime64("2000-01-01", "ns")), lambda: group.attrs.put({"when": np.array([5], "m8[ns]")}),
                    # What lies below a mask is nothing that a program wants stored.
                    lambda: i1.write(..., np.ma.array([1, 2, 3], mask=[0, 1, 0])), lambda: i1.write(0, np.ma.masked), lambda: i1.append(np.ma.array([1], mask=[1])), lambda: i1.oindex.__setitem__([0], np.ma.array([1], mask=[1])),
                    lambda: names.write(0, np.ma.array(["x", "y"], object, mask=[0, 1])), lambda: group.__setitem__("masked", np.ma.array([1], mask=[1])),
