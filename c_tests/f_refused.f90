@@ -27,8 +27,6 @@ program f_refused
   call a%read(points)                            ! refused
   call a%write(points)                           ! refused
   call a%write(quad)                             ! refused
-  call a%write([1, 2], start="a")                ! refused
-  call a%write([1, 2], start=1)                  ! refused
   call a%create("x", OZARR_INT32, 2)             ! refused
   call a%create("x", OZARR_INT32, [2], fill=[1]) ! refused
   call a%create("x", OZARR_INT32, [2], fill=1)
