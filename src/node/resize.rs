@@ -30,7 +30,7 @@ impl Array {
     }
 
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
-    /// published by then. The chunks that are left are erased by the next call that does not keep them ([`super::cut`]).
+    /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
