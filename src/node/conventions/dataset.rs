@@ -1,6 +1,7 @@
 //! A dataset: a group as netCDF and xarray see it, with dimensions that its arrays share, variables, and coordinates among them.
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
+use super::open_variable::OpenVariable;
 use super::variable::{VariableSpec, shape_of};
 
 use crate::error::{ErrorKind, Result, bail, err};
@@ -47,33 +48,6 @@ struct DatasetState {
     coordinates: Vec<String>,
     /// Whether attributes `coordinates` are to be written.
     marked: bool,
-}
-
-#[derive(Clone)]
-struct OpenVariable {
-    name: String,
-    dimensions: Vec<String>,
-    /// The places of its dimensions in [`DatasetState::defined`].
-    places: Vec<usize>,
-    array: Array,
-}
-
-impl OpenVariable {
-    /// The variable that an array is; none where one of its dimensions has no name.
-    fn new(name: &str, array: Array) -> Option<OpenVariable> {
-        let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
-        Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
-    }
-
-    /// Looks at the document, and tells whether the array has another shape by now.
-    fn has_changed(&self, shape: &[u64]) -> bool {
-        self.array.refresh().is_ok() && self.array.shape().as_slice() != shape
-    }
-
-    /// Whether it gives the values of its only dimension.
-    fn is_index(&self) -> bool {
-        self.dimensions.len() == 1 && self.dimensions[0] == self.name
-    }
 }
 
 impl DatasetState {

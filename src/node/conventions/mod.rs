@@ -10,6 +10,7 @@ pub(in crate::node) mod missing;
 pub mod nczarr;
 pub(super) mod nczarr_update;
 pub mod ome;
+mod open_variable;
 pub mod time;
 pub mod variable;
 

@@ -1,0 +1,31 @@
+//! A variable of an open dataset: its array with the names of its dimensions.
+
+use crate::node::Array;
+
+/// A variable that a dataset knows.
+#[derive(Clone)]
+pub(super) struct OpenVariable {
+    pub name: String,
+    pub dimensions: Vec<String>,
+    /// The places of its dimensions among those of the dataset.
+    pub places: Vec<usize>,
+    pub array: Array,
+}
+
+impl OpenVariable {
+    /// The variable that an array is; none where one of its dimensions has no name.
+    pub fn new(name: &str, array: Array) -> Option<OpenVariable> {
+        let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
+        Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
+    }
+
+    /// Looks at the document, and tells whether the array has another shape by now.
+    pub fn has_changed(&self, shape: &[u64]) -> bool {
+        self.array.refresh().is_ok() && self.array.shape().as_slice() != shape
+    }
+
+    /// Whether it gives the values of its only dimension.
+    pub fn is_index(&self) -> bool {
+        self.dimensions.len() == 1 && self.dimensions[0] == self.name
+    }
+}
