@@ -401,11 +401,11 @@ enum {
     /**
      * Replace it, with everything below it, by the new one. In a folder others find the old node or the new
      * one, also after a kill: the new one is made beside it, and both change their names at once (on file
-     * systems that cannot do that, such as NFS, there is no node between two renames). Consolidated metadata
-     * of groups above name neither for that moment. In memory and in object stores the old node is erased
-     * first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a
-     * parallel program one process creates, and the others open the node after a barrier: each one that
-     * creates replaces what those before it wrote.
+     * systems that cannot do that, such as NFS, there is no node between two renames, nor after a kill
+     * there). Consolidated metadata of groups above name neither for that moment. In memory and in object
+     * stores the old node is erased first; archives cannot overwrite. Chunks of the old node are never taken
+     * for the new one's. In a parallel program one process creates, and the others open the node after a
+     * barrier: each one that creates replaces what those before it wrote.
      */
     OZARR_CREATE_OVERWRITE = 1,
     OZARR_CREATE_OPEN_IF_SAME = 2        /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */

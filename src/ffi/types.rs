@@ -213,9 +213,9 @@ pub type ozarr_create_mode = i32;
 pub const OZARR_CREATE_NEW: ozarr_create_mode = 0;
 /// Replace it, with everything below it, by the new one. In a folder others find the old node or the new one, also after a kill: the new one
 /// is made beside it, and both change their names at once (on file systems that cannot do that, such as NFS, there is no node between two
-/// renames). Consolidated metadata of groups above name neither for that moment. In memory and in object stores the old node is erased
-/// first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a parallel program one process creates,
-/// and the others open the node after a barrier: each one that creates replaces what those before it wrote.
+/// renames, nor after a kill there). Consolidated metadata of groups above name neither for that moment. In memory and in object stores the old
+/// node is erased first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a parallel program one process
+/// creates, and the others open the node after a barrier: each one that creates replaces what those before it wrote.
 pub const OZARR_CREATE_OVERWRITE: ozarr_create_mode = 1;
 /// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
 pub const OZARR_CREATE_OPEN_IF_SAME: ozarr_create_mode = 2;

@@ -31,6 +31,7 @@ use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
 use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_parents};
+use self::root::KnownRoot;
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
@@ -47,17 +48,14 @@ use crate::fork::ForkReset;
 use crate::limits::check_memory;
 use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, is_for_all, libc};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
     root: PathBuf,
     root_fd: OnceFd,
-    /// When the root had changed last as its name was looked at; 0: it was not yet.
-    looked_at: AtomicU64,
-    /// Counts the folders that the root was so far.
-    roots: AtomicU32,
+    known: KnownRoot,
     /// Where the option `"file.publish"` asks for it.
     hidden: Option<Hidden>,
     writable: bool,
@@ -85,8 +83,7 @@ impl LocalStore {
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
-            looked_at: AtomicU64::new(0),
-            roots: AtomicU32::new(0),
+            known: KnownRoot::default(),
             hidden: (options.publish == Publish::Flush).then(Hidden::due),
             writable,
             durability: Durability::new(options.sync),
@@ -127,6 +124,7 @@ impl LocalStore {
         let root = temp.root;
         let folder = folder_of(key);
         self.sweeper.note(folder, made.contains(&folder.len()));
+        self.known.note_put();
         let mut id = FileId::default();
         if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
             let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
@@ -350,6 +348,7 @@ impl Storage for LocalStore {
             self.sweeper.sweep(root);
         }
         self.durability.flush(root).map_err(|e| self.placed(e))?;
+        self.check_root_was_kept()?;
         self.publish_hidden()
     }
 

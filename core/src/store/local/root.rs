@@ -16,7 +16,29 @@ use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::path::PathBuf;
 use std::sync::RwLockReadGuard;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// What was found out of the root.
+#[derive(Default)]
+pub(super) struct KnownRoot {
+    /// When it had changed last as its name was looked at; 0: it was not yet.
+    looked_at: AtomicU64,
+    /// Counts the folders that it was so far.
+    roots: AtomicU32,
+    /// Whether values were put since the last flush.
+    has_put: AtomicBool,
+    /// The number of the folder that had its name at the last flush; 0: not known.
+    kept: AtomicU64,
+}
+
+impl KnownRoot {
+    /// Keeps in mind that a value was put.
+    pub(super) fn note_put(&self) {
+        if !self.has_put.load(Ordering::Relaxed) {
+            self.has_put.store(true, Ordering::Relaxed);
+        }
+    }
+}
 
 impl LocalStore {
     /// Gives the root folder, or `None` if it does not exist yet.
@@ -60,7 +82,7 @@ impl LocalStore {
     /// from a new name, and from what comes and goes in it.
     pub(super) fn root_may_be_replaced(&self) -> bool {
         let st = self.root_fd.get().and_then(|fd| os::stat(fd).ok());
-        st.is_some_and(|st| st.st_nlink == 0 || changed_at(&st) != self.looked_at.load(Ordering::Relaxed))
+        st.is_some_and(|st| st.st_nlink == 0 || changed_at(&st) != self.known.looked_at.load(Ordering::Relaxed))
     }
 
     /// Looks for a key in the folder that has the root's name by now. File systems that count no links seem to have removed all.
@@ -71,7 +93,7 @@ impl LocalStore {
         if self.root_was_replaced() {
             return self.look_for(key);
         }
-        self.looked_at.store(before.unwrap_or(0), Ordering::Relaxed);
+        self.known.looked_at.store(before.unwrap_or(0), Ordering::Relaxed);
         if self.root_is_gone() { Err(self.gone()) } else { Ok(None) }
     }
 
@@ -174,8 +196,9 @@ impl LocalStore {
         let path = c_path(&self.root)?;
         let fd = os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0);
         let fd = fd.map_err(|e| e.error(&format!("open the folder {}", self.root.display())))?;
+        self.known.kept.store(0, Ordering::Relaxed);
         self.root_fd.replace(fd).map_err(|e| e.error("use the new folder"))?;
-        self.roots.fetch_add(1, Ordering::Release);
+        self.known.roots.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -183,9 +206,9 @@ impl LocalStore {
     /// may have found that out.
     pub(super) fn in_present_root<T>(&self, act: impl Fn() -> T, missed: impl Fn(&T) -> bool) -> T {
         for _ in 1..TRIES {
-            let before = self.roots.load(Ordering::Acquire);
+            let before = self.known.roots.load(Ordering::Acquire);
             let done = act();
-            if !missed(&done) || !(self.root_was_replaced() || self.roots.load(Ordering::Acquire) != before) {
+            if !missed(&done) || !(self.root_was_replaced() || self.known.roots.load(Ordering::Acquire) != before) {
                 return done;
             }
         }
@@ -196,14 +219,44 @@ impl LocalStore {
     #[cold]
     pub(super) fn root_was_replaced(&self) -> bool {
         let Some(fd) = self.root_fd.get() else { return false };
-        // Somebody else's folder of its name is none of a hidden one's business.
-        if self.stay_hidden().is_some() {
-            return false;
-        }
-        let named = c_path(&self.root).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let is_other = named.is_some_and(|named| os::stat(fd).is_ok_and(|own| !os::is_same(&own, &named)));
+        let is_other = self.named_root().is_some_and(|named| os::stat(fd).is_ok_and(|own| !os::is_same(&own, &named)));
         is_other && self.reopen_root().is_ok()
     }
+
+    /// Gives what is known of the folder that has the root's name, if there is one.
+    fn named_root(&self) -> Option<libc::stat> {
+        // Somebody else's folder of its name is none of a hidden one's business.
+        if self.stay_hidden().is_some() {
+            return None;
+        }
+        os::stat_at(CWD, &c_path(&self.root).ok()?, true).ok()
+    }
+
+    /// Fails if values were put since the last flush into a folder that has lost its name to another one and is still there: who replaced it
+    /// removes it, or was killed before. The new one is used from now on.
+    pub(super) fn check_root_was_kept(&self) -> Result<()> {
+        let has_put = self.known.has_put.swap(false, Ordering::Relaxed);
+        let (Some(fd), Some(named)) = (self.root_fd.get(), if has_put { self.named_root() } else { None }) else { return Ok(()) };
+        if number_of(&named) == self.known.kept.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let own = os::stat(fd).map_err(|e| e.error("look at the folder"))?;
+        if os::is_same(&own, &named) {
+            self.known.kept.store(number_of(&own), Ordering::Relaxed);
+        } else if self.reopen_root().is_ok() && own.st_nlink > 0 {
+            let root = self.root.display();
+            bail!(
+                Io,
+                "the folder {root} was replaced by another one while it was open as a store: what was put since the last flush is lost"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A number that two folders that are there at the same time do not share.
+fn number_of(st: &libc::stat) -> u64 {
+    (st.st_ino as u64) ^ (st.st_dev as u64).rotate_left(40)
 }
 
 /// The time of a file's last change, in nanoseconds; of what other times there are only whether it is the same one counts.
@@ -297,6 +350,29 @@ mod tests {
         assert!(store.erase_keys(Keys::One("c/0")).unwrap());
         assert_eq!(value(&other, "c/0"), None);
         assert!(!store.erase_keys(Keys::One("c/0")).unwrap());
+    }
+
+    #[test]
+    fn a_flush_tells_that_values_went_to_a_root_that_was_replaced_and_is_still_there() {
+        let top = Top::new("still");
+        let path = top.0.join("s");
+        for mode in [SyncMode::None, SyncMode::Batch, SyncMode::Each] {
+            let _ = std::fs::remove_dir_all(&path);
+            let (writer, reader) = (LocalStore::open(&path, true, mode).unwrap(), LocalStore::open(&path, true, mode).unwrap());
+            put(&writer, "c/0", b"1");
+            writer.flush().unwrap();
+            assert!(value(&reader, "c/0").is_some());
+            // As a kill leaves it.
+            std::fs::rename(&path, top.0.join(format!("old-{mode:?}"))).unwrap();
+            std::fs::create_dir_all(path.join("c")).unwrap();
+            put(&writer, "c/0", b"2");
+            let e = writer.flush().unwrap_err();
+            assert!(e.kind() == ErrorKind::Io && e.message().contains("/s was replaced by another one while it was open"), "{e}");
+            put(&writer, "c/0", b"3");
+            writer.flush().unwrap();
+            assert_eq!(std::fs::read(path.join("c/0")).unwrap(), b"3", "the new one is used");
+            reader.flush().unwrap();
+        }
     }
 
     #[test]
