@@ -1374,7 +1374,7 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
     ozarr_group **group);
 
 /**
- * Erases the node at `location`, with everything below it.
+ * Erases the node at `location`, with everything below it; of a node in a group the folder, too.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn ozarr_node_open(
     })
 }
 
-/// Erases the node at `location`, with everything below it.
+/// Erases the node at `location`, with everything below it; of a node in a group the folder, too.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.

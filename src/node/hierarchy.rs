@@ -3,7 +3,7 @@
 
 use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, document, draft, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, StorageExt};
@@ -35,6 +35,9 @@ impl Store {
             self.settle(&path);
             let _lock = document::lock_place(self, &path)?;
             erase_all(self, &path)?;
+        }
+        if path.is_empty() {
+            above::remove_empty_folder(self);
         }
         // Again, for what was changed below it meanwhile.
         upkeep::after_change(self, &[], Some(&path))

@@ -483,3 +483,20 @@ fn an_error_of_who_is_told_of_a_fault_ends_verifying() {
     let e = store.verify("a", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap_err();
     assert_eq!((e.kind(), told), (ErrorKind::Cancelled, vec![FaultKind::Unsupported]));
 }
+
+#[test]
+fn a_node_erased_by_its_own_location_leaves_no_folder_in_its_group_and_its_folder_elsewhere() {
+    let top = std::env::temp_dir().join(format!("ozarr-erase-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&top);
+    let open = |folder: &str| Store::open(&Context::default(), top.join(folder).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let spec = Spec::new(DataType::Int32, &[4]).unwrap();
+    Group::create(&open("group"), "", None, Create::New).unwrap();
+    for (folder, stays) in [("group/array", false), ("group/no-group/array", true), ("array", true)] {
+        std::fs::create_dir_all(top.join(folder)).unwrap();
+        Array::create(&open(folder), "", &spec, Create::New).unwrap();
+        open(folder).key_put("c/0", b"1").unwrap();
+        open(folder).erase_node("").unwrap();
+        assert_eq!(top.join(folder).exists(), stays, "{folder}");
+    }
+    std::fs::remove_dir_all(&top).unwrap();
+}
