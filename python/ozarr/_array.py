@@ -39,10 +39,18 @@ class Array(Node):
 
     def __init__(self, found, location=None, mode="r", store=None):
         super().__init__(found, location, mode, store)
-        self.dtype, self._code = _types.of_array(found)
+        self._look()
+
+    def _look(self):
+        self.dtype, self._code = _types.of_array(self._handle)
         rank = C.c_int32()
-        lib.array_rank(found, C.byref(rank))
+        lib.array_rank(self._handle, C.byref(rank))
         self.ndim = rank.value
+
+    def refresh(self):
+        super().refresh()
+        # Another program may have replaced the array by one of another type or rank.
+        self._look()
 
     def _shape(self, function):
         out = (C.c_int64 * max(1, self.ndim))()
