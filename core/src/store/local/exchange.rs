@@ -111,6 +111,7 @@ impl LocalStore {
             match os::rename_new(root, old_path.as_c(), new_path.as_c()) {
                 Ok(()) => {
                     self.durability.rename_prefix(from, to);
+                    self.locks.rename_prefix(from, to);
                     self.durability.names_changed(root, old, &Made::new())?;
                     self.durability.names_changed(root, new, &made)?;
                     return Ok(true);

@@ -113,6 +113,13 @@ impl Locks {
         }
     }
 
+    /// Gives the folders of a prefix the names that they got by a rename.
+    pub(super) fn rename_prefix(&self, from: &str, to: &str) {
+        let renamed = |folder: &str| Some(format!("{to}{}", format!("{folder}/").strip_prefix(from)?).trim_end_matches('/').to_string());
+        let mut kept = self.kept();
+        *kept = std::mem::take(&mut *kept).into_iter().map(|folder| renamed(&folder).unwrap_or(folder)).collect();
+    }
+
     /// Says what becomes of a lock that the file system refused: an error if there must be locks.
     fn refuse(&self, root: BorrowedFd<'_>, path: &KeyPath, refusal: Errno) -> Result<()> {
         // Where there are no locks at all the file is of no use to anybody.

@@ -1103,8 +1103,10 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
     drop(store);
     assert_eq!(folder.names("d"), [LOCK_NAME], "another store has it locked");
     drop(held);
+    assert!(other.rename_prefix("d/", "e/").unwrap());
+    assert_eq!(folder.names("e"), [LOCK_NAME]);
     drop(other);
-    assert_eq!(folder.names("d"), [""; 0]);
+    assert_eq!(folder.names("e"), [""; 0], "it goes from where it is by then");
 }
 
 #[test]
