@@ -175,6 +175,21 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     assert_eq!(element(&other, &[7, 7]), 16);
 }
 
+#[test]
+fn a_part_that_waits_for_an_array_that_was_replaced_by_one_of_another_rank_is_told_of() {
+    for new in [&[8][..], &[8, 8, 8], &[]] {
+        let folder = Folder::new("replaced");
+        let chunks = |shape: &[u64]| vec![4; shape.len()];
+        let array = Array::create(&folder.1, "a", &spec(&[8, 8], &[4, 4]), Create::New).unwrap();
+        array.set_write_back(1 << 10).unwrap();
+        write_box(&array, &[1, 1], &[1, 1], 7).unwrap();
+        Array::create(&folder.1, "a", &spec(new, &chunks(new)), Create::Overwrite).unwrap();
+        array.refresh().unwrap();
+        assert_eq!((array.shape().as_slice(), element(&array, &vec![1; new.len()])), (new, 0));
+        assert_eq!(tests::kind(array.flush()), ErrorKind::State, "{new:?}");
+    }
+}
+
 /// An array of eight chunks of 256 KiB, whose parts wait, in a store with one thread or more.
 fn large_chunks(folder: &Folder, threads: usize) -> Array {
     let store = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());

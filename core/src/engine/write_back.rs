@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
@@ -109,10 +109,15 @@ impl WaitingPart {
     /// The document may have been replaced by that of another array.
     fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
         if (self.shape.as_slice(), self.data_type) != (shape, data_type) {
-            bail!(State, "the array has other chunks or elements by now than when a part of a chunk was written, which waits still");
+            return Err(replaced());
         }
         Ok(())
     }
+}
+
+/// The error of a part that waits for an array that is not there any more.
+fn replaced() -> Error {
+    err!(State, "the array has other chunks or elements by now than when a part of a chunk was written, which waits still")
 }
 
 /// A box of elements in a chunk.
@@ -344,6 +349,9 @@ impl WriteBack {
     pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let part = lock(&part);
+        if chunk.len() != length.len() {
+            return Err(replaced());
+        }
         let shape = grid.shape_of(chunk);
         part.check(&shape, data_type)?;
         let (strides, mut offset) = (c_strides(&shape, data_type.size()), 0);
@@ -370,7 +378,7 @@ impl WriteBack {
             lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
         let is_touched = |(chunk, part): &(Dims, Arc<Mutex<WaitingPart>>)| {
             let Some(selection) = selection else { return true };
-            if selection.shape().contains(&0) {
+            if selection.shape().contains(&0) || selection.shape().len() != chunk.len() {
                 return false;
             }
             let mut part = lock(part).span.clone();
