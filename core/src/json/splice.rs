@@ -102,8 +102,8 @@ impl<'a> TextObject<'a> {
     }
 
     /// Returns the whole text with this object, which is `depth` levels deep, changed: a member named in `changes` gets that value (text
-    /// whose lines are indented for their place), or goes if it is `None`; members for whose names `gone` is true go, too; a new one comes
-    /// before the first whose name is behind its own in `order`.
+    /// whose lines are indented for their place), or goes if it is `None`; members for whose names `gone` is true go, too; with a new one
+    /// all are brought into `order`.
     pub fn changed(
         &self,
         changes: &HashMap<String, Option<String>>,
@@ -124,6 +124,10 @@ impl<'a> TextObject<'a> {
         let mut added: Vec<(&str, &str)> = changes.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect();
         added.retain(|(name, _)| !last.contains_key(name));
         sort_by(&mut added, |(a, _), (b, _)| order(b, a));
+        let mut sequence: Vec<usize> = (0..self.members.len()).collect();
+        if !added.is_empty() && !self.members.is_sorted_by(|a, b| order(&a.name, &b.name).is_le()) {
+            sort_by(&mut sequence, |&a, &b| order(&self.members[a].name, &self.members[b].name).then(a.cmp(&b)));
+        }
         let mut add = |out: &mut Vec<u8>, begin: &mut dyn FnMut(&mut Vec<u8>), until: Option<&str>| {
             while let Some((name, value)) = added.pop_if(|(name, _)| until.is_none_or(|until| order(name, until).is_lt())) {
                 begin(out);
@@ -132,7 +136,8 @@ impl<'a> TextObject<'a> {
                 out.extend_from_slice(value.as_bytes());
             }
         };
-        for (i, member) in self.members.iter().enumerate() {
+        for i in sequence {
+            let member = &self.members[i];
             add(&mut out, &mut begin, Some(&member.name));
             match changes.get(&*member.name) {
                 Some(Some(value)) if last.get(&*member.name) == Some(&i) => {
@@ -239,7 +244,7 @@ mod tests {
             str::cmp,
             0,
         );
-        assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"b\\u0031\":-1.5e3,\n  \"a\":[],\n  \"new\\\"\": 7\n} ");
+        assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"a\":[],\n  \"b\\u0031\":-1.5e3,\n  \"new\\\"\": 7\n} ");
     }
 
     #[test]
@@ -264,11 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn new_members_come_before_the_first_that_is_behind_them() {
+    fn a_new_member_brings_all_into_order() {
         let cases = [
             ("{}", "a c", "a c"),
             (r#"{"b": 1, "d": 2}"#, "e a c", "a b c d e"),
-            (r#"{"d": 1, "b": 2}"#, "c", "c d b"),
+            (r#"{"d": 1, "b": 2}"#, "c", "b c d"),
+            (r#"{"d": 1, "b": 2}"#, "b", "d b"),
             (r#"{"b": 1, "d": 2}"#, "b a", "a b d"),
         ];
         for (text, new, want) in cases {
