@@ -53,7 +53,7 @@ file(CONFIGURE OUTPUT "${OZARR_DEFINITION}" CONTENT "EXPORTS\n${_exports}\n" @ON
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/core/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs" "${PROJECT_SOURCE_DIR}/patches/*.rs")
-list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml" "${PROJECT_SOURCE_DIR}/patches/crc-fast/Cargo.toml")
+list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/core/Cargo.toml" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml" "${PROJECT_SOURCE_DIR}/patches/crc-fast/Cargo.toml")
 set(_outputs "${OZARR_ARCHIVE}")
 if(CMAKE_CROSSCOMPILING AND NOT WIN32)
   set(OZARR_LINKER "${CMAKE_LINKER}" CACHE FILEPATH "GNU's linker for the target")
