@@ -147,14 +147,15 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   reliable times. It is for programs that read element by element, and of no use for remote stores
 ///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
 /// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
-///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Where the context
-///   has threads for it, one of them stores a chunk of 256 KiB and more that became whole while the
-///   program goes on. Calls of this process that touch such a chunk wait for that, whatever handle they
-///   use; other processes see it soon after, or after a flush. Reading by this handle stores what it is
-///   about to read. When the memory is used up, the chunks that have waited longest are stored. Flushing
-///   and closing report errors of storing; chunks that could not be stored keep waiting, and the next
-///   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
-///   child.
+///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Where the
+///   context has threads for it, one of them stores a chunk of 256 KiB and more that became whole while
+///   the program goes on. Calls of this process that touch such a chunk wait for that, whatever handle
+///   they use; other processes see it soon after, or after a flush. Reading by this handle stores what
+///   it is about to read. What waits comes after what other handles write meanwhile: flush before one
+///   of them writes the same elements. When the memory is used up, the chunks that have waited longest
+///   are stored. Flushing and closing report errors of storing; chunks that could not be stored keep
+///   waiting, and the next flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no
+///   writes wait in the child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
 /// - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
 ///   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.

@@ -98,9 +98,11 @@ class Program:
             self.handles.remove((kept, found))
             found.close()
 
-    def settle(self):
-        for _, found in self.handles:
-            found.flush()
+    def settle(self, path=None, writer=None):
+        """Stores what waits in the handles; of those of an array in all but the one that is about to write, which would come before it."""
+        for kept, found in self.handles:
+            if path is None or kept == path and found is not writer:
+                found.flush()
 
     def create(self, by_ozarr, path, mode="new"):
         r, rank = self.r, self.r.choice([1, 1, 2, 2, 3])
@@ -169,6 +171,7 @@ class Program:
             found = self.open(path)
             if found.shape != node.values.shape:
                 found.refresh()
+            self.settle(path, found)
             found[region] = values
         else:
             self.zarr(path)[region] = values
@@ -188,6 +191,7 @@ class Program:
             # A handle need not know how long the axis is by now.
             if others(found.shape) != others(node.values.shape):
                 found.refresh()
+            self.settle(path, found)
             found.append(values, axis)
         else:
             self.zarr(path).append(values, axis)
