@@ -231,7 +231,8 @@ fn pack(value: &Value) -> Result<Packed> {
         Value::Number(n) => match (n.as_u64(), n.as_i64(), n.as_str().parse::<f64>()) {
             (Some(n), ..) => Packed::from(n),
             (_, Some(n), _) => Packed::from(n),
-            (_, _, Ok(x)) => Packed::F64(x),
+            // An integer of more than 64 bits, and a number beyond the greatest double, would become another one.
+            (_, _, Ok(x)) if n.as_str().contains(if x.is_finite() { ['.', 'e', 'E'] } else { ['N', 'I', 'I'] }) => Packed::F64(x),
             _ => bail!(Range, "the number {n} has no form in MessagePack"),
         },
         Value::String(s) => Packed::from(s.as_str()),
@@ -316,6 +317,16 @@ mod tests {
         assert_eq!(values, list);
         assert_eq!(round(&MsgPack, &list, &[2, 2]).1, list);
         assert_eq!(round(&Json(Encoding::Utf8), &["5"], &[]), (br#"[5,"|O",[]]"#.to_vec(), vec!["5".to_string()]));
+    }
+
+    #[test]
+    fn numbers_that_messagepack_does_not_have_are_refused() {
+        let list = ["18446744073709551615", "-9223372036854775808", "1e19", "-0.0", "NaN", "-Infinity"];
+        assert_eq!(round(&MsgPack, &list, &[6]).1, list);
+        for text in ["18446744073709551617", "-9223372036854775809", r#"{"a":[100000000000000000000]}"#, "1e400", "-1E+400"] {
+            let e = MsgPack.encode(&VarItem::new(text.as_bytes()).to_element(), &[1], &mut Vec::new()).unwrap_err();
+            assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{text}");
+        }
     }
 
     #[test]
