@@ -129,7 +129,7 @@ impl Coded {
         // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
         unsafe {
             self.first.run(run.gathered(a, size))?;
-            self.wide.run(Run { src: a, src_stride: size as isize, dst: b, dst_stride: 8, n })?;
+            self.widen(Run { src: a, src_stride: size as isize, dst: b, dst_stride: 8, n })?;
             match self.coding.rule {
                 Rule::Scale { scale, offset } => {
                     let values = std::slice::from_raw_parts_mut(b.cast::<f64>(), n);
@@ -145,7 +145,6 @@ impl Coded {
                             true => real_count(b.cast::<f64>().add(i).read(), num, add, den),
                             false => count_of(counts.add(i).read(), num, add, den),
                         };
-                        // One that is missing may be anything.
                         let Some(count) = count.or_else(|| self.is_missing(a.add(i * size)).then_some(NOT_A_TIME)) else { return Err(i) };
                         counts.add(i).write(count);
                     }
@@ -154,6 +153,26 @@ impl Coded {
             }
             self.last.run(run.scattered(b, 8))
         }
+    }
+
+    /// Makes doubles or counts of native stored elements. One that is missing may be anything.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`], with elements of 8 bytes, aligned, on the right.
+    unsafe fn widen(&self, run: Run) -> std::result::Result<(), usize> {
+        let mut at = 0;
+        // SAFETY: elements among those that the caller vouches for.
+        unsafe {
+            while let Err(i) = self.wide.run(run.part(at, run.n - at)) {
+                at += i;
+                if !self.is_missing(run.src_at(at)) {
+                    return Err(at);
+                }
+                run.dst_at(at).cast::<i64>().write(NOT_A_TIME);
+                at += 1;
+            }
+        }
+        Ok(())
     }
 
     /// # Safety
@@ -423,6 +442,15 @@ mod tests {
             decode(ElementType::native(DataType::Int64), &times(&[], 1 << 40, 1, 0), &i64::MAX.to_ne_bytes(), DataType::Int64),
             Err(0)
         );
+        // A missing value that no count of 64 bits is.
+        let (most, missing): ([u8; 8], Coding) = (u64::MAX.to_ne_bytes(), times(&[&u64::MAX.to_ne_bytes()], 60, 1, 0));
+        let counts: Vec<u8> = [most, 5u64.to_ne_bytes(), most, most, 7u64.to_ne_bytes()].concat();
+        let unsigned = ElementType::native(DataType::UInt64);
+        let got = decode(unsigned, &missing, &counts, DataType::Int64).unwrap();
+        assert_eq!(got.iter().map(|g| *g as i64).collect::<Vec<_>>(), [NOT_A_TIME, 300, NOT_A_TIME, NOT_A_TIME, 420]);
+        let other = [most, (u64::MAX - 1).to_ne_bytes()].concat();
+        assert_eq!(decode(unsigned, &missing, &other, DataType::Int64), Err(1));
+        assert_eq!(decode(unsigned, &times(&[], 60, 1, 0), &counts, DataType::Int64), Err(0));
     }
 
     #[test]
