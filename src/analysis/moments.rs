@@ -144,7 +144,9 @@ fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
         // The mean is rounded: how far the values are from it, on average, is what it lacks.
         let ((least, greatest), (apart, squares)) = wide_figures(piece, mean);
         let rest = apart / piece.len() as f64;
-        let spread = (squares - rest * rest * piece.len() as f64).max(0.0);
+        let spread = squares - rest * rest * piece.len() as f64;
+        // Less than 0 by rounding. NaN, of values whose sum is beyond the greatest double, is no 0.
+        let spread = if spread < 0.0 { 0.0 } else { spread };
         let (least, greatest) = (least.exact(), greatest.exact());
         let sum = match least {
             // Of so few small integers the sum of doubles is exact.
@@ -335,6 +337,9 @@ mod tests {
         assert_eq!((found.missing, found.nan, found.infinite, found.mean()), (1, 1, 2, Some(2.0)));
         let found = Moments::of(DataType::Float64, &bytes, &[f64::NAN.to_ne_bytes().into()]);
         assert_eq!((found.missing, found.nan, found.range()), (1, 0, Some((-9.0, 3.0))));
+        // Their sum is beyond the greatest double: no figure of theirs is made up.
+        let huge = Moments::of(DataType::Float64, &doubles(&[1.5e308, 1e308]), &[]);
+        assert_eq!((huge.range(), huge.deviation().filter(|x| x.is_finite())), (Some((1e308, 1.5e308)), None));
         let none = Moments::of(DataType::Int16, &[], &[]);
         assert!(none.range().is_none() && none.mean().is_none() && none.deviation().is_none());
     }
