@@ -2,7 +2,7 @@
 //!
 //! Casts are those of C. Arithmetic is NumPy's (2 and newer): results are rounded to a precision after each operation.
 
-use super::scalar::binary16;
+use super::scalar::{self, binary16};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::multiversion::multiversion;
 
@@ -288,6 +288,7 @@ multiversion! {
 
 /// Casts numbers as C does. False where one of the types is no real number: nothing is done.
 pub(super) fn convert(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) -> bool {
+    use DataType::*;
     if !is_real(from.data_type) || !is_real(to.data_type) {
         return false;
     }
@@ -300,6 +301,9 @@ pub(super) fn convert(from: ElementType, src: &[u8], to: ElementType, dst: &mut 
         to_floating::<f64>(from.data_type, src, dst);
     } else if from.data_type.kind() != Kind::Float && from.size() == 8 {
         convert_words(from, src, to, dst);
+    } else if from.data_type == UInt32 && matches!(to.data_type, Int8 | Int16 | Int32 | UInt8 | UInt16) {
+        // They wrap, also those that the register of `narrow` does not hold.
+        scalar::map(src, from, dst, to, |number| number);
     } else {
         // Every other number is one of binary64.
         blocks(from, src, to, dst, |_| {});
@@ -315,7 +319,6 @@ pub(super) fn is_real(t: DataType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::scalar;
     use crate::dtype::ByteOrder;
 
     #[test]

@@ -50,7 +50,9 @@ impl Elementwise for AsType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::scalar::truncate;
     use crate::codec::testing::*;
+    use crate::dtype::Kind;
 
     fn stage(json: &str) -> StageRef {
         stage_v2("astype", json, DataType::UInt8)
@@ -69,6 +71,28 @@ mod tests {
         assert_eq!(decoded(&a, &le!(f32, 1.5, 9)), 1.5f64.to_le_bytes());
         let a = stage(r#"{"encode_dtype": "<i8", "decode_dtype": "|b1"}"#);
         assert_eq!(decoded(&a, &le!(i64, 256, 0)), [1, 0]);
+    }
+
+    #[test]
+    fn integers_of_every_type_wrap_in_every_other() {
+        let integers = || DataType::NUMPY.iter().copied().filter(|t| matches!(t.kind(), Kind::Int | Kind::UInt));
+        let edges: Vec<i64> =
+            [0, 7, 8, 15, 16, 31, 32, 63].into_iter().flat_map(|bit| (-2..2).map(move |n| (1i64 << bit).wrapping_add(n))).collect();
+        for (from, to) in integers().flat_map(|a| integers().map(move |b| (a, b))) {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let a: StageRef = Arc::new(AsType { from: ElementType::native(from), to: ElementType::new(to, order) });
+                for value in edges.iter().map(|n| truncate(from, *n as u64)) {
+                    let native = |t: DataType| value.bits().to_le_bytes()[..t.size()].to_vec();
+                    let mut stored = native(to);
+                    if order == ByteOrder::Big {
+                        stored.reverse();
+                    }
+                    assert_eq!(encoded(&a, &native(from)), stored, "{value:?}: {from:?} to {to:?}");
+                    let back = truncate(to, value.bits()).bits().to_le_bytes();
+                    assert_eq!(decoded(&a, &stored), back[..from.size()], "{value:?}: {from:?} from {to:?}");
+                }
+            }
+        }
     }
 
     #[test]
