@@ -366,7 +366,8 @@ fn an_archive_that_was_removed_while_it_was_open_is_begun_anew() {
     std::fs::remove_file(&root).unwrap();
 }
 
-/// The write that fails is each one in turn, and so are all that follow, as after a kill; then the program begins again.
+/// The write that fails is each one in turn, and so are all that follow, as after a kill; then the program begins again. Groups
+/// above what it makes are made with it.
 #[test]
 fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
     let cases = [(Format::V2, Create::OpenIfSame), (Format::V3, Create::OpenIfSame), (Format::V2, Create::New), (Format::V3, Create::New)];
@@ -379,13 +380,13 @@ fn consolidated_metadata_have_what_a_program_makes_that_begins_again() {
             let make = |store: &Store| -> Result<()> {
                 let is_done = |e: Error| if [ErrorKind::Exists, ErrorKind::NotFound].contains(&e.kind()) { Ok(()) } else { Err(e) };
                 Group::create(store, "g", Some(format), how).map(drop).or_else(is_done)?;
-                Array::create(store, "g/x", &spec, how).map(drop).or_else(is_done)?;
+                Array::create(store, "g/far/x", &spec, how).map(drop).or_else(is_done)?;
                 let copy = |to: &str| store.copy_node("g", (store, to), Create::New, false, &mut |_, _| Ok(())).or_else(is_done);
-                copy("other")?;
-                if store.node_kind("moved")? == NodeKind::None {
+                copy("far/other")?;
+                if store.node_kind("away/moved")? == NodeKind::None {
                     copy("copy")?;
                 }
-                store.rename_node("copy", "moved").or_else(is_done)
+                store.rename_node("copy", "away/moved").or_else(is_done)
             };
             let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
             let (done, _) = fault::with(&[hit], || make(&anew(&store)));

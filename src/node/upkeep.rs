@@ -151,7 +151,7 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         let Some(listed) = listed else { return Ok(()) };
         let text = now.as_ref().and_then(Option::as_ref).unwrap_or(&before);
         let mut changes = HashMap::new();
-        for path in &paths {
+        for path in with_unnamed(&listed, group, &paths, Format::V3) {
             let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
             changes.insert(path::relative(group, path).to_string(), entry_text(&listed, entry, &key)?);
         }
@@ -171,7 +171,7 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         let Some(bytes) = bytes else { return Ok(()) };
         let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
         let mut changes = HashMap::new();
-        for path in paths {
+        for path in with_unnamed(&listed, group, paths, Format::V2) {
             let mut fresh = Map::new();
             if let Some(found) = lookup::find_v2(store, path)? {
                 insert_v2(store, &mut fresh, group, path, found)?;
@@ -184,6 +184,16 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
         }
         publish_changed(store, (&key, &bytes), &listed, &changes, erased.map(|erased| path::relative(group, erased)), condition)
     })
+}
+
+/// The nodes at `paths`, and the groups between them and `group` that it does not name: they were made by a program that failed or was killed before
+/// it told of them, and readers find nothing below a group that is not named.
+fn with_unnamed<'a>(listed: &Listed<'_>, group: &str, paths: &[&'a str], format: Format) -> BTreeSet<&'a str> {
+    let between = paths.iter().flat_map(|path| path::ancestors(path)).filter(|above| above.len() > group.len());
+    let mut all: BTreeSet<&str> = between.collect();
+    all.retain(|above| !is_named(listed, path::relative(group, above), format));
+    all.extend(paths);
+    all
 }
 
 /// Writes the value of a changed entry, so that of many nodes only their texts are held.
