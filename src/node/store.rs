@@ -47,7 +47,7 @@ struct StoreInner {
     opened_for: Option<String>,
     /// Its folder, where that is known, and how files are stored there.
     folder: Option<(PathBuf, FileOptions)>,
-    /// The hierarchies that the folder is part of, once they were looked for.
+    /// The hierarchies that it is part of, once they were looked for.
     above: Once<Vec<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
     unconsolidated: ForkPreserved<BTreeSet<String>>,
@@ -66,10 +66,10 @@ struct StoreInner {
     told_of_swept: AtomicU64,
 }
 
-/// The hierarchy of the groups that a store's folder is below.
+/// The hierarchy of the groups that a store is below, and the path of the store's root in it.
+#[derive(Clone)]
 pub(super) struct Above {
     pub store: Store,
-    /// The path of the store's root in it.
     pub path: String,
 }
 
@@ -107,8 +107,19 @@ impl Store {
 
     /// Opens what is below `path` in this store as a store of its own; all of it if `path` is empty.
     pub fn below(&self, path: &str, mode: Mode) -> Result<Store> {
-        let prefix = path::prefix(&path::normalize(path)?);
-        self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &prefix)?)))
+        let path = path::normalize(path)?;
+        self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &path::prefix(&path))?))).map(|part| part.within(self, path))
+    }
+
+    /// This store, made just now, as what is below `path` of another one: its nodes belong to the hierarchies of that.
+    fn within(mut self, whole: &Store, path: String) -> Store {
+        let is_whole = path.is_empty();
+        let known = if is_whole { whole.0.above.known().cloned() } else { Some(vec![Above { store: whole.clone(), path }]) };
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.folder = whole.0.folder.clone().filter(|_| is_whole);
+            known.map(|known| inner.above.get(|| known));
+        }
+        self
     }
 
     /// A store in which what takes the place of a node of this one is made.
@@ -134,7 +145,7 @@ impl Store {
 
     /// Opens this store with a cache of up to `bytes` bytes, which checks before each use that the store has nothing newer.
     pub fn cached(&self, bytes: usize, mode: Mode) -> Result<Store> {
-        self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes))))
+        self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes)))).map(|cached| cached.within(self, String::new()))
     }
 
     fn wrapped(&self, mode: Mode, wrap: impl FnOnce(SharedStore) -> Result<SharedStore>) -> Result<Store> {

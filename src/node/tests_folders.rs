@@ -172,3 +172,59 @@ fn what_others_change_while_a_group_is_consolidated_for_the_first_time_is_in_its
         assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
     }
 }
+
+/// A part of a store, and a store with a cache, are no other hierarchy.
+#[test]
+fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
+    let folder = std::env::temp_dir().join(format!("ozarr-parts-{}", std::process::id()));
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let context = Context::with_threads(1);
+    let local = |path: &str| Store::open(&context, folder.join(path).to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let memory = || Store::from_shared(&context, Arc::new(MemoryStore::new()), Mode::ReadWrite);
+    for (format, whole) in
+        [Format::V2, Format::V3].into_iter().flat_map(|format| [(format, memory()), (format, local(&format!("{format:?}")))])
+    {
+        let root = Group::create(&whole, "", Some(format), Create::New).unwrap();
+        Group::create(&whole, "g/h", Some(format), Create::New).unwrap();
+        root.consolidate().unwrap();
+        let (below, cached) = (
+            |store: &Store, path| store.below(path, Mode::ReadWrite).unwrap(),
+            |store: &Store| store.cached(1 << 20, Mode::ReadWrite).unwrap(),
+        );
+        let of_group = || below(&whole, "g");
+        let parts = [
+            of_group(),
+            below(&whole, ""),
+            cached(&whole),
+            below(&of_group(), "h"),
+            below(&of_group(), ""),
+            cached(&of_group()),
+            below(&cached(&whole), "g"),
+        ];
+        for (i, part) in parts.iter().enumerate() {
+            let array = Array::create(
+                part,
+                &format!("a{i}"),
+                &{
+                    let mut spec = spec(&[4], &[2]);
+                    spec.set_format(format).unwrap();
+                    spec
+                },
+                Create::New,
+            )
+            .unwrap();
+            array.resize(&[7], false).unwrap();
+            assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?} {} {i}", whole.shared().describe());
+        }
+    }
+    // The folder of a store is below another group.
+    let top = Group::create(&local(""), "", Some(Format::V3), Create::New).unwrap();
+    top.consolidate().unwrap();
+    let run = local("V3");
+    for (i, part) in [run.below("g", Mode::ReadWrite).unwrap(), run.cached(1 << 20, Mode::ReadWrite).unwrap()].iter().enumerate() {
+        Array::create(part, &format!("b{i}"), &spec(&[4], &[2]), Create::New).unwrap();
+        assert_eq!(top.consolidated_differences().unwrap(), Some(vec![]), "{i}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -23,14 +23,14 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
     refreshed(store, paths, done)
 }
 
-/// Does it for the groups that the store's folder is below: a node may be opened by a location of its own, as a store.
+/// Does it for the groups that the store is below: a node may be opened by a location of its own, as a store.
 fn refresh_outside(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     above::of(store).iter().try_for_each(|Above { store: outside, path: root }| {
         let place = |path: &str| if path.is_empty() { root.clone() } else { path::join(root, path) };
         let (paths, erased): (Vec<String>, _) = (paths.iter().map(|path| place(path)).collect(), erased.map(place));
         let done = refresh_above(outside, &paths, erased.as_deref());
         outside.note_change();
-        done
+        done.and_then(|()| refresh_outside(outside, &paths, erased.as_deref()))
     })
 }
 
