@@ -253,6 +253,38 @@ static void check_updated(int all_new) {
         if (back[i] != value(i, 0) && back[i] != value(i, 1)) wrong("element %d is %g", i, back[i]);
 }
 
+static const int64_t SHORT[] = {40, 300};
+
+/* What is cut off shows as the fill value when the array grows again. */
+static void run_resize(void) {
+    ozarr_array *a = NULL;
+    STEP(ozarr_array_open(at(current->location), "r+", &a));
+    STEP(ozarr_array_resize(a, SHORT, 0));
+    STEP(ozarr_array_resize(a, SHAPE, 0));
+    LAST(ozarr_array_close(a));
+}
+
+static void check_resized(int all_new) {
+    ozarr_array *a = NULL;
+    int64_t shape[2] = {0};
+    int old = 0, gone = 0;
+    SURE(ozarr_array_open(at(current->location), "r", &a));
+    SURE(ozarr_array_shape(a, shape));
+    const int is_cut = shape[0] == SHORT[0];
+    memset(back, 0xff, sizeof back);
+    SURE(ozarr_array_read_region(a, ORIGIN, shape, OZARR_FLOAT64, back, (size_t)(shape[0] * shape[1]) * sizeof *back));
+    ozarr_array_free(a);
+    for (int64_t r = 0; r < shape[0]; r++)
+        for (int64_t k = 0; k < shape[1]; k++) {
+            const double found = back[r * shape[1] + k], was = value((int)(r * COLUMNS + k), 0);
+            const int inside = r < SHORT[0] && k < SHORT[1];
+            if (found != was && (inside || found != 0)) wrong("element %d, %d is %g", (int)r, (int)k, found);
+            if (!inside && was != 0) found == was ? old++ : gone++;
+        }
+    if (old && (gone || all_new)) wrong("%d elements beyond the edge are there, %d are not", old, gone);
+    if (is_cut && all_new) wrong("the array is %d long", (int)shape[0]);
+}
+
 static void run_read(void) {
     ozarr_array *a = NULL;
     memset(back, 0xff, sizeof back);
@@ -437,6 +469,44 @@ static void check_tree(int all_new) {
     }
     /* An erasure that failed halfway leaves what is below the group, which is no node of it any more. */
     if (all_new && first_failure == OZARR_OK && ozarr_group_get(g, "delta/u", OZARR_FLOAT64, u, sizeof u) != OZARR_ERR_NOT_FOUND) wrong("delta is there");
+    ozarr_group_free(g);
+}
+
+static void prepare_rename(void) {
+    ozarr_group *g = NULL;
+    prepare_tree();
+    SURE(ozarr_group_open(at("tree.zarr"), "r+", &g));
+    SURE(ozarr_group_consolidate(g));
+    ozarr_group_free(g);
+}
+
+/* A node that a failed call moved is in its new place. */
+static ozarr_status move_node(ozarr_group *g, const char *from, const char *to) {
+    ozarr_group *moved = NULL;
+    ozarr_status status = ozarr_group_rename(g, from, to);
+    if (status != OZARR_ERR_NOT_FOUND) return status;
+    status = ozarr_group_open_group(g, to, &moved);
+    ozarr_group_free(moved);
+    return status;
+}
+
+static void run_rename(void) {
+    ozarr_group *g = NULL;
+    STEP(ozarr_group_open(at("tree.zarr"), "r+", &g));
+    STEP(move_node(g, "delta", "far/away"));
+    LAST(ozarr_group_close(g));
+}
+
+static void check_renamed(int all_new) {
+    ozarr_group *g = NULL;
+    double there[3] = {-1, -1, -1}, here[3] = {-1, -1, -1};
+    check_tree(0);
+    SURE(ozarr_group_open(at("tree.zarr"), "r", &g));
+    const ozarr_status old = ozarr_group_get(g, "delta/u", OZARR_FLOAT64, here, sizeof here);
+    const ozarr_status new = ozarr_group_get(g, "far/away/u", OZARR_FLOAT64, there, sizeof there);
+    if (old != OZARR_OK && new != OZARR_OK) wrong("the node is nowhere");
+    if ((old == OZARR_OK && here[0] != 3) || (new == OZARR_OK && there[0] != 3)) wrong("the node holds %g, %g", here[0], there[0]);
+    if (all_new && (old == OZARR_OK || new != OZARR_OK)) wrong("the node is where it was: %d, %d", (int)old, (int)new);
     ozarr_group_free(g);
 }
 
@@ -894,6 +964,9 @@ static const workload workloads[] = {
     {"read shards", prepare_array, run_read, check_read, "zstd", 0, 1, "array.zarr/a", 31},
     {"update", prepare_array, run_update, check_updated, "zstd", 0, 0, "array.zarr/a", 32},
     {"update shards", prepare_array, run_update, check_updated, "gzip", 0, 1, "array.zarr/a", 33},
+    {"resize", prepare_array, run_resize, check_resized, "zstd", 0, 0, "array.zarr/a", 54},
+    {"resize shards", prepare_array, run_resize, check_resized, "zstd", 0, 1, "array.zarr/a", 55},
+    {"rename", prepare_rename, run_rename, check_renamed, "", 0, 0, "", 56},
     {"request", prepare_array, run_request, check_array, "zstd", 0, 0, "array.zarr/a", 34},
     {"zip create", prepare_none, run_zip, check_created, "zstd", 0, 0, "array.zip/a", 35},
     {"zip write", prepare_array, run_write, check_array, "zstd", 0, 0, "array.zip/a", 36},
