@@ -48,8 +48,17 @@ static ozarr_status enter_end(ozarr_mpi *m, ozarr_group *group, const char *func
 }
 
 ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
+    om_failure unfinished;
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_commit");
     if (status != OZARR_OK) return status;
+    /* A checkpoint has what was written to it, whether it was waited for or not. */
+    status = om_finish(m);
+    if (status != OZARR_OK) {
+        om_failure_last(&unfinished, status);
+        const ozarr_status abandoned = m->rank == 0 ? ozarr_checkpoint_abandon(group) : OZARR_OK;
+        OM_UNUSED(abandoned);
+        return om_leave(m, om_failure_set(&unfinished));
+    }
     if (m->rank == 0) status = ozarr_checkpoint_commit(group);
     return om_leave(m, om_agree(m, status, NULL));
 }

@@ -255,6 +255,9 @@ ozarr_status om_shards(om_move *move, ozarr_array *encoder);
 /* Stores what this rank wrote by itself and still waits (the setting "write_back"): a collective call comes behind that on all ranks. */
 ozarr_status om_settle(const ozarr_array *array);
 
+/* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too. Collective, within a call. */
+ozarr_status om_finish(ozarr_mpi *m);
+
 /* Checks a box against the shape of its array; its memory against that of the first box of the call. */
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);
 ozarr_status om_check_memory(const ozarr_memory *memory, const ozarr_memory *first);

@@ -170,6 +170,9 @@ ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int6
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
+    /* What is stored later would show when the array grows again. The waits tell what failed. */
+    const ozarr_status finished = om_finish(m);
+    OM_UNUSED(finished);
     if (m->rank == 0) status = ozarr_array_resize(array, shape, flags);
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }

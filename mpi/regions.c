@@ -186,16 +186,30 @@ static bool are_same(const ozarr_mpi *m, const ozarr_array *a, const ozarr_array
     return same;
 }
 
-/* Completes earlier writes that may have chunks in common with this one, up to their wait: other ranks may have been their writers, and two at a
- * time lose elements where the store has no locks. The same is done on all ranks. */
+/* Completes earlier writes that may have chunks in common with this call, up to their wait: a read would find what was there before, other ranks may
+ * have been their writers, and two at a time lose elements where the store has no locks. The same is done on all ranks. */
 static ozarr_status finish_earlier(const ozarr_mpi_request *r) {
     bool any = false;
-    for (const ozarr_mpi_request *earlier = r->m->pending; earlier != NULL && r->write && !r->own; earlier = earlier->next) {
+    for (const ozarr_mpi_request *earlier = r->m->pending; earlier != NULL && !r->own; earlier = earlier->next) {
         if (!earlier->write || !are_same(r->m, earlier->array, r->array) || !meet(earlier->cached->p, r->cached->p)) continue;
         any = true;
         while (move_on(earlier)) om_move_pause(earlier->move);
     }
     return any ? om_agree(r->m, OZARR_OK, NULL) : OZARR_OK;
+}
+
+ozarr_status om_finish(ozarr_mpi *m) {
+    int64_t stored, total;
+    bool any = false;
+    om_failure first = {0};
+    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL; earlier = earlier->next) {
+        if (!earlier->write) continue;
+        any = true;
+        while (move_on(earlier)) om_move_pause(earlier->move);
+        const ozarr_status status = om_move_end(earlier->move, &stored, &total);
+        if (status != OZARR_OK && first.status == OZARR_OK) om_failure_last(&first, status);
+    }
+    return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
 
 /* The parts of `begin` behind the first comparison. */

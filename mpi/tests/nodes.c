@@ -784,6 +784,61 @@ static void coordinate_in_part(void) {
     ozarr_array_free(a);
 }
 
+enum { ROWS = 200, COLUMNS = 64 };
+
+/* Whether all ranks find `sign` times the numbers from 1 on in the first rows, and 0 in the others. */
+static void check_rows(const ozarr_array *a, double sign, int64_t rows) {
+    static double found[ROWS * COLUMNS];
+    const int64_t zero[] = {0, 0}, shape[] = {ROWS, COLUMNS};
+    int64_t others = 0;
+    OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_FLOAT64, found, sizeof found));
+    for (int64_t i = 0; i < ROWS * COLUMNS; i++) others += found[i] != (i < rows * COLUMNS ? sign * (double)(i + 1) : 0);
+    CHECK(others == 0);
+}
+
+/* What comes behind a write that was not waited for finds it done: a read, a resize, and the end of a checkpoint. All ranks have a part of each
+ * chunk, and move one chunk at a time. */
+static void behind_what_is_under_way(void) {
+    const int64_t shape[] = {ROWS, COLUMNS}, chunk[] = {1, COLUMNS}, half[] = {ROWS / 2, COLUMNS};
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_mpi_request *q = NULL;
+    static double mine[ROWS * COLUMNS];
+    int64_t start[2] = {0}, count[2] = {ROWS};
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    part(COLUMNS, &start[1], &count[1]);
+    for (int64_t i = 0; i < ROWS * count[1]; i++) mine[i] = (double)(i / count[1] * COLUMNS + start[1] + i % count[1] + 1);
+    region.start = start, region.shape = count, memory.data = mine, memory.size = sizeof mine, memory.type = OZARR_FLOAT64;
+    OK(ozarr_mpi_set(m, "round_bytes", "512"));
+    OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunk));
+    OK(ozarr_mpi_checkpoint_begin(m, "behind.zarr", "c", &g));
+    OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &q));
+    check_rows(a, 1, ROWS);
+    OK(ozarr_mpi_request_wait(q));
+    for (int i = 0; i < ROWS * COLUMNS; i++) mine[i] = -mine[i];
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &q));
+    OK(ozarr_mpi_checkpoint_commit(m, g));
+    ozarr_array *committed = NULL;
+    OK(ozarr_mpi_array_open(m, "behind.zarr/c/u", "r", &committed));
+    check_rows(committed, -1, ROWS);
+    OK(ozarr_mpi_array_close(m, committed));
+    OK(ozarr_mpi_request_wait(q));
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_open(m, "behind.zarr/c/u", "r+", &a));
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &q));
+    OK(ozarr_mpi_array_resize(m, a, half, 0));
+    OK(ozarr_mpi_request_wait(q));
+    OK(ozarr_mpi_array_resize(m, a, shape, 0));
+    check_rows(a, -1, ROWS / 2);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+    ozarr_spec_free(spec);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -807,6 +862,7 @@ int main(int argc, char **argv) {
     late_variable();
     no_coordinate();
     coordinate_in_part();
+    behind_what_is_under_way();
     places();
     OK(ozarr_mpi_close(m));
     return end_ranks();
