@@ -785,6 +785,30 @@ static void each_chunk_once(void) {
     OK(ozarr_store_close(s));
 }
 
+/* A node in a folder is moved with what was begun to be written to it. */
+static void renames(const char *threads) {
+    ozarr_context *c = NULL;
+    ozarr_store *s = NULL;
+    ozarr_group *root = NULL;
+    OK(ozarr_context_new(&c));
+    OK(ozarr_context_set(c, "threads", threads));
+    OK(ozarr_store_open_ex(c, "renames.zarr", "r+", NULL, &s));
+    OK(ozarr_group_create_at(s, "", 3, OZARR_CREATE_OVERWRITE, &root));
+    ozarr_array *a = array_in(s, "a", "zstd");
+    fill(out, 5, 1);
+    ozarr_request *r = write_all(a, out, OZARR_REQUEST_COPY);
+    ozarr_array_free(a);
+    OK(ozarr_group_rename(root, "a", "b"));
+    OK(ozarr_request_wait(r, -1));
+    OK(ozarr_group_open_array(root, "b", &a));
+    expect(a, 5, 1);
+    ozarr_request_free(r);
+    ozarr_array_free(a);
+    ozarr_group_free(root);
+    ozarr_context_free(c);
+    OK(ozarr_store_close(s));
+}
+
 int main(void) {
     static const char *const threads[] = {"1", "2", "4"};
     alarm(600);
@@ -798,6 +822,7 @@ int main(void) {
         callbacks(threads[t]);
         bounds(threads[t]);
         errors(threads[t]);
+        renames(threads[t]);
         storms(threads[t], 0, t % 2 ? "zstd" : "none");
         storms(threads[t], 50, "zstd");
         batches(threads[t], 0, t % 2);

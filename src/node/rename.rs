@@ -18,6 +18,8 @@ impl Store {
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
         let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
+        // What is stored later would be left where the node was.
+        self.settle(&path);
         let renamed = {
             let _lock = document::lock_place(self, &to_path)?;
             hierarchy::refuse_existing(self, &to_path)?;
