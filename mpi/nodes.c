@@ -28,6 +28,13 @@ static ozarr_status not_null(const void *pointer, const char *name) {
     return pointer != NULL ? OZARR_OK : om_error(OZARR_ERR_NULL, "%s is NULL", name);
 }
 
+/* Completes the writes that were not waited for: what is stored later would show in an array that takes the place of theirs, or grows again. Their
+ * waits tell what failed. Collective, within a call. */
+static void finish_writes(ozarr_mpi *m) {
+    const ozarr_status finished = om_finish(m);
+    OM_UNUSED(finished);
+}
+
 ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_type type, int32_t rank, const int64_t *shape,
                                     const int64_t *chunks, ozarr_create_mode mode, ozarr_array **out) {
     char call[OM_MESSAGE];
@@ -43,6 +50,7 @@ ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_ty
     add_numbers(call, status == OZARR_OK ? chunks : NULL, rank);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
@@ -57,6 +65,7 @@ ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const
     snprintf(call, sizeof call, "ozarr_mpi_array_create_ex of %.500s, mode %d", location ? location : "NULL", (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create_ex(location, spec, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
@@ -100,6 +109,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
     snprintf(call, sizeof call, "ozarr_mpi_group_create of %.500s, mode %d", location ? location : "NULL", (int)mode);
     status = om_enter(m, status, NULL, call);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_create(location, mode, out);
     return om_leave(m, om_share(m, status, location, NULL, "r+", NULL, out));
@@ -121,6 +131,7 @@ ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path,
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_below(m, "ozarr_mpi_group_create_array", group, path, (int)mode, more, out);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
     return om_leave(m, om_share(m, status, NULL, om_find(m, group)->root, "r+", out, NULL));
 }
@@ -170,9 +181,7 @@ ozarr_status ozarr_mpi_array_resize(ozarr_mpi *m, ozarr_array *array, const int6
     add_numbers(call, status == OZARR_OK ? shape : NULL, rank);
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
-    /* What is stored later would show when the array grows again. The waits tell what failed. */
-    const ozarr_status finished = om_finish(m);
-    OM_UNUSED(finished);
+    finish_writes(m);
     if (m->rank == 0) status = ozarr_array_resize(array, shape, flags);
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }

@@ -796,7 +796,7 @@ static void check_rows(const ozarr_array *a, double sign, int64_t rows) {
     CHECK(others == 0);
 }
 
-/* What comes behind a write that was not waited for finds it done: a read, a resize, and the end of a checkpoint. All ranks have a part of each
+/* What comes behind a write that was not waited for finds it done: a read, the end of a checkpoint, a resize, and another array. All ranks have a part of each
  * chunk, and move one chunk at a time. */
 static void behind_what_is_under_way(void) {
     const int64_t shape[] = {ROWS, COLUMNS}, chunk[] = {1, COLUMNS}, half[] = {ROWS / 2, COLUMNS};
@@ -834,7 +834,13 @@ static void behind_what_is_under_way(void) {
     OK(ozarr_mpi_request_wait(q));
     OK(ozarr_mpi_array_resize(m, a, shape, 0));
     check_rows(a, -1, ROWS / 2);
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &q));
+    ozarr_array *other = NULL;
+    OK(ozarr_mpi_array_create_ex(m, "behind.zarr/c/u", spec, OZARR_CREATE_OVERWRITE, &other));
+    OK(ozarr_mpi_request_wait(q));
+    check_rows(other, 0, 0);
     OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_close(m, other));
     OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
     ozarr_spec_free(spec);
 }
