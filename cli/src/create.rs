@@ -8,7 +8,7 @@ use crate::place::{Place, lengths, locate};
 use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
-use ozarr::node::{Array, Create, Format, Group, Mode, NodeKind, Spec, Value, json};
+use ozarr::node::{Array, Create, Format, Group, Map, Mode, NodeKind, Spec, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
@@ -49,7 +49,7 @@ pub struct CreateNode {
     /// Erase what is there, with all below it
     #[arg(long)]
     overwrite: bool,
-    /// No error if the very same array or a group is there already
+    /// No error if the very same array or a group is there already, which keeps its attributes
     #[arg(long, conflicts_with = "overwrite")]
     exists_ok: bool,
     /// One JSON object: what is there now, and whether it was created
@@ -68,10 +68,7 @@ impl CreateNode {
         let was_there = self.exists_ok && store.node_kind(&path)? != NodeKind::None;
         let mut members: Vec<(&str, Value)> = vec![("node", self.place.name().into()), ("created", (!was_there).into())];
         if self.group {
-            let group = Group::create(&store, &path, self.format, how)?;
-            if let Some(attributes) = &self.attrs {
-                group.attributes().replace_json(attributes)?;
-            }
+            let group = Group::create_with(&store, &path, self.format, how, self.attributes()?)?;
             members.extend([("node_type", "group".into()), ("zarr_format", group.format().number().into())]);
         } else {
             let array = Array::create(&store, &path, &self.spec()?, how)?;
@@ -80,6 +77,15 @@ impl CreateNode {
         }
         store.close(None)?;
         tell(self.json, members)
+    }
+
+    /// The attributes of a group.
+    fn attributes(&self) -> Outcome<Map> {
+        let Some(text) = &self.attrs else { return Ok(Map::new()) };
+        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
+            Value::Object(attributes) => Ok(attributes),
+            other => Err(Failure::Error(format!("--attrs: found {other}, expected an object"))),
+        }
     }
 
     fn spec(&self) -> Outcome<Spec> {

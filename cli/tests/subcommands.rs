@@ -317,6 +317,22 @@ fn arrays_and_groups_are_created_as_asked() {
 }
 
 #[test]
+fn attributes_of_a_new_group_are_looked_at_first_and_those_of_an_old_one_stay() {
+    let folder = Folder::new("create-attributes");
+    folder.ok(r#"create a.zarr --group --attrs {"k":1}"#);
+    folder.ok("create a.zarr x --type int8 --shape 2");
+    for bad in ["[1]", "{bad", r#"{"k":NaN}"#] {
+        let ran = folder.run_with(&format!("create a.zarr --group --overwrite --attrs {bad}"), b"");
+        assert_eq!(ran.status, Some(1), "{bad}");
+        assert!(folder.0.join("a.zarr/x/zarr.json").exists(), "{bad}: the group was erased");
+    }
+    folder.ok(r#"create a.zarr --group --exists-ok --attrs {"other":2}"#);
+    assert_eq!(folder.ok("attrs get a.zarr k"), "1\n");
+    folder.ok(r#"create a.zarr --group --overwrite --attrs {"other":2}"#);
+    assert_eq!(folder.ok("attrs get a.zarr other"), "2\n");
+}
+
+#[test]
 fn structs_are_created_written_and_shown() {
     let folder = Folder::new("structs");
     folder.ok(r#"create run.zarr p --dtype [["x","<f8"],["id","<i4"]] --shape 3 --chunks 2 --format 2 --fill {"id":7}"#);

@@ -7,6 +7,7 @@ use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
 use crate::metadata::lint::{Finding, Severity};
+use crate::metadata::{Map, json};
 use crate::store::local::FileOptions;
 use std::sync::Arc;
 
@@ -100,6 +101,14 @@ impl Context {
     /// Whether attributes may hold bare NaN and infinities.
     pub fn allows_non_finite(&self) -> bool {
         self.settings.non_finite
+    }
+
+    /// Refuses attributes of a new node that its document cannot hold, before anything is erased for it.
+    pub(super) fn check_new_attributes(&self, attributes: &Map) -> Result<()> {
+        if !self.allows_non_finite() && attributes.values().any(json::has_non_finite) {
+            return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
+        }
+        Ok(())
     }
 
     /// Whether large reads into fresh memory ask for huge pages.

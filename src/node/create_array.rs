@@ -1,12 +1,11 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
-use super::context::not_finite;
 use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::limits::Dims;
-use crate::metadata::{ArrayMeta, Format, Map, json, v2};
+use crate::metadata::{ArrayMeta, Format, Map, v2};
 use crate::store::{Condition, SharedStore, StorageExt};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,9 +41,7 @@ impl Array {
         let path = hierarchy::new_path(store, path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
-        if !store.context().allows_non_finite() && attributes.values().any(json::has_non_finite) {
-            return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
-        }
+        store.context().check_new_attributes(&attributes)?;
         let publish = |store: &Store, path: &str, _| {
             erase_leftovers(store, path, &meta, write_values.is_some())?;
             if let Some(write_values) = write_values {

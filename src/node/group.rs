@@ -148,11 +148,21 @@ impl Group {
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
-        Group::create_as(store, path, format, how, false)
+        Group::create_as(store, path, format, how, (false, Map::new()))
     }
 
-    /// Creates a group like [`Group::create`]; `consolidated`, with consolidated metadata (of no nodes) from its first moment.
-    pub(in crate::node) fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, consolidated: bool) -> Result<Group> {
+    /// Creates a group like [`Group::create`], with those attributes from its first moment. One that is there keeps its own.
+    pub fn create_with(store: &Store, path: &str, format: Option<Format>, how: Create, attributes: Map) -> Result<Group> {
+        store.context().check_new_attributes(&attributes)?;
+        Group::create_as(store, path, format, how, (false, attributes))
+    }
+
+    /// Creates a group of no attributes like [`Group::create`], with consolidated metadata (of no nodes) from its first moment.
+    pub(in crate::node) fn create_consolidated(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
+        Group::create_as(store, path, format, how, (true, Map::new()))
+    }
+
+    fn create_as(store: &Store, path: &str, format: Option<Format>, how: Create, (consolidated, attributes): (bool, Map)) -> Result<Group> {
         let path = hierarchy::new_path(store, path)?;
         let chosen = || match format {
             Some(format) => Ok(format),
@@ -161,8 +171,11 @@ impl Group {
         let publish = |store: &Store, path: &str, format| {
             let (name, mut document) = match format {
                 Format::V2 => (v2::GROUP, v2::write_group()),
-                Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
+                Format::V3 => (v3::DOCUMENT, v3::write_group(attributes.clone())),
             };
+            if format == Format::V2 && !attributes.is_empty() {
+                document::publish(store, &path::join(path, v2::ATTRIBUTES), &attributes, Condition::None)?;
+            }
             match format {
                 _ if !consolidated => {}
                 Format::V3 => drop(document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(Map::new()))),

@@ -106,7 +106,8 @@ impl Dataset {
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
         // Readers that go by consolidated metadata may come before the first step, and a kill at any moment.
         let consolidated = store.options().consolidate != Consolidate::Never && store.capabilities().listable;
-        let dataset = Dataset::open(Group::create_as(store, path, format, how, consolidated)?)?;
+        let create = if consolidated { Group::create_consolidated } else { Group::create };
+        let dataset = Dataset::open(create(store, path, format, how)?)?;
         dataset.settle()?;
         Ok(dataset)
     }
