@@ -333,6 +333,16 @@ fn attributes_of_a_new_group_are_looked_at_first_and_those_of_an_old_one_stay() 
 }
 
 #[test]
+fn a_copy_of_another_type_tells_that_a_missing_value_is_none_any_more() {
+    let folder = Folder::new("copy-missing");
+    let mut create = folder.command("create a.zarr x --type int32 --shape 2 --attrs");
+    assert!(create.arg(r#"{"_FillValue":-70000}"#).status().unwrap().success());
+    let told = folder.ok("copy a.zarr/x b.zarr --type int16 --overflow wrap");
+    assert!(told.contains("_FillValue") && told.lines().count() == 1, "{told}");
+    assert_eq!(folder.ok("copy a.zarr/x c.zarr --type int64"), "");
+}
+
+#[test]
 fn structs_are_created_written_and_shown() {
     let folder = Folder::new("structs");
     folder.ok(r#"create run.zarr p --dtype [["x","<f8"],["id","<i4"]] --shape 3 --chunks 2 --format 2 --fill {"id":7}"#);

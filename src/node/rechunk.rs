@@ -166,6 +166,8 @@ impl Job<'_> {
                 // What the state knows of the chunks' keys may be more than what the document says.
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
                 let mut notes = Vec::new();
+                let mut marks = vec!["_FillValue", "missing_value"];
+                marks.retain(|name| to == Format::V3 && attributes.contains_key(name));
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
                 let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
                 let missing = if is_like { None } else { Some(missing_chunks(from, &old)?) };
@@ -174,6 +176,9 @@ impl Job<'_> {
                 }
                 change(node, &mut spec)?;
                 let (new, attributes) = spec.resolve(None)?;
+                for name in marks.iter().filter(|name| new.data_type != old.meta.data_type && !attributes.contains_key(name)) {
+                    notes.push(format!("{name} is no value of the type of the copy: what was missing is not any more"));
+                }
                 if new.shape != old.meta.shape {
                     let found = new.shape.as_slice();
                     return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
