@@ -239,11 +239,6 @@ impl Store {
         self.0.above.get(|| self.0.folder.as_ref().map_or_else(Vec::new, |(folder, files)| find(folder, *files)))
     }
 
-    /// The folder that the store is, where that is known.
-    pub(super) fn folder(&self) -> Option<&Path> {
-        self.0.folder.as_ref().map(|(folder, _)| folder.as_path())
-    }
-
     /// What the store can do.
     pub fn capabilities(&self) -> Capabilities {
         let can = self.0.shared.capabilities();

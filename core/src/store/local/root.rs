@@ -16,29 +16,7 @@ use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::path::PathBuf;
 use std::sync::RwLockReadGuard;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-
-/// What was found out of the root.
-#[derive(Default)]
-pub(super) struct KnownRoot {
-    /// When it had changed last as its name was looked at; 0: it was not yet.
-    looked_at: AtomicU64,
-    /// Counts the folders that it was so far.
-    roots: AtomicU32,
-    /// Whether values were put since the last flush.
-    has_put: AtomicBool,
-    /// The number of the folder that had its name at the last flush; 0: not known.
-    kept: AtomicU64,
-}
-
-impl KnownRoot {
-    /// Keeps in mind that a value was put.
-    pub(super) fn note_put(&self) {
-        if !self.has_put.load(Ordering::Relaxed) {
-            self.has_put.store(true, Ordering::Relaxed);
-        }
-    }
-}
+use std::sync::atomic::Ordering;
 
 impl LocalStore {
     /// Gives the root folder, or `None` if it does not exist yet.
@@ -256,7 +234,9 @@ impl LocalStore {
 
 /// A number that two folders that are there at the same time do not share.
 fn number_of(st: &libc::stat) -> u64 {
-    (st.st_ino as u64) ^ (st.st_dev as u64).rotate_left(40)
+    #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
+    let device = st.st_dev as u64;
+    st.st_ino ^ device.rotate_left(40)
 }
 
 /// The time of a file's last change, in nanoseconds; of what other times there are only whether it is the same one counts.
