@@ -15,6 +15,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::Selection;
 use ozarr::error::{Error, ErrorKind};
 use ozarr::node::{Array, Context, Create, Format, Group, Map, Mode, Settings, Spec, Store, Value, json};
+use std::io::Read;
 use std::path::PathBuf;
 
 /// Chunks of the file are kept if they have that many bytes; others become chunks of the usual size.
@@ -24,7 +25,7 @@ const KEPT: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 ///
 /// The file is read by libnetcdf, which is loaded when it is needed. Elements go through bounded memory. Chunks are those of the file
 /// where they have 64 KiB to 64 MiB, codecs the usual ones; the options change both. What Zarr or the reader lacks (variables and
-/// attributes of compound and variable-length types) is told and left out. Nothing is found at DEST before all is there. After an
+/// attributes of compound and variable-length types) is told and left out; so is that a classic file was cut off. Nothing is found at DEST before all is there. After an
 /// interruption the same command begins anew, but in an archive, which cannot erase what it holds.
 #[derive(Args)]
 pub struct From {
@@ -79,6 +80,7 @@ impl From {
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
         let source = std::fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone()).display().to_string();
         self.check_ranks(&top)?;
+        left_out.extend(self.lacking(top.bytes()));
         let interrupt = Interrupt::watch()?;
         let bar = progress(top.bytes(), None, true);
         let mut failed = None;
@@ -95,6 +97,16 @@ impl From {
         done?;
         store.close(None)?;
         notes(left_out.iter(), self.json)
+    }
+
+    /// Says that the file was cut off: a classic one holds its elements one after the other, uncompressed. libnetcdf reads 0 for what it lacks.
+    fn lacking(&self, elements: u64) -> Option<String> {
+        let mut first = [0; 3];
+        let mut file = std::fs::File::open(&self.file).ok()?;
+        file.read_exact(&mut first).ok()?;
+        let length = file.metadata().ok()?.len();
+        let is_short = &first == b"CDF" && length < elements;
+        is_short.then(|| format!("/: the file has {length} bytes, expected more than {elements}: it was cut off, and what it lacks is 0"))
     }
 
     fn check_ranks(&self, top: &Part) -> Outcome {

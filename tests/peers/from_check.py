@@ -129,6 +129,21 @@ def of_types():
     check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain")], [[True, False, True], [1, 300, 1], [1, 2, 3]])
 
 
+def of_short():
+    """What a classic file that was cut off has is read, and told to be short."""
+    for model in "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA":
+        with netCDF4.Dataset(BUILD / "short.nc", "w", format=model) as d:
+            d.createDimension("x", 500)
+            d.createVariable("first", "f8", ("x",))[:] = np.arange(500.0)
+            d.createVariable("second", "f8", ("x",))[:] = np.arange(500.0)
+        whole = (BUILD / "short.nc").read_bytes()
+        check("a whole file", run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite"), "")
+        (BUILD / "short.nc").write_bytes(whole[:6000])
+        told = run(PROGRAM, "from", "short.nc", "short.zarr", "--overwrite").splitlines()
+        check("what is told", told, ["/: the file has 6000 bytes, expected more than 8000: it was cut off, and what it lacks is 0"])
+        check("what is there", zarr.open_array(BUILD / "short.zarr/first", mode="r")[:].tolist(), list(range(500)))
+
+
 def of_much():
     """A file larger than the memory that is allowed; and Ctrl-C and a kill, after which nothing is there, and the same command makes all of it."""
     with netCDF4.Dataset(BUILD / "much.nc", "w") as d:
@@ -164,6 +179,6 @@ def of_much():
 
 shutil.rmtree(BUILD, ignore_errors=True)
 BUILD.mkdir(parents=True)
-for part in (of_netcdf, of_options, of_hdf5, of_types, of_much):
+for part in (of_netcdf, of_options, of_hdf5, of_types, of_short, of_much):
     part()
 print(f"{checked} passed, 0 failed")
