@@ -231,8 +231,9 @@ fn pack(value: &Value) -> Result<Packed> {
         Value::Number(n) => match (n.as_u64(), n.as_i64(), n.as_str().parse::<f64>()) {
             (Some(n), ..) => Packed::from(n),
             (_, Some(n), _) => Packed::from(n),
-            // An integer of more than 64 bits, and a number beyond the greatest double, would become another one.
-            (_, _, Ok(x)) if n.as_str().contains(if x.is_finite() { ['.', 'e', 'E'] } else { ['N', 'I', 'I'] }) => Packed::F64(x),
+            // The nearest double of a longer integer, and infinity for a number beyond the greatest double (1e400), are other numbers.
+            (_, _, Ok(x)) if x.is_finite() && n.as_str().contains(['.', 'e', 'E']) => Packed::F64(x),
+            (_, _, Ok(x)) if matches!(n.as_str(), "NaN" | "Infinity" | "-Infinity") => Packed::F64(x),
             _ => bail!(Range, "the number {n} has no form in MessagePack"),
         },
         Value::String(s) => Packed::from(s.as_str()),
