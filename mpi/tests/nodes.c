@@ -796,8 +796,8 @@ static void check_rows(const ozarr_array *a, double sign, int64_t rows) {
     CHECK(others == 0);
 }
 
-/* What comes behind a write that was not waited for finds it done: a read, the end of a checkpoint, a resize, and another array. All ranks have a part of each
- * chunk, and move one chunk at a time. */
+/* What comes behind a write that was not waited for finds it done: a read, the end of a checkpoint, a resize, and another array. All ranks have
+ * a part of each chunk, and move one chunk at a time. */
 static void behind_what_is_under_way(void) {
     const int64_t shape[] = {ROWS, COLUMNS}, chunk[] = {1, COLUMNS}, half[] = {ROWS / 2, COLUMNS};
     ozarr_array *a = NULL;

@@ -1,6 +1,6 @@
 //! What has to be synced so that it survives a power cut, and when: the sync modes of local stores.
 
-use super::path::{KeyPath, Made, folder_of};
+use super::path::{KeyPath, Made, folder_of, renamed_folder};
 use crate::error::{Error, Result};
 use crate::fork::ForkReset;
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc};
@@ -81,16 +81,14 @@ impl Durability {
 
     /// Gives the keys and folders of a prefix the names that they got by a rename.
     pub(super) fn rename_prefix(&self, from: &str, to: &str) {
-        let renamed = |key: &str| key.strip_prefix(from).map(|tail| format!("{to}{tail}"));
         let mut unsynced = self.lock();
         let keys: Vec<String> = unsynced.files.keys().filter(|key| key.starts_with(from)).cloned().collect();
         for key in keys {
-            if let (Some(id), Some(new)) = (unsynced.files.remove(&key), renamed(&key)) {
-                unsynced.files.insert(new, id);
+            if let Some(id) = unsynced.files.remove(&key) {
+                unsynced.files.insert(format!("{to}{}", &key[from.len()..]), id);
             }
         }
-        let folders = unsynced.folders.iter().filter_map(|folder| renamed(&format!("{folder}/")));
-        let folders: Vec<String> = folders.map(|folder| folder.trim_end_matches('/').to_string()).collect();
+        let folders: Vec<String> = unsynced.folders.iter().filter_map(|folder| renamed_folder(folder, from, to)).collect();
         unsynced.folders.extend(folders);
     }
 

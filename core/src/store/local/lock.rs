@@ -5,7 +5,7 @@
 //! open file with the one of that name, and is taken anew if they differ. A kill leaves at most the file, which the next lock there removes.
 
 use super::durable::Durability;
-use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
+use super::path::{KeyPath, LOCK_NAME, Made, make_parents, renamed_folder};
 use super::temporary::{TRIES, Temp, TempNames};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
@@ -115,9 +115,8 @@ impl Locks {
 
     /// Gives the folders of a prefix the names that they got by a rename.
     pub(super) fn rename_prefix(&self, from: &str, to: &str) {
-        let renamed = |folder: &str| Some(format!("{to}{}", format!("{folder}/").strip_prefix(from)?).trim_end_matches('/').to_string());
         let mut kept = self.kept();
-        *kept = std::mem::take(&mut *kept).into_iter().map(|folder| renamed(&folder).unwrap_or(folder)).collect();
+        *kept = std::mem::take(&mut *kept).into_iter().map(|folder| renamed_folder(&folder, from, to).unwrap_or(folder)).collect();
     }
 
     /// Says what becomes of a lock that the file system refused: an error if there must be locks.

@@ -69,6 +69,12 @@ pub(super) fn folder_of(key: &str) -> &str {
     key.rfind('/').map_or("", |at| &key[..at])
 }
 
+/// The name of a folder after the prefix `from` was renamed to `to` (both end in `/`); `None` if it is neither that folder nor below it.
+pub(super) fn renamed_folder(folder: &str, from: &str, to: &str) -> Option<String> {
+    let tail = format!("{folder}/").strip_prefix(from)?.to_string();
+    Some(format!("{to}{tail}").trim_end_matches('/').to_string())
+}
+
 /// Refuses a key that names one of the library's own files.
 pub(super) fn check_name(key: &str) -> Result<()> {
     if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
