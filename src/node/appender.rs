@@ -101,19 +101,23 @@ impl Appender {
         Appender::begin(array, dim, (every, memory), mark)
     }
 
-    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
-    /// another appender behind the document.
+    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now, and what an
+    /// interrupted cut left is erased. Gives the mark of another appender behind the document.
     pub(super) fn prepare(array: &Array, found: Option<StoredDocument>) -> Result<Vec<u8>> {
         array.store().check_writable()?;
         array.dialect().refuse()?;
         array.store_waiting()?;
-        if let Some(mut found) = found {
+        let mark = if let Some(mut found) = found {
             let mark = std::mem::take(&mut found.mark);
-            return array.renew_from(found).map(|()| mark);
-        }
-        let (fresh, text, _) = array.read_with_text(array.format())?;
-        array.renew(fresh, None)?;
-        Ok(claim::mark_in(&text))
+            array.renew_from(found)?;
+            mark
+        } else {
+            let (fresh, text, _) = array.read_with_text(array.format())?;
+            array.renew(fresh, None)?;
+            claim::mark_in(&text)
+        };
+        array.finish_cut()?;
+        Ok(mark)
     }
 
     /// An appender at an array that is ready for it.

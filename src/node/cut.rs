@@ -1,7 +1,8 @@
 //! What an array says while elements beyond its shape are erased: a kill in between leaves chunks that would show when it grows again. The next
-//! change of the shape that does not keep them erases them first.
+//! change of the shape that does not keep them, and the next appender, erase them first.
 
-use super::{Array, document, path};
+use super::document::{self, array_document};
+use super::{Array, path};
 use crate::error::Result;
 use crate::limits::{Dims, MAX_DOCUMENT};
 use crate::metadata::{json, number_list};
@@ -31,5 +32,14 @@ impl Array {
         let lengths = marker.get("shape").and_then(|shape| shape.as_array()).into_iter().flatten();
         let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
         Ok(Some(old).filter(|old| old.len() == rank))
+    }
+
+    /// Erases what a call that was interrupted left. Another appender may have done so meanwhile and have put chunks beyond the shape: they stay.
+    pub(super) fn finish_cut(&self) -> Result<()> {
+        if self.interrupted_cut(self.rank())?.is_none() {
+            return Ok(());
+        }
+        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.interrupted_cut(self.rank())?.map_or(Ok(()), |old| self.erase_beyond_locked(&old))
     }
 }

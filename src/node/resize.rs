@@ -92,6 +92,11 @@ impl Array {
     /// Erases the chunks of the shape `old` that are outside of the array by now.
     pub(super) fn erase_beyond(&self, old: &[u64]) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.erase_beyond_locked(old)
+    }
+
+    /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
+    pub(super) fn erase_beyond_locked(&self, old: &[u64]) -> Result<()> {
         let fresh = self.read_fresh(self.format())?;
         erase_outside(&*fresh.bound(self.path())?, old, &mut |_, _| Ok(()))?;
         self.end_cut()

@@ -229,6 +229,8 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
             assert_eq!((series.position(), check(&store)), ((6, 6), 6), "{format:?} {call:?} {after}");
             run(&mut series, STEPS).unwrap();
             assert_eq!(check(&store), STEPS);
+            let left = again.key_list("").unwrap().into_iter().filter(|key| key.ends_with("-resize.json"));
+            assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{format:?} {call:?} {after}");
             if done.is_ok() {
                 break;
             }
