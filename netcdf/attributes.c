@@ -104,8 +104,8 @@ int oz_del_att(int ncid, int varid, const char *name) {
     if (!status) status = find(ncid, varid, name, &group, &var, &atts, &att);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (!att) return NC_ENOTATT;
     status = oz_to_define(group->file);
+    if (!status && !att) status = NC_ENOTATT;
     if (status) return status;
     oz_list_remove(atts, oz_list_index(atts, name));
     oz_att_free(att);
@@ -177,7 +177,7 @@ static int check_put(oz_file *file, const oz_att *att, const char *name, nc_type
     bool texts = type == NC_CHAR || memory_type == NC_CHAR || type == NC_STRING || memory_type == NC_STRING;
     if (type != memory_type && texts) return NC_ECHAR;
     if (type == NC_STRING && !are_texts(name, len, values)) return NC_EINVAL;
-    return oz_type_allowed(file, type) ? NC_NOERR : file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
+    return oz_type_allowed(file, type) ? NC_NOERR : oz_not_classic(file, NC_EBADTYPE);
 }
 
 int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, const void *values, nc_type memory_type) {

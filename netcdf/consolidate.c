@@ -94,6 +94,14 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
     return status;
 }
 
+/* The dimension of that name in a group or in the nearest group above it: NCZarr's keys of a group name those of its arrays, wherever they are
+ * defined. */
+static const oz_dim *visible_dim(const oz_group *group, const char *name) {
+    const oz_dim *dim = NULL;
+    for (; group && !dim; group = group->parent) dim = oz_list_find(&group->dims, name);
+    return dim;
+}
+
 /* Says in NCZarr's keys, where a group has them, how long dimensions are by now: the library compares them with the arrays. */
 static int lengthen_nczarr(const oz_group *group) {
     int32_t format = 3;
@@ -109,7 +117,7 @@ static int lengthen_nczarr(const oz_group *group) {
         int64_t extent;
         bool unlimited;
         if (ozarr_group_nc_dimension(group->handle, i, name, sizeof name, NULL, &extent, &unlimited)) continue;
-        const oz_dim *dim = oz_list_find(&group->dims, name);
+        const oz_dim *dim = visible_dim(group, name);
         if (!dim || !dim->unlimited || unlimited || (int64_t)dim->len == extent) continue;
         status = ozarr_group_nc_define_dimension(group->handle, name, (int64_t)dim->len, false);
     }

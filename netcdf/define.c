@@ -88,7 +88,7 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
     if (status) return status;
     const oz_type *info = oz_type_of(file, type);
     if (!info || (info->kind >= NC_ENUM && !info->fields.count)) return NC_EBADTYPE;
-    if (!oz_type_allowed(file, type)) return file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_EBADTYPE;
+    if (!oz_type_allowed(file, type)) return oz_not_classic(file, NC_EBADTYPE);
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     if (rank < 0 || (rank && !dims)) return NC_EINVAL;
     for (int d = 0; d < rank && !status; d++) {
@@ -156,7 +156,7 @@ int oz_def_grp(int ncid, const char *name, int *id) {
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (group->file->classic) return group->file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_ENOTNC4;
+    if (group->file->classic) return oz_not_classic(group->file, NC_ENOTNC4);
     status = oz_new_name(&name, normal);
     if (status) return status;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;

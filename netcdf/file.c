@@ -144,6 +144,8 @@ bool oz_type_allowed(const oz_file *file, nc_type type) {
     return !file->classic || type <= (file->format == NC_FORMAT_CDF5 ? NC_UINT64 : NC_DOUBLE);
 }
 
+int oz_not_classic(const oz_file *file, int status) { return file->format == NC_FORMAT_NETCDF4_CLASSIC ? NC_ESTRICTNC3 : status; }
+
 int oz_to_data(oz_file *file) {
     if (!file->defining) return NC_NOERR;
     if (file->classic) return NC_EINDEFINE;

@@ -23,6 +23,8 @@ int oz_to_define(oz_file *file);
 bool oz_signs_are_free(const oz_file *file);
 /* Whether the file's format has the type. */
 bool oz_type_allowed(const oz_file *file, nc_type type);
+/* Gives the status for what only netCDF-4 without the classic model has: `status` in files of the classic formats. */
+int oz_not_classic(const oz_file *file, int status);
 /* Sees that elements may be read and written. */
 int oz_to_data(oz_file *file);
 

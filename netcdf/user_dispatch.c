@@ -14,7 +14,7 @@ static int define(int ncid, const char *name, int kind, size_t size, nc_type bas
     if (status) return status;
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;
-    if (file->classic) return file->mode & NC_NETCDF4 ? NC_ESTRICTNC3 : NC_ENOTNC4;
+    if (file->classic) return oz_not_classic(file, NC_ENOTNC4);
     int32_t format = 3;
     if (ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format)) return NC_EINTERNAL;
     if (format == 2 && kind != NC_ENUM) {

@@ -784,13 +784,31 @@ static void appending(void) {
     SHOW(nc_close(file));
 }
 
+/* A variable of a group grows along a dimension of the group above it, after a sync and when it is opened again. */
+static void grown_below(void) {
+    int time, group, var;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "time", NC_UNLIMITED, &time));
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_var(group, "q", NC_INT, 1, &time, &var));
+    SHOW(nc_sync(file));
+    for (size_t again = 1; again < 3; again++) {
+        SHOW(nc_put_var1_int(group, var, (size_t[]){3 * again}, &(int){7}));
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        show_all(file);
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
-    {"appending", appending}};
+    {"appending", appending}, {"grown_below", grown_below}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

@@ -1,0 +1,468 @@
+/* A random program of netCDF: prints what each call gives, to be compared between formats.
+ *
+ *   netcdf_random PATH SEED [CALLS] */
+#include <inttypes.h>
+#include <netcdf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 12, LIMIT = 4096 };
+
+static uint64_t state;
+static int64_t pick(int64_t low, int64_t high) {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return low + (int64_t)(z % (uint64_t)(high - low + 1));
+}
+
+/* What counts of a status: netCDF-4 has its own choice among several errors. Its files fail by themselves now and then, as after renaming. */
+static int told(int status) { return !status || status == NC_ERANGE || status == NC_EHDFERR ? status : -1; }
+
+static const char *path;
+static int file, mode;
+static int groups[MOST], group_count;
+static char group_names[MOST][256];
+static struct { int group; char name[64]; } dims[MOST], vars[MOST];
+static int dim_count, var_count, fresh_name;
+
+static const nc_type TYPES[] = {NC_BYTE, NC_UBYTE, NC_SHORT, NC_USHORT, NC_INT, NC_UINT, NC_INT64, NC_UINT64, NC_FLOAT, NC_DOUBLE, NC_CHAR, NC_STRING};
+static bool classic;
+static int format;
+static const int types = 12;
+
+static void name_for(char *name, const char *kind) { snprintf(name, 64, "%s%d%s", kind, fresh_name++, pick(0, 9) ? "" : " \xc3\xa9"); }
+
+/* Fills memory with elements of a type. */
+static void values(nc_type t, nc_type to, void *memory, size_t n) {
+    static char *const strings[] = {"", "a", "\xc3\xa9t\xc3\xa9", "longer than a few letters, with \"quotes\" and\nlines"};
+    /* What a number becomes that an integer cannot hold, C does not say. */
+    const bool fits = (t == NC_FLOAT || t == NC_DOUBLE) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(0, 19) == 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t v = wild ? pick(-1000000, 1000000) : pick(fits ? 0 : -20, 100);
+        switch (t) {
+        case NC_BYTE: ((signed char *)memory)[i] = (signed char)v; break;
+        case NC_UBYTE: ((unsigned char *)memory)[i] = (unsigned char)v; break;
+        case NC_SHORT: ((short *)memory)[i] = (short)v; break;
+        case NC_USHORT: ((unsigned short *)memory)[i] = (unsigned short)v; break;
+        case NC_INT: ((int *)memory)[i] = (int)v; break;
+        case NC_UINT: ((unsigned *)memory)[i] = (unsigned)v; break;
+        case NC_INT64: ((long long *)memory)[i] = wild ? v * 1000000 : v; break;
+        case NC_UINT64: ((unsigned long long *)memory)[i] = (unsigned long long)(wild ? v * 1000000 : v); break;
+        case NC_FLOAT: ((float *)memory)[i] = (float)v / 4; break;
+        case NC_DOUBLE: ((double *)memory)[i] = wild ? (double)v * 1e9 : (double)v / 8; break;
+        case NC_CHAR: ((char *)memory)[i] = (char)('a' + (v + 20) % 26); break;
+        default: ((char **)memory)[i] = strings[(v + 1000000) % 4];
+        }
+    }
+}
+
+static void show(nc_type t, const void *memory, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        putchar(' ');
+        switch (t) {
+        case NC_BYTE: printf("%d", ((const signed char *)memory)[i]); break;
+        case NC_UBYTE: printf("%d", ((const unsigned char *)memory)[i]); break;
+        case NC_SHORT: printf("%d", ((const short *)memory)[i]); break;
+        case NC_USHORT: printf("%d", ((const unsigned short *)memory)[i]); break;
+        case NC_INT: printf("%d", ((const int *)memory)[i]); break;
+        case NC_UINT: printf("%u", ((const unsigned *)memory)[i]); break;
+        case NC_INT64: printf("%lld", ((const long long *)memory)[i]); break;
+        case NC_UINT64: printf("%llu", ((const unsigned long long *)memory)[i]); break;
+        case NC_FLOAT: printf("%.9g", (double)((const float *)memory)[i]); break;
+        case NC_DOUBLE: printf("%.17g", ((const double *)memory)[i]); break;
+        case NC_CHAR: printf("%02x", ((const unsigned char *)memory)[i]); break;
+        default: {
+            const char *s = ((char *const *)memory)[i];
+            printf("%s", s ? "\"" : "NULL");
+            for (; s && *s; s++) printf(*s < ' ' || *s == 127 ? "%02x" : "%c", *s);
+        }
+        }
+    }
+    putchar('\n');
+}
+
+/* Another type that the elements may have in memory. */
+static nc_type memory_type(nc_type t) { return t == NC_CHAR || t == NC_STRING || pick(0, 1) ? t : TYPES[pick(0, 9)]; }
+
+static int put(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *data) {
+#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_put_vars_##NAME(g, v, start, count, stride, (const C *)data) : nc_put_vara_##NAME(g, v, start, count, (const C *)data)
+    switch (t) {
+        CASE(NC_BYTE, schar, signed char);
+        CASE(NC_UBYTE, uchar, unsigned char);
+        CASE(NC_SHORT, short, short);
+        CASE(NC_USHORT, ushort, unsigned short);
+        CASE(NC_INT, int, int);
+        CASE(NC_UINT, uint, unsigned);
+        CASE(NC_INT64, longlong, long long);
+        CASE(NC_UINT64, ulonglong, unsigned long long);
+        CASE(NC_FLOAT, float, float);
+        CASE(NC_DOUBLE, double, double);
+        CASE(NC_CHAR, text, char);
+    default: return stride ? nc_put_vars_string(g, v, start, count, stride, (const char **)data) : nc_put_vara_string(g, v, start, count, (const char **)data);
+    }
+#undef CASE
+}
+
+static int get(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *data) {
+#define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_get_vars_##NAME(g, v, start, count, stride, (C *)data) : nc_get_vara_##NAME(g, v, start, count, (C *)data)
+    switch (t) {
+        CASE(NC_BYTE, schar, signed char);
+        CASE(NC_UBYTE, uchar, unsigned char);
+        CASE(NC_SHORT, short, short);
+        CASE(NC_USHORT, ushort, unsigned short);
+        CASE(NC_INT, int, int);
+        CASE(NC_UINT, uint, unsigned);
+        CASE(NC_INT64, longlong, long long);
+        CASE(NC_UINT64, ulonglong, unsigned long long);
+        CASE(NC_FLOAT, float, float);
+        CASE(NC_DOUBLE, double, double);
+        CASE(NC_CHAR, text, char);
+    default: return stride ? nc_get_vars_string(g, v, start, count, stride, (char **)data) : nc_get_vara_string(g, v, start, count, (char **)data);
+    }
+#undef CASE
+}
+
+static int some_group(void) { return groups[pick(0, group_count - 1)]; }
+
+/* Whether a dimension may grow. */
+static bool grows(int g, int id) {
+    for (;;) {
+        int unlimited[MOST * 2], n = 0;
+        nc_inq_unlimdims(g, &n, unlimited);
+        for (int u = 0; u < n; u++)
+            if (unlimited[u] == id) return true;
+        if (nc_inq_grp_parent(g, &g)) return false;
+    }
+}
+
+/* A variable, or none: NC_GLOBAL of some group. */
+static bool some_var(int *g, int *v) {
+    if (!var_count) return false;
+    const int i = (int)pick(0, var_count - 1);
+    *g = groups[vars[i].group];
+    return nc_inq_varid(*g, vars[i].name, v) == NC_NOERR;
+}
+
+static void some_node(int *g, int *v) {
+    if (pick(0, 2) == 0 || !some_var(g, v)) *g = some_group(), *v = NC_GLOBAL;
+}
+
+static void def_dim(void) {
+    char name[64];
+    int id = -1;
+    if (dim_count == MOST) return;
+    const int i = (int)pick(0, group_count - 1);
+    name_for(name, "d");
+    const size_t length = pick(0, 3) ? (size_t)pick(1, 7) : NC_UNLIMITED;
+    const int status = nc_def_dim(groups[i], name, length, &id);
+    printf("dim %s %zu: %d\n", name, length, told(status));
+    if (status == NC_NOERR) dims[dim_count].group = i, strcpy(dims[dim_count++].name, name);
+}
+
+static void def_grp(void) {
+    char name[64];
+    if (group_count == MOST) return;
+    const int i = (int)pick(0, group_count - 1);
+    name_for(name, "g");
+    const int status = nc_def_grp(groups[i], name, &groups[group_count]);
+    printf("group %s: %d\n", name, told(status));
+    if (status) return;
+    snprintf(group_names[group_count], 256, "%.180s/%s", strcmp(group_names[i], "/") ? group_names[i] : "", name);
+    group_count++;
+}
+
+static void def_var(void) {
+    char name[64];
+    int ids[4], rank = (int)pick(0, 3), id = -1;
+    if (var_count == MOST) return;
+    const int i = (int)pick(0, group_count - 1);
+    for (int d = 0; d < rank; d++) {
+        if (!dim_count) return;
+        const int k = (int)pick(0, dim_count - 1);
+        if (nc_inq_dimid(groups[i], dims[k].name, &ids[d])) return;
+        /* Where another dimension than the first grows, netCDF-4 reads what is not there yet into the wrong places. */
+        if (grows(groups[i], ids[d]) && d > 0) return;
+    }
+    /* A coordinate, at times. */
+    if (rank == 1 && pick(0, 1)) {
+        nc_inq_dimname(groups[i], ids[0], name);
+    } else name_for(name, "v");
+    const nc_type t = TYPES[pick(0, types - 1)];
+    const int status = nc_def_var(groups[i], name, t, rank, ids, &id);
+    printf("var %s type %d rank %d: %d id %d\n", name, t, rank, told(status), id);
+    if (status) return;
+    vars[var_count].group = i, strcpy(vars[var_count++].name, name);
+    size_t chunks[4];
+    if (rank && (format & NC_NETCDF4) && pick(0, 2) == 0) {
+        bool fits = true;
+        for (int d = 0; d < rank; d++) {
+            size_t length = 1;
+            nc_inq_dimlen(groups[i], ids[d], &length);
+            chunks[d] = (size_t)pick(1, 4);
+            if (chunks[d] > length && !grows(groups[i], ids[d])) fits = false;
+        }
+        if (fits) printf("  chunking: %d\n", told(nc_def_var_chunking(groups[i], id, NC_CHUNKED, chunks)));
+        if (t != NC_STRING && pick(0, 1)) printf("  deflate: %d\n", told(nc_def_var_deflate(groups[i], id, (int)pick(0, 1), 1, (int)pick(1, 3))));
+        if (t != NC_STRING && pick(0, 3) == 0) printf("  fletcher32: %d\n", told(nc_def_var_fletcher32(groups[i], id, NC_FLETCHER32)));
+    }
+    if (t != NC_STRING && pick(0, 3) == 0) {
+        double fill;
+        values(t, t, &fill, 1);
+        printf("  fill: %d\n", told(nc_def_var_fill(groups[i], id, NC_FILL, &fill)));
+    }
+}
+
+/* The name of an attribute: one of some, that others may have. */
+static const char *const ATTRIBUTES[] = {"units", "a", "b", "valid_range", "coordinates", "scale_factor", "add_offset", "missing_value", "long name", "\xc3\xa9"};
+
+static const char *att_name(void) { return ATTRIBUTES[pick(0, 9)]; }
+
+static void put_att(void) {
+    int g, v;
+    if (classic) nc_redef(file); /* Where one that takes no more room replaces another, it need not be. */
+    char memory[8 * 16];
+    some_node(&g, &v);
+    const nc_type t = TYPES[pick(0, types - 1)];
+    const size_t n = (size_t)(pick(0, 1) ? 1 : pick(0, 6));
+    const char *name = att_name();
+    values(t, t, memory, n);
+    const int status = t == NC_CHAR ? nc_put_att_text(g, v, name, n, memory) : nc_put_att(g, v, name, t, n, memory);
+    printf("att %s var %d type %d n %zu: %d\n", name, v, t, n, told(status));
+}
+
+static void get_att_of(int g, int v, const char *name) {
+    nc_type t = 0;
+    size_t n = 0;
+    int status = nc_inq_att(g, v, name, &t, &n);
+    printf("att %s var %d: %d type %d n %zu", name, v, told(status), t, n);
+    char memory[8 * 4096];
+    memset(memory, 0, sizeof memory);
+    if (status || n > 4000) {
+        putchar('\n');
+        return;
+    }
+    status = nc_get_att(g, v, name, memory);
+    printf(" get %d:", told(status));
+    show(t, memory, status ? 0 : n);
+    if (!status && t == NC_STRING) nc_free_string(n, (char **)memory);
+    if (t == NC_CHAR || t == NC_STRING) return;
+    double as[4096];
+    memset(as, 0, sizeof as);
+    int small[4096] = {0};
+    status = nc_get_att_double(g, v, name, as);
+    printf("  as double %d:", told(status));
+    show(NC_DOUBLE, as, status ? 0 : n);
+    status = nc_get_att_int(g, v, name, small);
+    printf("  as int %d\n", told(status));
+}
+
+static void get_att(void) {
+    int g, v;
+    some_node(&g, &v);
+    get_att_of(g, v, att_name());
+}
+
+static void del_att(void) {
+    int g, v;
+    some_node(&g, &v);
+    const char *name = att_name();
+    printf("del att %s var %d: %d\n", name, v, told(nc_del_att(g, v, name)));
+}
+
+static void copy_att(void) {
+    int g, v, h, w;
+    some_node(&g, &v);
+    some_node(&h, &w);
+    const char *name = att_name();
+    if (g == h && v == w) return;
+    printf("copy att %s var %d to %d: %d\n", name, v, w, told(nc_copy_att(g, v, name, h, w)));
+}
+
+static void rename_var(void) {
+    char name[64];
+    int id;
+    if (!var_count) return;
+    const int i = (int)pick(0, var_count - 1);
+    if (nc_inq_varid(groups[vars[i].group], vars[i].name, &id)) return;
+    name_for(name, "w");
+    const int status = nc_rename_var(groups[vars[i].group], id, name);
+    printf("rename var %s to %s: %d\n", vars[i].name, name, told(status));
+    if (!status) strcpy(vars[i].name, name);
+}
+
+static void region_of(int g, int v, int rank, const int *ids, bool writes, size_t *start, size_t *count, ptrdiff_t *stride) {
+    for (int d = 0; d < rank; d++) {
+        size_t length = 0;
+        nc_inq_dimlen(g, ids[d], &length);
+        if (writes && grows(g, ids[d])) length = length + 2 < 12 ? length + 2 : 12;
+        stride[d] = pick(0, 2) ? 1 : (ptrdiff_t)pick(1, 3);
+        if (pick(0, 39) == 0) start[d] = length + (size_t)pick(0, 1), count[d] = (size_t)pick(0, 2); /* outside */
+        else {
+            start[d] = length ? (size_t)pick(0, (int64_t)length - 1) : 0;
+            const size_t most = length ? (length - start[d] + (size_t)stride[d] - 1) / (size_t)stride[d] : 0;
+            count[d] = (size_t)pick(pick(0, 5) ? 1 : 0, (int64_t)(most ? most : 0) < 1 ? 1 : (int64_t)most);
+            if (!most) count[d] = 0;
+        }
+        if (count[d] > 12) count[d] = 12;
+        if (!count[d] && !(format & NC_NETCDF4)) count[d] = 1; /* In the classic formats nothing that is written makes a dimension longer. */
+    }
+    (void)v;
+}
+
+static char memory[8 * 2048];
+
+static void access_var(bool writes) {
+    int g, v, rank = 0, ids[4];
+    nc_type t;
+    size_t start[4] = {0}, count[4] = {0}, n = 1;
+    ptrdiff_t stride[4] = {1, 1, 1, 1};
+    if (!some_var(&g, &v)) return;
+    const int found = nc_inq_var(g, v, NULL, &t, &rank, ids, NULL);
+    if (found) {
+        printf("var %d: %d\n", v, told(found));
+        return;
+    }
+    region_of(g, v, rank, ids, writes, start, count, stride);
+    bool strided = false;
+    for (int d = 0; d < rank; d++) n *= count[d], strided |= stride[d] != 1;
+    if (n > 2048) return;
+    const nc_type of = memory_type(t);
+    printf("%s var %d type %d memory %d", writes ? "put" : "get", v, t, of);
+    for (int d = 0; d < rank; d++) printf(" [%zu %zu %td]", start[d], count[d], strided ? stride[d] : 1);
+    memset(memory, 0, sizeof memory);
+    if (writes) {
+        values(of, t, memory, n);
+        printf(": %d\n", told(put(g, v, of, start, count, strided ? stride : NULL, memory)));
+    } else {
+        const int status = get(g, v, of, start, count, strided ? stride : NULL, memory);
+        printf(": %d:", told(status));
+        show(of, memory, status ? 0 : n);
+        if (!status && t == NC_STRING) nc_free_string(n, (char **)memory);
+    }
+}
+
+/* All of a file: what it has and its values. */
+static void show_all(void) {
+    for (int i = 0; i < group_count; i++) {
+        int g = groups[i], nd = 0, nv = 0, na = 0, un = 0, unlimited[MOST], ids[MOST * 2];
+        nc_inq_dimids(g, &nd, ids, 0);
+        nc_inq_nvars(g, &nv);
+        nc_inq_natts(g, &na);
+        nc_inq_unlimdims(g, &un, unlimited);
+        printf("group %s: %d dims %d vars %d atts %d unlimited\n", group_names[i], nd, nv, na, un);
+        for (int d = 0; d < nd; d++) {
+            char name[NC_MAX_NAME + 1] = "";
+            size_t length = 0;
+            nc_inq_dim(g, ids[d], name, &length);
+            printf(" dim %s %zu %d\n", name, length, grows(g, ids[d]));
+        }
+        for (int v = -1; v < nv; v++) {
+            char name[NC_MAX_NAME + 1] = "";
+            int rank = 0, of[4] = {0}, atts = na;
+            nc_type t = 0;
+            if (v >= 0) {
+                nc_inq_var(g, v, name, &t, &rank, of, &atts);
+                printf(" var %d %s type %d atts %d dims", v, name, t, atts);
+                for (int d = 0; d < rank; d++) {
+                    char dim[NC_MAX_NAME + 1] = "";
+                    nc_inq_dimname(g, of[d], dim);
+                    printf(" %s", dim);
+                }
+                putchar('\n');
+            }
+            /* An attribute that is replaced by one of another type is the last one in netCDF-4. */
+            for (int k = 0; k < 11; k++) {
+                for (int a = 0; a < atts; a++) {
+                    char att[NC_MAX_NAME + 1] = "";
+                    nc_inq_attname(g, v, a, att);
+                    if (!strcmp(att, k < 10 ? ATTRIBUTES[k] : "_FillValue")) get_att_of(g, v, att);
+                }
+            }
+            if (v < 0) continue;
+            size_t start[4] = {0}, count[4], n = 1;
+            for (int d = 0; d < rank; d++) {
+                nc_inq_dimlen(g, of[d], &count[d]);
+                n *= count[d];
+            }
+            if (t != NC_STRING) {
+                int no_fill = -1;
+                double fill = 0;
+                printf("  fill %d", nc_inq_var_fill(g, v, &no_fill, &fill));
+                printf(" %d", no_fill);
+                if (!no_fill) show(t, &fill, 1);
+                else putchar('\n');
+            }
+            if (n > 2048) continue;
+            memset(memory, 0, sizeof memory);
+            const int status = get(g, v, t, start, count, NULL, memory);
+            printf("  values %d:", told(status));
+            show(t, memory, status ? 0 : n);
+            if (!status && t == NC_STRING) nc_free_string(n, (char **)memory);
+        }
+    }
+}
+
+static void open_again(void) {
+    printf("close: %d\n", told(nc_close(file)));
+    mode = pick(0, 3) ? NC_WRITE : NC_NOWRITE;
+    printf("open %d: %d\n", mode, told(nc_open(path, mode, &file)));
+    groups[0] = file;
+    for (int i = 1; i < group_count; i++)
+        if (nc_inq_grp_full_ncid(file, group_names[i], &groups[i])) printf("group %s is not there\n", group_names[i]);
+    show_all();
+    if (mode == NC_NOWRITE) {
+        access_var(false);
+        get_att();
+        printf("close: %d\n", told(nc_close(file)));
+        printf("open: %d\n", told(nc_open(path, NC_WRITE, &file)));
+        groups[0] = file;
+        for (int i = 1; i < group_count; i++)
+            if (nc_inq_grp_full_ncid(file, group_names[i], &groups[i])) printf("group %s is not there\n", group_names[i]);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return 2;
+    path = argv[1];
+    state = strtoull(argv[2], NULL, 10);
+    const int calls = argc > 3 ? atoi(argv[3]) : 60;
+    static const int FORMATS[] = {NC_NETCDF4, NC_NETCDF4, NC_NETCDF4, NC_NETCDF4 | NC_CLASSIC_MODEL, 0, NC_64BIT_OFFSET, NC_64BIT_DATA};
+    format = FORMATS[pick(0, 6)];
+    classic = format != NC_NETCDF4;
+    if (nc_create(path, NC_CLOBBER | format, &file)) return 1;
+    printf("format %x\n", format);
+    groups[0] = file, group_count = 1;
+    strcpy(group_names[0], "/");
+    for (int i = 0; i < calls; i++) {
+        const int64_t kind = pick(0, 39);
+        printf("%d ", i);
+        if (classic && (kind < 10 || kind == 12) && pick(0, 4)) printf("redef: %d\n", told(nc_redef(file)));
+        if (classic && kind > 22 && pick(0, 4)) printf("enddef\n"), nc_enddef(file);
+        if (kind < 4) def_dim();
+        else if (kind < 9) def_var();
+        else if (kind < 10) def_grp();
+        else if (kind < 14) put_att();
+        else if (kind < 16) get_att();
+        else if (kind == 16) del_att();
+        else if (kind == 17) copy_att();
+        else if (kind == 18) rename_var();
+        else if (kind == 19) printf("sync: %d\n", told(nc_sync(file)));
+        else if (kind == 20) printf("redef: %d\n", told(nc_redef(file)));
+        else if (kind == 21) printf("enddef\n"), nc_enddef(file);
+        else if (kind == 22) open_again();
+        else if (kind < 33) access_var(true);
+        else access_var(false);
+        fflush(stdout);
+    }
+    nc_enddef(file);
+    show_all();
+    open_again();
+    printf("close: %d\n", told(nc_close(file)));
+    return 0;
+}
