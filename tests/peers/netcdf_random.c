@@ -41,8 +41,8 @@ static void name_for(char *name, const char *kind) { snprintf(name, 64, "%s%d%s"
 /* Fills memory with elements of a type. */
 static void values(nc_type t, nc_type to, void *memory, size_t n) {
     static char *const strings[] = {"", "a", "\xc3\xa9t\xc3\xa9", "longer than a few letters, with \"quotes\" and\nlines"};
-    /* What a number becomes that an integer cannot hold, C does not say. */
-    const bool fits = (t == NC_FLOAT || t == NC_DOUBLE) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(0, 19) == 0;
+    /* What a number becomes that an integer cannot hold, C does not say; CDF-5 leaves what there was, or anything. */
+    const bool fits = (t == NC_FLOAT || t == NC_DOUBLE || format == NC_64BIT_DATA) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(0, 19) == 0;
     for (size_t i = 0; i < n; i++) {
         const int64_t v = wild ? pick(-1000000, 1000000) : pick(fits ? 0 : -20, 100);
         switch (t) {
