@@ -124,15 +124,17 @@ static int lengthen_nczarr(const oz_group *group) {
     return oz_error(status);
 }
 
-/* Lets the library do it, of a file that is not new. Those that a kill has left without are made once. */
+/* Lets the library do it, of a file that is not new or is in format 2. Those that a kill has left without are made once, and those of a new file
+ * with nothing below its root. */
 static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
+    const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
     int error = NC_NOERR;
     for (int i = 0; i < file->group_count && !error; i++) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
-    if (!status && file->consolidates && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
+    if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
     if (!status && !current) status = ozarr_group_consolidate(root->handle);
     if (!status) file->compared = true, file->stale = false;
     return oz_error(status);

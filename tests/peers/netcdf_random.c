@@ -44,7 +44,7 @@ static void values(nc_type t, nc_type to, void *memory, size_t n) {
     /* What a number becomes that an integer cannot hold, C does not say; CDF-5 leaves what there was, or anything. */
     const bool fits = (t == NC_FLOAT || t == NC_DOUBLE || format == NC_64BIT_DATA) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(0, 19) == 0;
     for (size_t i = 0; i < n; i++) {
-        const int64_t v = wild ? pick(-1000000, 1000000) : pick(fits ? 0 : -20, 100);
+        const int64_t v = wild ? pick(-1000000, 1000000) : pick(fits || t == NC_UINT || t == NC_UINT64 ? 0 : -20, 100);
         switch (t) {
         case NC_BYTE: ((signed char *)memory)[i] = (signed char)v; break;
         case NC_UBYTE: ((unsigned char *)memory)[i] = (unsigned char)v; break;
@@ -291,6 +291,7 @@ static void rename_var(void) {
     const int i = (int)pick(0, var_count - 1);
     if (nc_inq_varid(groups[vars[i].group], vars[i].name, &id)) return;
     name_for(name, "w");
+    if (classic) nc_redef(file); /* Where the name takes no more room than any before, it need not be. */
     const int status = nc_rename_var(groups[vars[i].group], id, name);
     printf("rename var %s to %s: %d\n", vars[i].name, name, told(status));
     if (!status) strcpy(vars[i].name, name);

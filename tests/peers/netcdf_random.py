@@ -45,8 +45,11 @@ def compare(folder, told):
                     wanted = values(ds)
             except Exception:
                 continue # such as a name that xarray does not take
-            with xr.open_zarr(folder / "x.zarr", group=group, decode_cf=False) as ds:
-                found = values(ds)
+            try:
+                with xr.open_zarr(folder / "x.zarr", group=group, decode_cf=False) as ds:
+                    found = values(ds)
+            except Exception as error:
+                return f"{group}: xarray: {error}"
         if found.keys() != wanted.keys():
             return f"{group}: xarray finds {sorted(found)}, expected {sorted(wanted)}"
         for name in wanted:
