@@ -845,6 +845,50 @@ static void behind_what_is_under_way(void) {
     ozarr_spec_free(spec);
 }
 
+static ozarr_status define_rows(void *user) {
+    static const char *const dims[] = {"row", "column"};
+    ozarr_dataset *ds = NULL;
+    ozarr_variable u = OZARR_VARIABLE_INIT;
+    ozarr_array *a = NULL;
+    const int64_t chunks[] = {1, COLUMNS};
+    const double zero = 0;
+    (void)user;
+    u.type = OZARR_FLOAT64, u.rank = 2, u.dimensions = dims, u.chunks = chunks, u.missing = &zero;
+    ozarr_status status = ozarr_dataset_create("rows.zarr", 0, OZARR_CREATE_NEW, &ds);
+    if (!status) status = ozarr_dataset_define_dimension(ds, "row", ROWS);
+    if (!status) status = ozarr_dataset_define_dimension(ds, "column", COLUMNS);
+    if (!status) status = ozarr_dataset_define_variable_ex(ds, "u", &u, OZARR_CREATE_NEW, &a);
+    ozarr_array_free(a);
+    const ozarr_status closed = ozarr_dataset_close(ds);
+    return status ? status : closed;
+}
+
+/* A series that cuts off the steps of a write that was not waited for finds it done: nothing of it shows in the steps that come again. */
+static void cut_behind_what_is_under_way(void) {
+    ozarr_array *a = NULL;
+    ozarr_mpi_request *q = NULL;
+    ozarr_mpi_series *s = NULL;
+    static double mine[ROWS * COLUMNS];
+    int64_t start[2] = {0}, count[2] = {ROWS};
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    part(COLUMNS, &start[1], &count[1]);
+    for (int64_t i = 0; i < ROWS * count[1]; i++) mine[i] = (double)(i / count[1] * COLUMNS + start[1] + i % count[1] + 1);
+    region.start = start, region.shape = count, memory.data = mine, memory.size = sizeof mine, memory.type = OZARR_FLOAT64;
+    OK(ozarr_mpi_once(m, define_rows, NULL));
+    OK(ozarr_mpi_set(m, "round_bytes", "512"));
+    OK(ozarr_mpi_array_open(m, "rows.zarr/u", "r+", &a));
+    OK(ozarr_mpi_array_iwrite_all(m, a, 1, &region, &memory, &q));
+    OK(ozarr_mpi_series_open(m, "rows.zarr", "row", ROWS / 2, 0, 0, &s));
+    for (int k = ROWS / 2; k < ROWS; k++) OK(ozarr_mpi_series_step(m, s, k));
+    OK(ozarr_mpi_series_close(m, s));
+    OK(ozarr_mpi_request_wait(q));
+    OK(ozarr_mpi_array_refresh(m, a));
+    check_rows(a, 1, ROWS / 2);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -869,6 +913,7 @@ int main(int argc, char **argv) {
     no_coordinate();
     coordinate_in_part();
     behind_what_is_under_way();
+    cut_behind_what_is_under_way();
     places();
     OK(ozarr_mpi_close(m));
     return end_ranks();
