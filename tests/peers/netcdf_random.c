@@ -1,6 +1,6 @@
 /* A random program of netCDF: prints what each call gives, to be compared between formats.
  *
- *   netcdf_random PATH SEED [CALLS] */
+ *   netcdf_random PATH SEED [CALLS [plain]]     plain: without types that the program defines */
 #include <inttypes.h>
 #include <netcdf.h>
 #include <stdbool.h>
@@ -31,12 +31,51 @@ static char group_names[MOST][256];
 static struct { int group; char name[64]; } dims[MOST], vars[MOST];
 static int dim_count, var_count, fresh_name;
 
+/* Types that the program defines: a compound type of some fields, an enumeration, bytes, lists of int. */
+static struct { int group; char name[64]; } user_types[MOST];
+static int user_count;
+
 static const nc_type TYPES[] = {NC_BYTE, NC_UBYTE, NC_SHORT, NC_USHORT, NC_INT, NC_UINT, NC_INT64, NC_UINT64, NC_FLOAT, NC_DOUBLE, NC_CHAR, NC_STRING};
-static bool classic;
+static bool classic, plain;
 static int format;
 static const int types = 12;
 
 static void name_for(char *name, const char *kind) { snprintf(name, 64, "%s%d%s", kind, fresh_name++, pick(0, 9) ? "" : " \xc3\xa9"); }
+
+static bool is_user(nc_type t) { return t > NC_STRING; }
+
+static int class_of(int g, nc_type t) {
+    int class = 0;
+    return is_user(t) && nc_inq_user_type(g, t, NULL, NULL, NULL, NULL, &class) == NC_NOERR ? class : 0;
+}
+
+/* Fills memory with elements of a type that the program defined. */
+static void user_values(int g, nc_type t, void *memory, size_t n) {
+    static int list[] = {1, 2, 3, 4, 5};
+    size_t size = 0;
+    const int class = class_of(g, t);
+    nc_inq_type(g, t, NULL, &size);
+    for (size_t i = 0; i < n; i++) {
+        if (class == NC_VLEN) ((nc_vlen_t *)memory)[i] = (nc_vlen_t){(size_t)pick(0, 4), list};
+        else if (class == NC_ENUM) ((int *)memory)[i] = (int)pick(0, 2);
+        else for (size_t k = 0; k < size; k++) ((char *)memory)[i * size + k] = (char)pick(0, 63); /* no NaN */
+    }
+}
+
+static void show_user(int g, nc_type t, void *memory, size_t n) {
+    size_t size = 0;
+    const int class = class_of(g, t);
+    nc_inq_type(g, t, NULL, &size);
+    for (size_t i = 0; i < n; i++) {
+        putchar(' ');
+        if (class == NC_VLEN) {
+            const nc_vlen_t *v = &((nc_vlen_t *)memory)[i];
+            for (size_t k = 0; k < v->len; k++) printf("%s%d", k ? "," : "", ((int *)v->p)[k]);
+        } else for (size_t k = 0; k < size; k++) printf("%02x", ((unsigned char *)memory)[i * size + k]);
+    }
+    putchar('\n');
+    if (class == NC_VLEN) nc_free_vlens(n, memory);
+}
 
 /* Fills memory with elements of a type. */
 static void values(nc_type t, nc_type to, void *memory, size_t n) {
@@ -88,7 +127,7 @@ static void show(nc_type t, const void *memory, size_t n) {
 }
 
 /* Another type that the elements may have in memory. */
-static nc_type memory_type(nc_type t) { return t == NC_CHAR || t == NC_STRING || pick(0, 1) ? t : TYPES[pick(0, 9)]; }
+static nc_type memory_type(nc_type t) { return t == NC_CHAR || t >= NC_STRING || pick(0, 1) ? t : TYPES[pick(0, 9)]; }
 
 static int put(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *data) {
 #define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_put_vars_##NAME(g, v, start, count, stride, (const C *)data) : nc_put_vara_##NAME(g, v, start, count, (const C *)data)
@@ -104,7 +143,8 @@ static int put(int g, int v, nc_type t, const size_t *start, const size_t *count
         CASE(NC_FLOAT, float, float);
         CASE(NC_DOUBLE, double, double);
         CASE(NC_CHAR, text, char);
-    default: return stride ? nc_put_vars_string(g, v, start, count, stride, (const char **)data) : nc_put_vara_string(g, v, start, count, (const char **)data);
+    case NC_STRING: return stride ? nc_put_vars_string(g, v, start, count, stride, (const char **)data) : nc_put_vara_string(g, v, start, count, (const char **)data);
+    default: return stride ? nc_put_vars(g, v, start, count, stride, data) : nc_put_vara(g, v, start, count, data);
     }
 #undef CASE
 }
@@ -123,7 +163,8 @@ static int get(int g, int v, nc_type t, const size_t *start, const size_t *count
         CASE(NC_FLOAT, float, float);
         CASE(NC_DOUBLE, double, double);
         CASE(NC_CHAR, text, char);
-    default: return stride ? nc_get_vars_string(g, v, start, count, stride, (char **)data) : nc_get_vara_string(g, v, start, count, (char **)data);
+    case NC_STRING: return stride ? nc_get_vars_string(g, v, start, count, stride, (char **)data) : nc_get_vara_string(g, v, start, count, (char **)data);
+    default: return stride ? nc_get_vars(g, v, start, count, stride, data) : nc_get_vara(g, v, start, count, data);
     }
 #undef CASE
 }
@@ -177,6 +218,39 @@ static void def_grp(void) {
     group_count++;
 }
 
+static void def_type(void) {
+    static const struct { nc_type type; size_t size; int length; } FIELDS[] = {{NC_DOUBLE, 8, 0}, {NC_INT64, 8, 0}, {NC_INT, 4, 0}, {NC_FLOAT, 4, 0}, {NC_SHORT, 4, 2}, {NC_CHAR, 4, 4}};
+    char name[64], field[16];
+    nc_type id = 0;
+    if (user_count == MOST || format != NC_NETCDF4 || plain) return;
+    const int i = (int)pick(0, group_count - 1), kind = (int)pick(0, 3);
+    int status = NC_NOERR;
+    name_for(name, "T");
+    if (kind == 0) {
+        size_t size = 0, offset = 0;
+        const int64_t which = pick(1, 63);
+        for (int f = 0; f < 6; f++) size += which >> f & 1 ? FIELDS[f].size : 0;
+        if (size % 8 && which & 3) return; /* without bytes behind the last field */
+        status = nc_def_compound(groups[i], size, name, &id);
+        for (int f = 0; f < 6 && !status; f++) {
+            if (!(which >> f & 1)) continue;
+            snprintf(field, sizeof field, "f%d", f);
+            status = FIELDS[f].length ? nc_insert_array_compound(groups[i], id, field, offset, FIELDS[f].type, 1, &FIELDS[f].length)
+                                      : nc_insert_compound(groups[i], id, field, offset, FIELDS[f].type);
+            offset += FIELDS[f].size;
+        }
+    } else if (kind == 1) {
+        status = nc_def_enum(groups[i], NC_INT, name, &id);
+        for (int m = 0; m < 3 && !status; m++) {
+            snprintf(field, sizeof field, "m%d", m);
+            status = nc_insert_enum(groups[i], id, field, &m);
+        }
+    } else if (kind == 2) status = nc_def_opaque(groups[i], (size_t)pick(1, 5), name, &id);
+    else status = nc_def_vlen(groups[i], name, NC_INT, &id);
+    printf("type %s kind %d: %d\n", name, kind, told(status));
+    if (status == NC_NOERR) user_types[user_count].group = i, strcpy(user_types[user_count++].name, name);
+}
+
 static void def_var(void) {
     char name[64];
     int ids[4], rank = (int)pick(0, 3), id = -1;
@@ -193,9 +267,17 @@ static void def_var(void) {
     if (rank == 1 && pick(0, 1)) {
         nc_inq_dimname(groups[i], ids[0], name);
     } else name_for(name, "v");
-    const nc_type t = TYPES[pick(0, types - 1)];
+    nc_type t = TYPES[pick(0, types - 1)];
+    const char *of = "";
+    if (user_count && pick(0, 2) == 0) {
+        const int k = (int)pick(0, user_count - 1);
+        const char *above = group_names[user_types[k].group];
+        of = user_types[k].name;
+        /* Variables whose type is of a group beside or below theirs are lost in netCDF-4. */
+        if (strncmp(above, group_names[i], strlen(above)) != 0 || nc_inq_typeid(groups[i], of, &t)) return;
+    }
     const int status = nc_def_var(groups[i], name, t, rank, ids, &id);
-    printf("var %s type %d rank %d: %d id %d\n", name, t, rank, told(status), id);
+    printf("var %s type %d%s rank %d: %d id %d\n", name, is_user(t) ? 0 : t, of, rank, told(status), id);
     if (status) return;
     vars[var_count].group = i, strcpy(vars[var_count++].name, name);
     size_t chunks[4];
@@ -208,10 +290,10 @@ static void def_var(void) {
             if (chunks[d] > length && !grows(groups[i], ids[d])) fits = false;
         }
         if (fits) printf("  chunking: %d\n", told(nc_def_var_chunking(groups[i], id, NC_CHUNKED, chunks)));
-        if (t != NC_STRING && pick(0, 1)) printf("  deflate: %d\n", told(nc_def_var_deflate(groups[i], id, (int)pick(0, 1), 1, (int)pick(1, 3))));
-        if (t != NC_STRING && pick(0, 3) == 0) printf("  fletcher32: %d\n", told(nc_def_var_fletcher32(groups[i], id, NC_FLETCHER32)));
+        if (t < NC_STRING && pick(0, 1)) printf("  deflate: %d\n", told(nc_def_var_deflate(groups[i], id, (int)pick(0, 1), 1, (int)pick(1, 3))));
+        if (t < NC_STRING && pick(0, 3) == 0) printf("  fletcher32: %d\n", told(nc_def_var_fletcher32(groups[i], id, NC_FLETCHER32)));
     }
-    if (t != NC_STRING && pick(0, 3) == 0) {
+    if (t < NC_STRING && pick(0, 3) == 0) {
         double fill;
         values(t, t, &fill, 1);
         printf("  fill: %d\n", told(nc_def_var_fill(groups[i], id, NC_FILL, &fill)));
@@ -319,7 +401,7 @@ static void region_of(int g, int v, int rank, const int *ids, bool writes, size_
     (void)v;
 }
 
-static char memory[8 * 2048];
+static char memory[40 * 2048];
 
 static void access_var(bool writes) {
     int g, v, rank = 0, ids[4];
@@ -337,16 +419,18 @@ static void access_var(bool writes) {
     for (int d = 0; d < rank; d++) n *= count[d], strided |= stride[d] != 1;
     if (n > 2048) return;
     const nc_type of = memory_type(t);
-    printf("%s var %d type %d memory %d", writes ? "put" : "get", v, t, of);
+    printf("%s var %d type %d memory %d", writes ? "put" : "get", v, is_user(t) ? 0 : t, is_user(t) ? 0 : of);
     for (int d = 0; d < rank; d++) printf(" [%zu %zu %td]", start[d], count[d], strided ? stride[d] : 1);
     memset(memory, 0, sizeof memory);
     if (writes) {
-        values(of, t, memory, n);
+        if (is_user(t)) user_values(g, t, memory, n);
+        else values(of, t, memory, n);
         printf(": %d\n", told(put(g, v, of, start, count, strided ? stride : NULL, memory)));
     } else {
         const int status = get(g, v, of, start, count, strided ? stride : NULL, memory);
         printf(": %d:", told(status));
-        show(of, memory, status ? 0 : n);
+        if (is_user(t)) show_user(g, t, memory, status ? 0 : n);
+        else show(of, memory, status ? 0 : n);
         if (!status && t == NC_STRING) nc_free_string(n, (char **)memory);
     }
 }
@@ -372,7 +456,8 @@ static void show_all(void) {
             nc_type t = 0;
             if (v >= 0) {
                 nc_inq_var(g, v, name, &t, &rank, of, &atts);
-                printf(" var %d %s type %d atts %d dims", v, name, t, atts);
+                /* Of several types that are alike netCDF-4 may name another. */
+                printf(" var %d %s type %d atts %d dims", v, name, is_user(t) ? class_of(g, t) : t, atts);
                 for (int d = 0; d < rank; d++) {
                     char dim[NC_MAX_NAME + 1] = "";
                     nc_inq_dimname(g, of[d], dim);
@@ -394,7 +479,7 @@ static void show_all(void) {
                 nc_inq_dimlen(g, of[d], &count[d]);
                 n *= count[d];
             }
-            if (t != NC_STRING) {
+            if (t < NC_STRING) {
                 int no_fill = -1;
                 double fill = 0;
                 printf("  fill %d", nc_inq_var_fill(g, v, &no_fill, &fill));
@@ -406,7 +491,8 @@ static void show_all(void) {
             memset(memory, 0, sizeof memory);
             const int status = get(g, v, t, start, count, NULL, memory);
             printf("  values %d:", told(status));
-            show(t, memory, status ? 0 : n);
+            if (is_user(t)) show_user(g, t, memory, status ? 0 : n);
+            else show(t, memory, status ? 0 : n);
             if (!status && t == NC_STRING) nc_free_string(n, (char **)memory);
         }
     }
@@ -436,6 +522,7 @@ int main(int argc, char **argv) {
     path = argv[1];
     state = strtoull(argv[2], NULL, 10);
     const int calls = argc > 3 ? atoi(argv[3]) : 60;
+    plain = argc > 4;
     static const int FORMATS[] = {NC_NETCDF4, NC_NETCDF4, NC_NETCDF4, NC_NETCDF4 | NC_CLASSIC_MODEL, 0, NC_64BIT_OFFSET, NC_64BIT_DATA};
     format = FORMATS[pick(0, 6)];
     classic = format != NC_NETCDF4;
@@ -444,7 +531,7 @@ int main(int argc, char **argv) {
     groups[0] = file, group_count = 1;
     strcpy(group_names[0], "/");
     for (int i = 0; i < calls; i++) {
-        const int64_t kind = pick(0, 39);
+        const int64_t kind = pick(0, 41);
         printf("%d ", i);
         if (classic && (kind < 10 || kind == 12) && pick(0, 4)) printf("redef: %d\n", told(nc_redef(file)));
         if (classic && kind > 22 && pick(0, 4)) printf("enddef\n"), nc_enddef(file);
@@ -461,7 +548,8 @@ int main(int argc, char **argv) {
         else if (kind == 21) printf("enddef\n"), nc_enddef(file);
         else if (kind == 22) open_again();
         else if (kind < 33) access_var(true);
-        else access_var(false);
+        else if (kind < 40) access_var(false);
+        else def_type();
         fflush(stdout);
     }
     nc_enddef(file);

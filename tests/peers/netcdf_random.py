@@ -31,11 +31,13 @@ def groups(told):
 
 
 def values(ds):
-    """What a dataset has, but for what the two formats spell in two ways: text of single bytes, strings."""
-    return {name: (v.dims, v.values) for name, v in ds.variables.items() if v.dtype.kind in "iuf"}
+    """The numbers of a dataset, None for what the two formats spell in two ways: text of single bytes, lists."""
+    return {name: (v.dims, v.values) if v.dtype.kind in "iuf" else None for name, v in ds.variables.items()}
 
 
 def compare(folder, told):
+    if "kind 0: 0" in told:
+        return "" # zarr-python 3.1 does not read structs of numbers as the specification has them
     for group in groups(told):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -53,6 +55,8 @@ def compare(folder, told):
         if found.keys() != wanted.keys():
             return f"{group}: xarray finds {sorted(found)}, expected {sorted(wanted)}"
         for name in wanted:
+            if found[name] is None or wanted[name] is None:
+                continue
             if found[name][0] != wanted[name][0] or not np.array_equal(found[name][1], wanted[name][1]):
                 return f"{group}: xarray reads of {name}: {found[name]}, expected {wanted[name]}"
     return ""
@@ -61,12 +65,13 @@ def compare(folder, told):
 def one(folder, program, prefix, seed):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    calls = str(40 + seed % 5 * 20)
-    status, _ = run([program, folder / "x.nc", str(seed), calls], folder / "nc.txt")
+    # Format 2 has no types of the program's own.
+    words = [str(seed), str(40 + seed % 7 * 20), *["plain"] * (SPECS[seed % len(SPECS)] == "format=2")]
+    status, _ = run([program, folder / "x.nc", *words], folder / "nc.txt")
     told = (folder / "nc.txt").read_text()
     if status or "-101" in told or (told.startswith("format 1000") and re.search(r"rename var .*: -1\n", told)):
         return None
-    status, errors = run([prefix / "bin/ozarr-netcdf", program, folder / "x.zarr", str(seed), calls], folder / "zarr.txt", OZARR_LOG="warning",
+    status, errors = run([prefix / "bin/ozarr-netcdf", program, folder / "x.zarr", *words], folder / "zarr.txt", OZARR_LOG="warning",
                          OZARR_NETCDF_SPEC=SPECS[seed % len(SPECS)])
     if status:
         return f"exit status {status}\n{errors}"
