@@ -566,7 +566,7 @@ def fortran(build):
         compare(f"the model's {name}", build, "model.nc", name)
 
 
-def parallel(build):
+def parallel(build, deep):
     """Ranks write one file by nc_create_par and nf90_create: it is the one that one process writes as netCDF-4. Neither library of the
     distribution is built with MPI here."""
     mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_btl": "self,vader",
@@ -586,6 +586,11 @@ def parallel(build):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 xr.open_dataset(build / name, engine="zarr", decode_times=False).load()
+    code, _, err = run(["mpicc", "-Wall", "-Wextra", "-Werror", "-o", "parallel_random", str(Path(__file__).parent / "netcdf_parallel_random.c"), "-lnetcdf"], build)
+    check("netcdf_parallel_random.c compiles", code == 0, err[-500:])
+    for ranks in "1", "3":
+        code, out, err = run(["mpirun", "-n", ranks, "./parallel_random", "random.zarr", "400" if deep else "20"], build, **PRELOAD, **mpi)
+        check(f"random programs on {ranks} ranks", code == 0 and f"on {ranks} ranks" in out, (out + err)[-500:])
 
 
 def alone(build, prefix):
@@ -637,7 +642,7 @@ def main():
     two_writers(build)
     settings(build)
     fortran(build)
-    parallel(build)
+    parallel(build, given.deep)
     if given.deep:
         large_programs(build)
     for report in build.glob("sanitizer.*"):
