@@ -310,12 +310,10 @@ static void put_att(void) {
     if (classic) nc_redef(file); /* Where one that takes no more room replaces another, it need not be. */
     char memory[8 * 16];
     some_node(&g, &v);
-    nc_type t = TYPES[pick(0, types - 1)], before;
+    const nc_type t = TYPES[pick(0, types - 1)];
     size_t n = (size_t)(pick(0, 1) ? 1 : pick(0, 6));
     const char *name = att_name();
     if (t == NC_CHAR && !n) n = 1; /* netCDF-4 does not replace one byte by none. */
-    /* One of netCDF-4 that was replaced by one of another type is there again after it was deleted. */
-    if (format & NC_NETCDF4 && nc_inq_atttype(g, v, name, &before) == NC_NOERR && (t = before) == NC_CHAR && !n) n = 1;
     values(t, t, memory, n);
     const int status = t == NC_CHAR ? nc_put_att_text(g, v, name, n, memory) : nc_put_att(g, v, name, t, n, memory);
     printf("att %s var %d type %d n %zu: %d\n", name, v, t, n, told(status));
