@@ -34,7 +34,7 @@ static int save(int64_t step) {
     return ozarr_checkpoint_prune(restart, KEEP) ? failed() : 0;
 }
 
-/* Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. */
+/* Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. Removes what a kill has left. */
 static int restore(int64_t *step) {
     ozarr_group *g = NULL;
     for (int j = 0; j < NY; j++) t[j][0] = 100;
@@ -44,7 +44,7 @@ static int restore(int64_t *step) {
     if (status || ozarr_group_get(g, "t", OZARR_FLOAT64, t, sizeof t)) return failed();
     if (ozarr_attr_get_int64(ozarr_group_node(g), "step", step)) return failed();
     ozarr_group_free(g);
-    return 0;
+    return ozarr_checkpoint_prune(restart, KEEP) ? failed() : 0;
 }
 
 /* Defines what the run writes: the field, and its value beside a corner in every second step. */

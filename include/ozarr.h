@@ -2553,8 +2553,8 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
 
 /**
  * Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
- * ones have left. A checkpoint that is being removed is gone for readers first.
- * `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+ * ones have left, also in the group's consolidated metadata. A checkpoint that is being removed is gone
+ * for readers first. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.

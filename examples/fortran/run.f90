@@ -60,7 +60,7 @@ contains
     call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   end subroutine save
 
-  ! Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning.
+  ! Gets the state of the newest checkpoint, and how many steps it is after; without one that of the beginning. Removes what a kill has left.
   subroutine restore()
     type(ozarr_checkpoint) :: c
     integer :: stat
@@ -72,6 +72,7 @@ contains
     call c%read("t", t)
     call c%get_attr("step", step)
     call c%close()
+    call ozarr_prune_checkpoints(trim(folder) // "/restart.zarr", keep)
   end subroutine restore
 
   ! Defines what the run writes: the field, and its value beside a corner in every second step.

@@ -22,7 +22,7 @@ function save(restart, t, step)
     OZarr.prune_checkpoints(restart, keep)
 end
 
-# Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning.
+# Gets the state of the newest checkpoint, and gives how many steps it is after; without one the state of the beginning. Removes what a kill has left.
 function restore!(restart, t)
     t[1, :] .= 100
     newest = try
@@ -34,6 +34,7 @@ function restore!(restart, t)
     t .= Array(newest["t"])
     step = Int(newest.attrs["step"])
     close(newest)
+    OZarr.prune_checkpoints(restart, keep)
     return step
 end
 

@@ -109,8 +109,8 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 }
 
 /// Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
-/// ones have left. A checkpoint that is being removed is gone for readers first.
-/// `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+/// ones have left, also in the group's consolidated metadata. A checkpoint that is being removed is gone
+/// for readers first. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.

@@ -102,7 +102,8 @@ impl Checkpoints {
         Err(err!(NotFound, "no checkpoint at {} of {}", path::display(&self.path), self.store.shared().describe()))
     }
 
-    /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left.
+    /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left, also in the
+    /// group's consolidated metadata.
     pub fn prune(&self, keep: usize) -> Result<()> {
         self.store.check_writable()?;
         self.store.check_erasable()?;
@@ -126,7 +127,8 @@ impl Checkpoints {
                 self.is_cleared(node)?;
             }
         }
-        retired
+        retired?;
+        self.mend(&Group::open(&self.store, &self.path)?, kept)
     }
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.

@@ -187,6 +187,22 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
 }
 
 #[test]
+fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
+    let store = Store::memory(&Context::with_threads(1));
+    let all = Checkpoints::new(&store, "").unwrap();
+    make(&all, "a", 1).unwrap();
+    // As a kill leaves it between the commit and the document above.
+    let before = store.key_get("zarr.json").unwrap().unwrap();
+    make(&all, "b", 2).unwrap();
+    store.key_put("zarr.json", &before).unwrap();
+    let again = anew(&store);
+    assert_ne!(Group::open(&again, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    Checkpoints::new(&again, "").unwrap().prune(2).unwrap();
+    assert_eq!(Group::open(&again, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    assert_eq!(names(&all), ["a", "b"]);
+}
+
+#[test]
 fn what_several_prune_at_once_is_gone_for_each() {
     let root = std::env::temp_dir().join(format!("ozarr-checkpoint-prunes-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
