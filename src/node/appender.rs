@@ -98,11 +98,12 @@ impl Appender {
     /// `dim`; `Type` for elements of variable length.
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
+        array.finish_cut()?;
         Appender::begin(array, dim, (every, memory), mark)
     }
 
-    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now, and what an
-    /// interrupted cut left is erased. Gives the mark of another appender behind the document.
+    /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
+    /// another appender behind the document.
     pub(super) fn prepare(array: &Array, found: Option<StoredDocument>) -> Result<Vec<u8>> {
         array.store().check_writable()?;
         array.dialect().refuse()?;
@@ -116,7 +117,6 @@ impl Appender {
             array.renew(fresh, None)?;
             claim::mark_in(&text)
         };
-        array.finish_cut()?;
         Ok(mark)
     }
 

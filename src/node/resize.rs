@@ -32,73 +32,63 @@ impl Array {
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
     /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
+        let old = self.resize_document(|_| Dims::from_slice(shape), keep_outside)?;
+        // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
+        self.refresh_above()?;
+        old.map_or(Ok(()), |old| self.erase_beyond(&old, progress))
+    }
+
+    /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, whose shape `shape` makes another one
+    /// of. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be erased.
+    pub(super) fn resize_document(&self, shape: impl Fn(&[u64]) -> Dims, keep_outside: bool) -> Result<Option<Dims>> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
-        let erased = {
-            let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-            let (old, shrinks) = self.reshape(|_| Dims::from_slice(shape), keep_outside)?;
-            if shrinks && !keep_outside {
-                erase_outside(&*self.state().bound(self.path())?, &old, progress).and_then(|()| self.end_cut())
-            } else {
-                Ok(())
-            }
-        };
-        // The shape is another one, whatever became of the chunks.
-        self.refresh_above().and(erased)
-    }
-
-    /// Publishes another shape, which `shape` makes of that in the document, in the array's own document, the lock of which is held. Gives the
-    /// shape before, and whether a dimension has become shorter. Unless the chunks outside stay, what is needed to erase them is looked for first.
-    fn reshape(&self, shape: impl Fn(&[u64]) -> Dims, keep_outside: bool) -> Result<(Dims, bool)> {
+        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
-            let shape = shape(&fresh.meta.shape);
-            check_shape(&shape, fresh.meta.shape.len())?;
-            let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
-            if !keep_outside && let Some(old) = self.interrupted_cut(shape.len())? {
-                erase_outside(&*fresh.bound(self.path())?, &old, &mut |_, _| Ok(()))?;
-                self.end_cut()?;
-            }
-            if shrinks && !keep_outside {
+            let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
+            check_shape(&shape, old.len())?;
+            let next = self.reshaped(&fresh, &shape)?;
+            let gone = if keep_outside { None } else { self.to_erase(&fresh, &shape)? };
+            if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
                 self.store().check_erasable()?;
                 // What is written later would come back when the array grows again.
                 self.settle();
-            }
-            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, &shape)?);
-            if shrinks && !keep_outside {
-                self.begin_cut(&old)?;
+                self.begin_cut(gone)?;
             }
             self.publish_shape(&old, next, condition)?;
-            Ok((old, shrinks))
+            Ok(gone)
         })
     }
 
-    /// The first part of [`Array::resize`] along one dimension, for one of several arrays: the array's own document only. The other dimensions
-    /// stay as long as they are there, whatever this handle knows. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be
-    /// erased.
-    pub(super) fn resize_document(&self, dim: usize, length: u64, keep_outside: bool) -> Result<Option<Dims>> {
-        self.store().check_writable()?;
-        self.dialect().refuse()?;
-        self.store_waiting()?;
-        let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        let along = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if d == dim { length } else { n }).collect();
-        let (old, shrinks) = self.reshape(along, keep_outside)?;
-        Ok((shrinks && !keep_outside).then_some(old))
+    /// The shape of which elements are to be erased when an array gets the shape `shape`; none if there are none. What a call that was interrupted
+    /// left is among them, unless the array grows: it is erased at once then, before it shows.
+    fn to_erase(&self, fresh: &ArrayState, shape: &[u64]) -> Result<Option<Dims>> {
+        let beyond = |gone: &Dims| shape.iter().zip(gone).any(|(new, old)| new < old);
+        let now = &fresh.meta.shape;
+        let Some(mut gone) = self.interrupted_cut(shape.len())? else { return Ok(Some(now.clone()).filter(beyond)) };
+        gone.iter_mut().zip(now).for_each(|(left, now)| *left = (*left).max(*now));
+        if shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&gone) {
+            return Ok(Some(gone));
+        }
+        erase_outside(&*fresh.bound(self.path())?, &gone, &mut |_, _| Ok(()))?;
+        self.end_cut()?;
+        Ok(Some(now.clone()).filter(beyond))
     }
 
     /// Erases the chunks of the shape `old` that are outside of the array by now.
-    pub(super) fn erase_beyond(&self, old: &[u64]) -> Result<()> {
+    pub(super) fn erase_beyond(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.erase_beyond_locked(old)
+        self.erase_beyond_locked(old, progress)
     }
 
     /// Erases what [`Array::erase_beyond`] erases, for a caller that has the lock.
-    pub(super) fn erase_beyond_locked(&self, old: &[u64]) -> Result<()> {
+    pub(super) fn erase_beyond_locked(&self, old: &[u64], progress: &mut OnProgress<'_>) -> Result<()> {
         let fresh = self.read_fresh(self.format())?;
-        erase_outside(&*fresh.bound(self.path())?, old, &mut |_, _| Ok(()))?;
+        erase_outside(&*fresh.bound(self.path())?, old, progress)?;
         self.end_cut()
     }
 

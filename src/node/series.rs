@@ -105,6 +105,8 @@ impl Series {
         let _alone = alone;
         let mut series = Series { dataset, dimension, parts, has_coordinate, known, memory, every, position, published, values, _alone };
         series.dataset.consolidate_for_growth(differences)?;
+        // Consolidated metadata say the lengths of all variables by now.
+        series.parts.iter().try_for_each(|part| part.appender.array().finish_cut())?;
         series.read_values();
         Ok(series)
     }
@@ -202,6 +204,7 @@ impl Series {
         for (name, array, d) in self.dataset.along(&self.dimension) {
             if self.parts.iter().all(|part| part.name != name) {
                 let mark = Appender::prepare(&array, None)?;
+                array.finish_cut()?;
                 late.push(SeriesArray::new(name, &array, d, mark)?);
             }
         }

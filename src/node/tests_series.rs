@@ -205,13 +205,16 @@ fn what_a_variable_has_beyond_the_others_is_cut_off_and_written_again() {
     assert_eq!(check(&store), STEPS);
 }
 
-/// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, and come again.
+/// A restart from a checkpoint: the steps beyond it go for all variables at once, whatever write fails, in the next restart as well, and come
+/// again. A series that is opened without a number of steps goes on from whole ones.
 #[test]
 fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
     let root: PathBuf = std::env::temp_dir().join(format!("ozarr-series-cut-{}", std::process::id()));
-    for (format, call, by) in [(Format::V3, Call::Rename, 1), (Format::V2, Call::Rename, 1), (Format::V3, Call::Unlink, 2)] {
+    let cases = [(Format::V3, Call::Rename, Some(6)), (Format::V2, Call::Rename, Some(6)), (Format::V3, Call::Unlink, Some(6))];
+    for (format, call, keep) in cases.into_iter().chain([(Format::V3, Call::Rename, None)]) {
         let mut lengths = std::collections::BTreeSet::new();
-        for after in (0..).step_by(by) {
+        let mut points = (0, 0);
+        loop {
             let _ = std::fs::remove_dir_all(&root);
             let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
             let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
@@ -219,19 +222,25 @@ fn cutting_off_steps_shows_whole_steps_whatever_write_fails() {
             let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
             run(&mut series, STEPS).unwrap();
             drop(series);
-            let ds = dataset(&anew(&store));
-            let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
-            let (done, _) =
-                fault::with(&[hit], || Series::open(&ds, "time", Some(6), 1, 0).map(|series| assert_eq!(series.position().0, 6)));
-            lengths.insert(check(&store));
-            let again = anew(&store);
-            let mut series = Series::open(&dataset(&again), "time", Some(6), 1, 0).unwrap();
-            assert_eq!((series.position(), check(&store)), ((6, 6), 6), "{format:?} {call:?} {after}");
+            let what = format!("{format:?} {call:?} {points:?} {keep:?}");
+            let fails = |after: usize, keep: Option<u64>| {
+                let ds = dataset(&anew(&store));
+                let hit = Fault { call, after, times: 1 << 40, effect: Effect::Fail(libc::EIO) };
+                let (done, _) = fault::with(&[hit], || Series::open(&ds, "time", keep, 1, 0).map(|series| series.position().0));
+                (done.is_ok(), check(&store))
+            };
+            let (whole, found) = fails(points.0, Some(6));
+            let (again, then) = fails(points.1, keep);
+            lengths.extend([found, then]);
+            let mut series = Series::open(&dataset(&anew(&store)), "time", keep, 1, 0).unwrap();
+            assert_eq!((series.position().0, check(&store)), (keep.unwrap_or(check(&store)), series.position().1), "{what}");
             run(&mut series, STEPS).unwrap();
-            assert_eq!(check(&store), STEPS);
-            let left = again.key_list("").unwrap().into_iter().filter(|key| key.ends_with("-resize.json"));
-            assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{format:?} {call:?} {after}");
-            if done.is_ok() {
+            assert_eq!(check(&store), STEPS, "{what}");
+            drop(series);
+            let left = store.key_list("").unwrap().into_iter().filter(|key| key.ends_with("-resize.json"));
+            assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{what}");
+            points = if again { (points.0 + 1, (points.0 + 1) % 3) } else { (points.0, points.1 + 3) };
+            if whole && again {
                 break;
             }
         }

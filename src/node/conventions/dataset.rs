@@ -381,15 +381,19 @@ impl Dataset {
 
     /// As [`Dataset::resize_dimension`] of a dimension that is there; with `keep_outside` chunks beyond the length stay.
     pub(in crate::node) fn resize_along(&self, name: &str, length: u64, keep_outside: bool) -> Result<()> {
-        let along = self.along(name);
+        let mut along = self.along(name);
+        // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
+        along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
         let mut before = Vec::with_capacity(along.len());
         for (_, array, d) in &along {
-            before.push(array.resize_document(*d, length, keep_outside)?);
+            // The other dimensions stay as long as they are there, whatever this handle knows.
+            let along = |now: &[u64]| now.iter().enumerate().map(|(e, &n)| if e == *d { length } else { n }).collect();
+            before.push(array.resize_document(along, keep_outside)?);
         }
         let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
         upkeep::after_change(self.group().store(), &paths, None)?;
         for ((_, array, _), old) in along.iter().zip(before) {
-            old.map_or(Ok(()), |old| array.erase_beyond(&old))?;
+            old.map_or(Ok(()), |old| array.erase_beyond(&old, &mut |_, _| Ok(())))?;
         }
         self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
