@@ -334,14 +334,25 @@ fn overwriting_a_store_that_fails_half_way_leaves_nothing_below_the_new_node_whe
 
 #[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
-    let shared = Arc::new(crate::store::memory::MemoryStore::new());
-    let options = Options { consolidate: Consolidate::Step, ..Options::default() };
-    let store = Store::new(&Context::default(), shared.clone(), Mode::ReadWrite, options);
+    let folder = std::env::temp_dir().join(format!("ozarr-step-{}", std::process::id()));
+    let place = folder.to_str().unwrap();
+    let store = Store::open(&Context::default(), place, Mode::ReadWrite, &[("file.sync", "none"), ("consolidate", "step")]).unwrap();
     let root = Group::create(&store, "", None, Create::New).unwrap();
-    Array::create(&store, "a", &Spec::new(DataType::Int8, &[2]).unwrap(), Create::New).unwrap();
-    root.attributes().set_i64("n", 1).unwrap();
-    let reader = Store::from_shared(&Context::default(), shared, Mode::Read);
-    assert_eq!(Group::open(&reader, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    let create = |path| Array::create(&store, path, &Spec::new(DataType::Int8, &[2]).unwrap(), Create::Overwrite).unwrap();
+    let changes: [(&str, &dyn Fn()); 6] = [
+        ("create", &|| drop(create("a"))),
+        ("rename", &|| store.rename_node("a", "b").unwrap()),
+        ("attribute", &|| root.attributes().set_i64("n", 1).unwrap()),
+        ("overwrite", &|| drop(create("b"))),
+        ("create again", &|| drop(create("a"))),
+        ("erase", &|| store.erase_node("a").unwrap()),
+    ];
+    for (what, change) in changes {
+        change();
+        let reader = Store::open(&Context::default(), place, Mode::Read, &[]).unwrap();
+        assert_eq!(Group::open(&reader, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{what}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

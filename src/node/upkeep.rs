@@ -101,7 +101,8 @@ fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
 fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
     store.note_change();
     done?;
-    if store.consolidates_each_step() {
+    // A node that is about to go is there still, and would be told of again.
+    if store.consolidates_each_step() && !paths.is_empty() {
         paths.iter().for_each(|path| store.note_named(path, true));
         store.consolidate_pending()?;
     }
