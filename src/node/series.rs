@@ -84,7 +84,7 @@ impl Series {
         let (differences, mut documents) = dataset.compare()?;
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
         let marks: Vec<Vec<u8>> = ready.collect::<Result<_>>()?;
-        let there = steps_there(&along, dimension);
+        let there = steps_there(&along, dimension)?;
         let position = keep.unwrap_or(there);
         if position > there {
             bail!(Bounds, "found {there} steps of {dimension:?}, expected {position} to keep or more");
@@ -336,13 +336,21 @@ impl Drop for Series {
 
 /// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
 /// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
-/// nothing, all variables have the whole steps, but for those that have none yet: what is declared of one variable is stored of all.
-fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> u64 {
-    let lengths = || along.iter().map(|(_, array, d)| array.shape()[*d]).filter(|&length| length > 0);
+/// nothing, all variables have the whole steps, but for those that have none yet: what is declared of one variable is stored of all. One that
+/// was cut to nothing, by a call that was interrupted, has none any more.
+fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> Result<u64> {
+    let length = |(_, array, d): &(String, Array, usize)| array.shape()[*d];
     match along.last() {
-        Some((name, array, d)) if name == dimension && array.rank() == 1 && array.shape()[*d] > 0 => array.shape()[*d],
-        _ => lengths().min().unwrap_or(0),
+        Some(last) if last.0 == dimension && last.1.rank() == 1 && length(last) > 0 => return Ok(length(last)),
+        _ => {}
     }
+    let steps = along.iter().map(length).filter(|&length| length > 0).min().unwrap_or(0);
+    for part in along.iter().filter(|part| steps > 0 && length(part) == 0) {
+        if part.1.interrupted_cut(part.1.rank())?.is_some() {
+            return Ok(0);
+        }
+    }
+    Ok(steps)
 }
 
 /// Errors: `Again` if another series of the dimension is open, whose steps would be written over.
