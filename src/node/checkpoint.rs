@@ -115,6 +115,8 @@ impl Checkpoints {
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
         let newest = all.iter().map(|c| c.number).max().unwrap_or(0);
+        // Who goes by consolidated metadata knows of those that stay before the others go.
+        self.mend(&Group::open(&self.store, &self.path)?, kept)?;
         let mut retired = Ok(());
         for old in all.iter().filter(|c| !is_kept(&c.node)) {
             // One that another user keeps is told when all others are gone.
@@ -127,8 +129,7 @@ impl Checkpoints {
                 self.is_cleared(node)?;
             }
         }
-        retired?;
-        self.mend(&Group::open(&self.store, &self.path)?, kept)
+        retired
     }
 
     /// The committed checkpoints by number, without those that a newer one of the same name took the place of.
