@@ -1426,7 +1426,10 @@ enum {
     /** A chunk beyond the array's shape, which shows when the array grows. */
     OZARR_FAULT_KIND_OUTSIDE = 4,
     OZARR_FAULT_KIND_FOREIGN = 5,        /**< A key that is neither a document nor a chunk of a node. */
-    /** A temporary file that a writer has left, or has yet to rename. */
+    /**
+     * A temporary file that a writer has left, or has yet to rename; what a call that was interrupted has
+     * left to go on with.
+     */
     OZARR_FAULT_KIND_TEMPORARY = 6,
     /** Consolidated metadata that say something else than the documents. */
     OZARR_FAULT_KIND_STALE = 7

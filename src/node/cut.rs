@@ -9,7 +9,7 @@ use crate::metadata::{json, number_list};
 use crate::store::{Condition, StorageExt, get};
 
 /// The key that holds, beside the array's document, the shape before.
-const MARKER: &str = "ozarr-resize.json";
+pub(super) const MARKER: &str = "ozarr-resize.json";
 
 impl Array {
     /// Says, before a shorter shape is published, what is to be erased: elements of the shape `old`.

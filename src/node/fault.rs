@@ -15,7 +15,7 @@ pub enum FaultKind {
     Outside,
     /// A key that is neither a document nor a chunk of a node.
     Foreign,
-    /// A temporary file that a writer has left, or has yet to rename.
+    /// A temporary file that a writer has left, or has yet to rename; what a call that was interrupted has left to go on with.
     Temporary,
     /// Consolidated metadata that say something else than the documents.
     Stale,

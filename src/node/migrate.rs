@@ -21,7 +21,7 @@ use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2,
 use crate::store::{Condition, StorageExt, get};
 
 /// Marks the root of the new hierarchy until it is whole.
-const MARKER: &str = "ozarr-migration.json";
+pub(super) const MARKER: &str = "ozarr-migration.json";
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 

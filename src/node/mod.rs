@@ -113,6 +113,8 @@ mod tests_growth;
 #[cfg(test)]
 mod tests_hier;
 #[cfg(test)]
+mod tests_left;
+#[cfg(test)]
 mod tests_lint;
 #[cfg(test)]
 mod tests_picks;

@@ -8,7 +8,7 @@ use crate::metadata::{Value, json};
 use crate::store::{Condition, StorageExt, get};
 
 /// The key that says below a place that a copy was begun there.
-const MARKER: &str = "ozarr-copy.json";
+pub(super) const MARKER: &str = "ozarr-copy.json";
 
 /// What the marker says of a copy of a node.
 pub(super) fn source_of(store: &Store, path: &str) -> String {
@@ -45,7 +45,7 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
     }
     let capabilities = to.shared().capabilities();
     let key = path::join(place, MARKER);
-    let interrupted = capabilities.erasable && was_interrupted(to, &key, source)?;
+    let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
     let replaced = hierarchy::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
         let listing = to.shared().list_dir(&path::prefix(place))?;
@@ -78,11 +78,17 @@ fn end(to: &Store, place: &str) -> Result<()> {
     Ok(())
 }
 
-fn was_interrupted(to: &Store, key: &str, source: &str) -> Result<bool> {
-    let Some(bytes) = get(&**to.shared(), key, MAX_DOCUMENT)? else { return Ok(false) };
-    let marker = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e| e.at_key(key))?;
-    if marker.get("from").and_then(Value::as_str) != Some(source) {
-        return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or erase what it left").at_key(key));
+/// Whether a copy of the same source was interrupted at `place`; where it is to be overwritten, any copy, of a node above as well.
+fn was_interrupted(to: &Store, place: &str, (source, how): (&str, Create)) -> Result<bool> {
+    let above = if how == Create::Overwrite { path::ancestors(place) } else { Vec::new() };
+    for place in above.into_iter().chain([place]) {
+        let key = path::join(place, MARKER);
+        let Some(bytes) = get(&**to.shared(), &key, MAX_DOCUMENT)? else { continue };
+        let marker = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+        if how != Create::Overwrite && marker.get("from").and_then(Value::as_str) != Some(source) {
+            return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or overwrite what it left").at_key(key));
+        }
+        return Ok(true);
     }
-    Ok(true)
+    Ok(false)
 }

@@ -5,7 +5,7 @@ use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
 use super::transfer::OnProgress;
-use super::{Array, Format, Group, NodeKind, Store, draft, path};
+use super::{Array, Format, Group, NodeKind, Store, cut, draft, migrate, path, place};
 use crate::dtype::variable::Arena;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, Result};
@@ -23,6 +23,9 @@ const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES,
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
+
+/// The keys that say that a call of the library was begun, and is not done.
+const MARKERS: [&str; 3] = [cut::MARKER, place::MARKER, migrate::MARKER];
 
 /// What is looked at, and what is done about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -263,7 +266,7 @@ impl Verification<'_> {
                 KeyPlace::Array(array) if array.is_outside(key) => {
                     faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
                 }
-                _ => faults.push(Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")),
+                _ => faults.push(of_no_node(key)),
             }
             Ok(())
         });
@@ -422,6 +425,18 @@ impl Verification<'_> {
         let rest = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         rest.into_iter().try_for_each(|fault| self.tell(fault))
     }
+}
+
+/// The fault of a key that belongs to no node.
+fn of_no_node(key: &str) -> Fault {
+    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    if MARKERS.contains(&name) {
+        return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
+    }
+    if hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name)) {
+        return Fault::new(FaultKind::Temporary, key, "of a checkpoint that was begun and is not committed; pruning removes it");
+    }
+    Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
 }
 
 impl Work {
