@@ -44,8 +44,8 @@ static const int ERRNOS[CALL_KINDS][MOST_ERRNOS + 1] = {
 };
 
 /* What happens: a call fails once, or all of its kind from there on; a transfer moves half, or all move a few bytes at most; the process ends
- * before a call, or within a write. */
-typedef enum call_mode { COUNT, FAIL_ONCE, FAIL_FROM, SHORT_ONCE, SHORT_ALL, KILL_BEFORE, KILL_WITHIN, CALL_MODES } call_mode;
+ * before a call, or within a write; or before a call, and the one that goes on as well. */
+typedef enum call_mode { COUNT, FAIL_ONCE, FAIL_FROM, SHORT_ONCE, SHORT_ALL, KILL_BEFORE, KILL_WITHIN, KILL_TWICE, CALL_MODES } call_mode;
 
 static struct {
     atomic_int armed;

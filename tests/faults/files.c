@@ -2,15 +2,18 @@
  * what is left; each with one thread and with four, where the n-th call is another one each time.
  *
  *   files FOLDER sample|all [judge] [WORKLOAD]      some points of each workload, or all
- *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says, with OZARR_NUM_THREADS threads, else one
+ *   files FOLDER one WORKLOAD MODE POINT ERROR      one point, with what it says, with OZARR_NUM_THREADS threads, else one; ERROR is the second
+ *                                                   point where a process ends twice
  *   files FOLDER prepare WORKLOAD                   what is stored before a workload
  *   files FOLDER run WORKLOAD SYNC                  the workload by itself, between two calls of getppid, in a mode of "file.sync"
  *   files FOLDER look                               answers lines "FOLDER<tab>WORKLOAD<tab>NEW" by "ok" or what is wrong
  *
  * A call that fails: the status is OK, or an error that has the call's errno; what is stored is old or new; the same step on the same handle
- * then succeeds, and no descriptor is left open. A transfer that moves less: nothing fails. A process that ends: what is stored is old or new, and the workload done again
- * ends as if nothing had been, without temporary files. With `judge` another program looks, too: a line "judge WORKLOAD NEW" on standard
- * output, and its answer on standard input: "ok" or what is wrong. Exit status 0: nothing was wrong. */
+ * then succeeds, and no descriptor is left open. A transfer that moves less: nothing fails. A process that ends: what is stored is old or new,
+ * also where the one that does the workload again ends in the middle; done to its end it is as if nothing had been, without temporary files (where it
+ * ended twice, after `ozarr_store_verify`).
+ * With `judge` another program looks, too: a line "judge WORKLOAD NEW" on standard output, and its answer on standard input: "ok" or what is
+ * wrong. Exit status 0: nothing was wrong. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "workloads.h"
@@ -21,7 +24,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static const char *const MODE[] = {"count", "fail", "fail from", "half", "few", "kill", "kill within"};
+static const char *const MODE[] = {"count", "fail", "fail from", "half", "few", "kill", "kill within", "kill twice"};
 
 typedef struct tally {
     long points, ok, told, killed, judged, wrong;
@@ -139,9 +142,29 @@ static int remove_temporary(const char *path, const struct stat *st, int kind, s
     return strstr(path, "/.ozarr-") ? remove(path) : 0;
 }
 
-/* Runs a workload in a process of its own that ends at a point; false if there is no such point. */
-static int killing_point(const workload *w, call_mode mode, long point) {
-    prepare(w);
+static ozarr_status fault(void *user, ozarr_fault_kind kind, const char *key, const char *message, int64_t bytes, bool repaired) {
+    (void)user, (void)bytes;
+    /* What a call is to go on with stays. */
+    if (!repaired && kind != OZARR_FAULT_KIND_TEMPORARY) wrong("%s: %s", key, message);
+    return OZARR_OK;
+}
+
+/* Removes temporary files from folders in which nothing was written again, as a user does: the stores have no fault then. */
+static void remove_left(void) {
+    DIR *here = opendir(".");
+    for (struct dirent *entry; here && (entry = readdir(here)) != NULL;) {
+        ozarr_verified verified = OZARR_VERIFIED_INIT;
+        ozarr_store *store = NULL;
+        if (strstr(entry->d_name, ".zarr") == NULL || trouble[0]) continue;
+        SURE(ozarr_store_open(entry->d_name, "r+", &store));
+        SURE(ozarr_store_verify(store, "", OZARR_VERIFY_REPAIR, fault, NULL, NULL, &verified));
+        SURE(ozarr_store_close(store));
+    }
+    if (here) closedir(here);
+}
+
+/* Runs a workload in a process of its own that is to end at a point: 2: it did; 1: there is such a point, but it was not reached; 0: there is none. */
+static int ends_at(const workload *w, call_mode mode, long point) {
     begin(w);
     fflush(NULL);
     pid_t child = fork();
@@ -155,14 +178,26 @@ static int killing_point(const workload *w, call_mode mode, long point) {
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) < 2) return WEXITSTATUS(status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 9) problem("ended by itself");
+    return 2;
+}
+
+/* Ends a workload at a point, and where `second` is not 0 the process that does it again at that one; false if there is no such point. */
+static int killing_point(const workload *w, call_mode mode, long point, long second) {
+    prepare(w);
+    call_mode how = mode == KILL_TWICE ? KILL_BEFORE : mode;
+    int reached = ends_at(w, how, point);
+    if (reached < 2) return reached;
     calls.mode = mode, calls.point = point;
     calls.hit = 0;
     now.points++, now.killed++;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 9) problem("ended by itself");
+    if (second) repair();
+    if (second && ends_at(w, how, second) == 2) now.killed++;
     look(0);
     if (trouble[0] == 0) w->run();
     if (first_failure != OZARR_OK) problem("done again");
     if (trouble[0] == 0) w->check(1);
+    if (second) remove_left();
     if (trouble[0] == 0) nftw(".", temporary, 16, FTW_PHYS);
     if (trouble[0]) problem("wrong");
     return 1;
@@ -181,7 +216,7 @@ static long count_of(const workload *w, call_mode mode) {
 
 /* The points of one mode, all or about `most`; each kind of call has several errors, of which a sample with threads takes one. */
 static void sweep(const workload *w, call_mode mode, long most, int threads) {
-    int errors = most && threads > 1 ? 1 : mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : 1;
+    int errors = most && threads > 1 ? 1 : mode == FAIL_ONCE ? MOST_ERRNOS : mode == FAIL_FROM ? 2 : mode == KILL_TWICE && !most ? 6 : 1;
     long count = count_of(w, mode), step = most && count > most ? count / most : 1;
     /* What the n-th call is: with one thread it is the same each time, and has no errors behind the last of its list. */
     unsigned char *kinds = step == 1 && threads == 1 && mode == FAIL_ONCE ? calloc(1, (size_t)count + 1) : NULL;
@@ -190,7 +225,8 @@ static void sweep(const workload *w, call_mode mode, long most, int threads) {
         for (; going && point <= 4 * count; point += step) {
             if (kinds && error && point <= count && ERRNOS[kinds[point]][error] == 0) continue;
             alarm(60);
-            going = mode >= KILL_BEFORE ? killing_point(w, mode, point) : failing_point(w, mode, point, error, mode == SHORT_ONCE && error ? 1 : 0);
+            long second = mode == KILL_TWICE ? 1 + (point * 7919 + error * 104729) % count : 0;
+            going = mode >= KILL_BEFORE ? killing_point(w, mode, point, second) : failing_point(w, mode, point, error, mode == SHORT_ONCE && error ? 1 : 0);
             if (kinds && !error && point <= count) kinds[point] = (unsigned char)calls.kind;
         }
     }
@@ -222,7 +258,7 @@ static int one(char **argv) {
     int mode = 0;
     while (mode < CALL_MODES - 1 && strcmp(MODE[mode], argv[1])) mode++;
     if (w == NULL) return 2;
-    if (mode >= KILL_BEFORE) killing_point(w, mode, atol(argv[2]));
+    if (mode >= KILL_BEFORE) killing_point(w, mode, atol(argv[2]), atol(argv[3]));
     else failing_point(w, mode, atol(argv[2]), atoi(argv[3]), mode == SHORT_ALL ? (size_t)atol(argv[3]) : 0);
     printf("%s: %s %s: %s\n", calls.hit ? "reached" : "not reached", CALL[calls.kind], strerror(calls.injected), first_text);
     print(w->name, &now);

@@ -1,0 +1,532 @@
+/* Random programs that end in the middle: they create, write, resize, append to, rename, copy and erase arrays of one hierarchy, and write the steps
+ * of a run, until the process ends before a random file call. What is stored then is what was there before the call of the library in which it ended, or
+ * what is there after it, for readers of the documents and of consolidated metadata; the next process goes on from there, and ends, too.
+ *
+ *   kill_programs FOLDER [CASES] [SEED] */
+#define _GNU_SOURCE
+#include "calls.h"
+#include "../../c_tests/table.h"
+#include <ftw.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+enum { NODES = 10, WIDE = 8, SIZE = WIDE * WIDE, ENDS = 12, CALLS_EACH = 25, STEPS = 12 };
+
+static const char *const PATHS[NODES] = {"a", "b", "k", "g/a", "g/b", "g/h/a", "m/a", "m/b", "m/h/a", "solo.zarr"};
+/* The last one is a store of its own. */
+enum { IN_G = 3, IN_M = 6, IN_GROUP = 3, SOLO = 9 };
+
+/* An array, and what it holds: shape[0] rows of shape[1]. */
+typedef struct node {
+    int there;
+    /* An append to it was interrupted: what it stored shows where the array grows by a resize, as the header says. */
+    int appended;
+    int64_t shape[2], attribute;
+    int32_t fill, values[SIZE];
+} node;
+
+typedef struct model {
+    node nodes[NODES];
+    /* The steps of the run that readers may see: at least, at most. */
+    int64_t least, most;
+} model;
+
+/* What the process says before and after each call: whether the call may be seen in part. */
+typedef struct diary {
+    model before, after;
+    int under_way, in_part, which;
+    /* Of a renamed array: one of its places has it. Where something lies in its new place it is copied, then erased. */
+    int moved[2];
+    char what[100];
+} diary;
+
+static diary *shared;
+static uint64_t state, seed_now;
+static const char *consolidate;
+static int format;
+
+static int64_t pick(int64_t low, int64_t high) {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return low + (int64_t)((z ^ (z >> 31)) % (uint64_t)(high - low + 1));
+}
+
+/* A call that must succeed in the process that ends. */
+#define DO(call) \
+    do { \
+        if ((call) == OZARR_OK) break; \
+        calls_disarm(); \
+        fprintf(stderr, "seed %" PRIu64 ", %s: %s: %s\n", seed_now, shared->what, #call, ozarr_last_error()); \
+        _exit(3); \
+    } while (0)
+
+/* A call that must succeed in the one that looks. */
+#define SURE(call) \
+    do { \
+        if ((call) != OZARR_OK) FAIL("seed %" PRIu64 ", %s: %s: %s", seed_now, shared->what, #call, ozarr_last_error()); \
+    } while (0)
+
+static ozarr_store *open_store(void) {
+    const char *const options[] = {"consolidate", consolidate, "file.sync", "none", NULL};
+    ozarr_store *store = NULL;
+    DO(ozarr_store_open_ex(NULL, "s.zarr", "r+", options, &store));
+    return store;
+}
+
+/* --- the calls: each is planned, with what is there after it, before it begins --- */
+
+static void say(int in_part, int which, const char *what, const char *path) {
+    shared->in_part = in_part, shared->which = which;
+    shared->moved[0] = shared->moved[1] = 0;
+    snprintf(shared->what, sizeof shared->what, "%s %s", what, path);
+    shared->under_way = 1;
+}
+
+/* One of the arrays that are there, or are not; -1 if there is none. */
+static int any(int there) {
+    int found[NODES], n = 0;
+    for (int i = 0; i < NODES; i++)
+        if (shared->before.nodes[i].there == there) found[n++] = i;
+    return n ? found[pick(0, n - 1)] : -1;
+}
+
+static void create(ozarr_store *store) {
+    const int which = (int)pick(0, NODES - 1);
+    const int64_t inner[] = {pick(1, 3), pick(1, 3)}, chunks[] = {inner[0] * pick(1, 2), inner[1] * pick(1, 2)};
+    node *n = &shared->after.nodes[which];
+    ozarr_spec *spec = NULL;
+    ozarr_array *array = NULL;
+    memset(n, 0, sizeof *n);
+    n->there = 1, n->shape[0] = pick(0, WIDE), n->shape[1] = pick(1, WIDE), n->fill = (int32_t)pick(-2, 2);
+    for (int i = 0; i < SIZE; i++) n->values[i] = n->fill;
+    DO(ozarr_spec_new(OZARR_INT32, 2, n->shape, &spec));
+    if (format == 2) DO(ozarr_spec_set_zarr_format(spec, 2));
+    DO(ozarr_spec_set_chunks(spec, chunks));
+    if (format == 3 && pick(0, 2) == 0) DO(ozarr_spec_set_inner_chunks(spec, inner));
+    DO(ozarr_spec_set_compressor(spec, pick(0, 1) ? "none" : "zstd", -1));
+    DO(ozarr_spec_set_fill_value(spec, OZARR_INT32, &n->fill));
+    say(0, which, "create", PATHS[which]);
+    if (which == SOLO) DO(ozarr_array_create_ex("solo.zarr", spec, OZARR_CREATE_OVERWRITE, &array));
+    else DO(ozarr_array_create_at(store, PATHS[which], spec, OZARR_CREATE_OVERWRITE, &array));
+    DO(ozarr_array_close(array));
+    ozarr_spec_free(spec);
+}
+
+static void write_some(ozarr_array *array, int which) {
+    node *n = &shared->after.nodes[which];
+    int64_t start[2], shape[2];
+    int32_t data[SIZE];
+    const int32_t salt = (int32_t)pick(1, 1 << 20);
+    for (int d = 0; d < 2; d++) {
+        start[d] = n->shape[d] ? pick(0, n->shape[d] - 1) : 0;
+        shape[d] = pick(0, n->shape[d] - start[d]);
+    }
+    for (int64_t i = 0; i < shape[0] * shape[1]; i++)
+        n->values[(start[0] + i / shape[1]) * n->shape[1] + start[1] + i % shape[1]] = data[i] = salt + (int32_t)i;
+    say(1, which, "write", PATHS[which]);
+    DO(ozarr_array_write_region(array, start, shape, OZARR_INT32, data, sizeof data));
+}
+
+static void reshape(node *n, int64_t rows, int64_t columns) {
+    int32_t next[SIZE];
+    for (int i = 0; i < SIZE; i++) next[i] = n->fill;
+    for (int64_t r = 0; r < rows && r < n->shape[0]; r++)
+        for (int64_t c = 0; c < columns && c < n->shape[1]; c++) next[r * columns + c] = n->values[r * n->shape[1] + c];
+    memcpy(n->values, next, sizeof next);
+    n->shape[0] = rows, n->shape[1] = columns;
+}
+
+static void resize(ozarr_array *array, int which) {
+    int64_t shape[] = {pick(0, WIDE), pick(1, WIDE)};
+    for (int d = 0; d < 2; d++)
+        if (shared->before.nodes[which].appended && shape[d] > shared->before.nodes[which].shape[d]) shape[d] = shared->before.nodes[which].shape[d];
+    reshape(&shared->after.nodes[which], shape[0], shape[1]);
+    say(1, which, "resize", PATHS[which]);
+    DO(ozarr_array_resize(array, shape, 0));
+}
+
+static void append(ozarr_array *array, int which) {
+    node *n = &shared->after.nodes[which];
+    const int64_t before = n->shape[0], count = pick(1, 3), every = pick(-1, 2);
+    int32_t data[SIZE];
+    if (before + count > WIDE) return;
+    reshape(n, before + count, n->shape[1]);
+    for (int64_t i = 0; i < count * n->shape[1]; i++) n->values[before * n->shape[1] + i] = data[i] = (int32_t)pick(1, 1 << 20);
+    say(1, which, every < 0 ? "append to" : "append steps to", PATHS[which]);
+    if (every < 0) {
+        DO(ozarr_array_append(array, 0, count, OZARR_INT32, data, sizeof data));
+        return;
+    }
+    ozarr_appender *appender = NULL;
+    DO(ozarr_appender_open(array, 0, every, 0, &appender));
+    for (int64_t i = 0; i < count; i++) DO(ozarr_appender_append(appender, 1, OZARR_INT32, data + i * n->shape[1], (size_t)n->shape[1] * sizeof *data));
+    DO(ozarr_appender_close(appender));
+}
+
+static void set_attribute(ozarr_array *array, int which) {
+    shared->after.nodes[which].attribute = pick(1, 1000);
+    say(1, which, "set the attribute of", PATHS[which]);
+    DO(ozarr_attr_set_int64(ozarr_array_node(array), "number", shared->after.nodes[which].attribute));
+}
+
+/* Several of these by one handle. */
+static void change(ozarr_store *store) {
+    const int which = any(1);
+    ozarr_array *array = NULL;
+    if (which < 0) return;
+    if (which == SOLO) DO(ozarr_array_open("solo.zarr", "r+", &array));
+    else DO(ozarr_array_open_at(store, PATHS[which], &array));
+    for (int64_t calls = pick(1, 3); calls > 0; calls--) {
+        const int64_t kind = pick(0, 9);
+        if (kind < 4) write_some(array, which);
+        else if (kind < 6) resize(array, which);
+        else if (kind < 9) append(array, which);
+        else set_attribute(array, which);
+        shared->before = shared->after;
+        shared->under_way = 0;
+    }
+    DO(ozarr_array_close(array));
+}
+
+static void erase(ozarr_store *store) {
+    const int which = any(1);
+    if (which < 0) return;
+    memset(&shared->after.nodes[which], 0, sizeof(node));
+    say(0, which, "erase", PATHS[which]);
+    if (which == SOLO) DO(ozarr_node_erase("solo.zarr"));
+    else DO(ozarr_store_node_erase(store, PATHS[which]));
+}
+
+static void rename_or_copy(ozarr_store *store) {
+    const int from = any(1), renames = (int)pick(0, 1), to = renames ? any(0) : (int)pick(0, NODES - 1);
+    ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+    ozarr_group *root = NULL;
+    if (from < 0 || to < 0 || to == from || (renames && (from == SOLO || to == SOLO))) return;
+    shared->after.nodes[to] = shared->after.nodes[from];
+    if (renames) memset(&shared->after.nodes[from], 0, sizeof(node));
+    say(renames, renames ? -1 : to, renames ? "rename to" : "copy to", PATHS[to]);
+    if (renames) shared->moved[0] = from, shared->moved[1] = to;
+    options.mode = OZARR_CREATE_OVERWRITE;
+    if (!renames) {
+        char location[2][40];
+        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s", (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[i ? to : from]);
+        if (from == SOLO || to == SOLO || pick(0, 1)) DO(ozarr_copy(location[0], location[1], &options));
+        else DO(ozarr_copy_at(store, PATHS[from], store, PATHS[to], &options));
+        return;
+    }
+    DO(ozarr_group_open_at(store, "", &root));
+    /* What an interrupted copy of another array has left in its place is to be overwritten first. */
+    ozarr_status status = ozarr_group_rename(root, PATHS[from], PATHS[to]);
+    if (status == OZARR_ERR_EXISTS) shared->after = shared->before;
+    else DO(status);
+    DO(ozarr_group_close(root));
+}
+
+/* The group g with all of it is copied to m, or m is erased. */
+static void whole_group(ozarr_store *store) {
+    static const char *const what[] = {"copy g to", "erase"};
+    const int kind = (int)pick(0, 1);
+    ozarr_node_kind there = OZARR_NODE_KIND_NONE;
+    ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+    DO(ozarr_store_node_kind(store, kind ? "m" : "g", &there));
+    if (there == OZARR_NODE_KIND_NONE) return;
+    for (int i = 0; i < IN_GROUP; i++) {
+        shared->after.nodes[IN_M + i] = shared->after.nodes[IN_G + i];
+        if (kind) memset(&shared->after.nodes[IN_M + i], 0, sizeof(node));
+    }
+    /* Where there is no group m, what is there is left from a copy that was interrupted: it goes, and comes again. */
+    ozarr_node_kind m = OZARR_NODE_KIND_NONE;
+    DO(ozarr_store_node_kind(store, "m", &m));
+    say(m == OZARR_NODE_KIND_NONE ? 2 : 0, -1, what[kind], "m");
+    options.mode = OZARR_CREATE_OVERWRITE;
+    if (kind) DO(ozarr_store_node_erase(store, "m"));
+    else DO(ozarr_copy_at(store, "g", store, "m", &options));
+}
+
+static void consolidate_root(ozarr_store *store) {
+    ozarr_group *root = NULL;
+    DO(ozarr_group_open_at(store, "", &root));
+    DO(ozarr_group_consolidate(root));
+    DO(ozarr_group_close(root));
+}
+
+static double step_value(int64_t step, int x) { return (double)(100 * step + x); }
+
+/* Cuts the run back, perhaps, and goes on. */
+static void go_on(void) {
+    const model *before = &shared->before;
+    const int64_t keep = pick(0, 1) ? pick(0, before->least) : -1, more = pick(0, 6), every = pick(0, 3);
+    ozarr_dataset *run = NULL;
+    ozarr_series *series = NULL;
+    int64_t step = keep, published;
+    /* Documents may tell of steps that consolidated metadata do not have yet. */
+    shared->before.least = keep < 0 || keep > before->least ? before->least : keep;
+    shared->after.most = (keep < 0 ? before->most : keep) + more < STEPS ? (keep < 0 ? before->most : keep) + more : STEPS;
+    shared->after.least = shared->before.least;
+    say(1, -1, "the steps of", "run");
+    DO(ozarr_dataset_open("s.zarr/run", "r+", &run));
+    DO(ozarr_series_open(run, "time", keep, every, 0, &series));
+    DO(ozarr_series_position(series, &step, &published));
+    for (int64_t end = step + more < STEPS ? step + more : STEPS; step < end; step++) {
+        const double t[] = {step_value(step, 0), step_value(step, 1), step_value(step, 2)};
+        DO(ozarr_series_put(series, "t", OZARR_FLOAT64, t, sizeof t));
+        DO(ozarr_series_put(series, "mean", OZARR_FLOAT64, t, sizeof *t));
+        DO(ozarr_series_step(series, (double)step, 0, NULL, NULL));
+        if (pick(0, 5) == 0) DO(ozarr_series_flush(series));
+    }
+    DO(ozarr_series_close(series));
+    DO(ozarr_dataset_close(run));
+    shared->after.least = shared->after.most = step;
+}
+
+static void begin(void) {
+    static const char *const t[] = {"time", "x"}, *const mean[] = {"time"};
+    ozarr_dataset *run = NULL;
+    ozarr_array *none = NULL;
+    ozarr_group *root = NULL;
+    ozarr_store *store = open_store();
+    DO(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &root));
+    DO(ozarr_group_close(root));
+    DO(ozarr_store_close(store));
+    DO(ozarr_dataset_create("s.zarr/run", format, OZARR_CREATE_OVERWRITE, &run));
+    DO(ozarr_dataset_define_dimension(run, "x", 3));
+    DO(ozarr_dataset_define_time(run, "time", 0, 4, "seconds since 2026-01-01", NULL, &none));
+    ozarr_array_free(none);
+    none = NULL;
+    DO(ozarr_dataset_define_variable(run, "t", OZARR_FLOAT64, 2, t, &none));
+    ozarr_array_free(none);
+    none = NULL;
+    DO(ozarr_dataset_define_variable(run, "mean", OZARR_FLOAT64, 1, mean, &none));
+    ozarr_array_free(none);
+    DO(ozarr_dataset_close(run));
+}
+
+/* What a process does until it ends. */
+static void program(void) {
+    ozarr_store *store = open_store();
+    for (int i = 0; i < CALLS_EACH; i++) {
+        shared->after = shared->before;
+        const int64_t kind = pick(0, 19);
+        if (kind < 4) create(store);
+        else if (kind < 11) change(store);
+        else if (kind < 12) erase(store);
+        else if (kind < 15) rename_or_copy(store);
+        else if (kind < 16) whole_group(store);
+        else if (kind < 17) consolidate_root(store);
+        else if (kind < 19) go_on();
+        else {
+            DO(ozarr_store_close(store));
+            store = open_store();
+        }
+        shared->before = shared->after;
+        shared->under_way = 0;
+    }
+    DO(ozarr_store_close(store));
+}
+
+/* --- what is stored --- */
+
+/* An array as a reader finds it. */
+static void look_at(ozarr_array *array, node *n) {
+    int32_t values[SIZE];
+    bool has_fill = false;
+    memset(n, 0, sizeof *n);
+    if (array == NULL) return;
+    n->there = 1;
+    SURE(ozarr_array_shape(array, n->shape));
+    if (n->shape[0] > WIDE || n->shape[1] > WIDE) FAIL("seed %" PRIu64 ", %s: a shape is too large", seed_now, shared->what);
+    else SURE(ozarr_array_read(array, OZARR_INT32, values, sizeof values));
+    SURE(ozarr_array_fill_value(array, &n->fill, sizeof n->fill, &has_fill));
+    for (int i = 0; i < SIZE; i++) n->values[i] = n->fill;
+    for (int64_t i = 0; i < n->shape[0] * n->shape[1] && i < SIZE; i++) n->values[i] = values[i];
+    ozarr_status status = ozarr_attr_get_int64(ozarr_array_node(array), "number", &n->attribute);
+    if (status != OZARR_ERR_NOT_FOUND) SURE(status);
+    ozarr_array_free(array);
+}
+
+static int same(const node *a, const node *b) {
+    return a->there == b->there && a->shape[0] == b->shape[0] && a->shape[1] == b->shape[1] && a->attribute == b->attribute && a->fill == b->fill &&
+           memcmp(a->values, b->values, sizeof a->values) == 0;
+}
+
+static int is_element(const node *n, int64_t r, int64_t c, int32_t value) {
+    return r < n->shape[0] && c < n->shape[1] && n->values[r * n->shape[1] + c] == value;
+}
+
+/* Whether an array is between two of its states: a write, a resize or an append that was begun. */
+static int between(const node *found, const node *before, const node *after) {
+    const int64_t low = before->shape[0] < after->shape[0] ? before->shape[0] : after->shape[0], high = before->shape[0] + after->shape[0] - low;
+    const int rows = strncmp(shared->what, "append", 6) == 0 ? found->shape[0] >= low && found->shape[0] <= high
+                                                             : found->shape[0] == before->shape[0] || found->shape[0] == after->shape[0];
+    if (!found->there || !rows || (found->shape[1] != before->shape[1] && found->shape[1] != after->shape[1])) return 0;
+    if (found->attribute != before->attribute && found->attribute != after->attribute) return 0;
+    for (int64_t r = 0; r < found->shape[0]; r++)
+        for (int64_t c = 0; c < found->shape[1]; c++)
+            if (!is_element(before, r, c, found->values[r * found->shape[1] + c]) && !is_element(after, r, c, found->values[r * found->shape[1] + c])) return 0;
+    return 1;
+}
+
+static void print_node(const char *name, const node *n) {
+    fprintf(stderr, "  %s: %d, %d x %d, attribute %d, fill %d:", name, n->there, (int)n->shape[0], (int)n->shape[1], (int)n->attribute, (int)n->fill);
+    for (int64_t i = 0; n->there && i < n->shape[0] * n->shape[1] && i < SIZE; i++) fprintf(stderr, " %d", (int)n->values[i]);
+    fputc('\n', stderr);
+}
+
+/* All arrays are as before the call or as after it, or the changed one is between. The copy of a group has its arrays one after the other. */
+static void compare(const char *reader, const model *found) {
+    int before = 1, after = 1, rest = 1;
+    for (int i = 0; i < NODES; i++) {
+        const node *n = &found->nodes[i];
+        before &= same(n, &shared->before.nodes[i]), after &= same(n, &shared->after.nodes[i]);
+        const int either = same(n, &shared->before.nodes[i]) || same(n, &shared->after.nodes[i]);
+        if (shared->which < 0) rest &= either || (shared->in_part == 2 && i >= IN_M && i < IN_M + IN_GROUP && !n->there);
+        else rest &= i == shared->which ? between(n, &shared->before.nodes[i], &shared->after.nodes[i]) : same(n, &shared->before.nodes[i]);
+    }
+    if (shared->moved[0] != shared->moved[1]) rest &= found->nodes[shared->moved[0]].there || found->nodes[shared->moved[1]].there;
+    if (before || (shared->under_way && (after || (shared->in_part && rest)))) return;
+    FAIL("seed %" PRIu64 ", %s%s: %s find something else", seed_now, shared->what, shared->under_way ? " under way" : "", reader);
+    for (int i = 0; i < NODES; i++) {
+        if (same(&found->nodes[i], &shared->before.nodes[i]) && same(&found->nodes[i], &shared->after.nodes[i])) continue;
+        fprintf(stderr, " %s\n", PATHS[i]);
+        print_node("found", &found->nodes[i]), print_node("before", &shared->before.nodes[i]), print_node("after", &shared->after.nodes[i]);
+    }
+}
+
+/* What readers of the documents find, or those that go by consolidated metadata. */
+static void look(int consolidated, model *found) {
+    const char *const options[] = {"consolidated", consolidated ? "auto" : "never", NULL};
+    ozarr_store *store = NULL;
+    ozarr_group *root = NULL;
+    SURE(ozarr_store_open_ex(NULL, "s.zarr", "r", options, &store));
+    SURE(ozarr_group_open_at(store, "", &root));
+    for (int i = 0; i < NODES; i++) {
+        ozarr_array *array = NULL;
+        ozarr_status status = i == SOLO ? ozarr_array_open("solo.zarr", "r", &array) : ozarr_group_open_array(root, PATHS[i], &array);
+        if (status != OZARR_ERR_NOT_FOUND) SURE(status);
+        look_at(array, &found->nodes[i]);
+    }
+    ozarr_group_free(root);
+    ozarr_store_free(store);
+}
+
+/* The steps of the run: whole ones, of all variables. */
+static void look_at_run(void) {
+    ozarr_dataset *run = NULL;
+    double found[3][STEPS * 3];
+    int64_t length[3] = {-1, -1, -1}, shape[2];
+    static const char *const names[] = {"time", "mean", "t"};
+    SURE(ozarr_dataset_open("s.zarr/run", "r", &run));
+    for (int i = 0; i < 3; i++) {
+        ozarr_array *array = NULL;
+        SURE(ozarr_dataset_open_variable(run, names[i], &array));
+        SURE(ozarr_array_shape(array, shape));
+        length[i] = shape[0];
+        SURE(ozarr_array_read(array, OZARR_FLOAT64, found[i], sizeof found[i]));
+        ozarr_array_free(array);
+    }
+    ozarr_dataset_free(run);
+    if (length[1] != length[0] || length[2] != length[0]) FAIL("seed %" PRIu64 ", %s: the run has %d, %d, %d steps", seed_now, shared->what, (int)length[0], (int)length[1], (int)length[2]);
+    for (int64_t step = 0; step < length[0]; step++) {
+        int right = found[0][step] == (double)step && found[1][step] == step_value(step, 0);
+        for (int x = 0; x < 3; x++) right &= found[2][3 * step + x] == step_value(step, x);
+        if (!right) FAIL("seed %" PRIu64 ", %s: step %d of %d is another one", seed_now, shared->what, (int)step, (int)length[0]);
+    }
+    const model *before = &shared->before, *after = &shared->after;
+    const int64_t least = before->least < after->least ? before->least : after->least, most = before->most > after->most ? before->most : after->most;
+    if (shared->under_way ? length[0] < least || length[0] > most : length[0] < before->least || length[0] > before->most)
+        FAIL("seed %" PRIu64 ", %s: found %d steps of %d to %d", seed_now, shared->what, (int)length[0], (int)least, (int)most);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static ozarr_status print_fault(void *user, ozarr_fault_kind kind, const char *key, const char *message, int64_t bytes, bool repaired) {
+    (void)user, (void)bytes;
+    /* Chunks of an append or a copy that was interrupted are not part of a node. */
+    if (!repaired && kind != OZARR_FAULT_KIND_OUTSIDE && kind != OZARR_FAULT_KIND_FOREIGN && kind != OZARR_FAULT_KIND_TEMPORARY)
+        FAIL("seed %" PRIu64 ", %s: %s: %s", seed_now, shared->what, key, message);
+    return OZARR_OK;
+}
+
+/* Whether consolidated metadata say what the documents do, or there are none. */
+static int is_current(void) {
+    ozarr_group *root = NULL;
+    bool current = false;
+    char text[500] = "";
+    SURE(ozarr_group_open("s.zarr", "r", &root));
+    SURE(ozarr_group_consolidated_check(root, text, sizeof text, NULL, &current));
+    ozarr_group_free(root);
+    return current;
+}
+
+/* Runs a process until it ends before a call, gives 0 where it came to its end. */
+static int end_at(long point) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        calls_arm(KILL_BEFORE, point, 0, 0);
+        program();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 9)) FAIL("seed %" PRIu64 ", %s: the process ended with %d", seed_now, shared->what, status);
+    return WEXITSTATUS(status) == 9;
+}
+
+static void one_case(uint64_t seed) {
+    static const char *const modes[] = {"named", "close", "step", "never"};
+    const int before = failures;
+    seed_now = seed, state = seed * 0x2545f4914f6cdd1du;
+    consolidate = modes[pick(0, 3)], format = (int)pick(2, 3);
+    memset(shared, 0, sizeof *shared);
+    nftw("solo.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    strcpy(shared->what, "begin");
+    begin();
+    ozarr_store *store = open_store();
+    if (pick(0, 1)) consolidate_root(store);
+    SURE(ozarr_store_close(store));
+    for (int i = 0; i < ENDS && failures == before; i++) {
+        model found = shared->before, through = found;
+        const uint64_t kept = state;
+        int current = is_current();
+        end_at(pick(1, 400));
+        state = kept + (uint64_t)i + 1;
+        look(0, &found);
+        compare("readers of the documents", &found);
+        look(1, &through);
+        if (current) compare("readers of consolidated metadata", &through);
+        look_at_run();
+        for (int n = 0; n < NODES; n++) {
+            found.nodes[n].appended = shared->after.nodes[n].appended | shared->before.nodes[n].appended;
+            if (n == shared->which && shared->under_way) found.nodes[n].appended |= strncmp(shared->what, "append", 6) == 0;
+        }
+        /* Documents may have fewer or more steps than consolidated metadata. */
+        found.least = shared->before.least, found.most = shared->before.most;
+        if (shared->under_way && shared->after.least < found.least) found.least = shared->after.least;
+        if (shared->under_way && shared->after.most > found.most) found.most = shared->after.most;
+        shared->before = shared->after = found;
+        shared->under_way = 0;
+    }
+    store = open_store();
+    ozarr_verified verified = OZARR_VERIFIED_INIT;
+    SURE(ozarr_store_verify(store, "", OZARR_VERIFY_REPAIR, print_fault, NULL, NULL, &verified));
+    SURE(ozarr_store_close(store));
+}
+
+int main(int argc, char **argv) {
+    const long cases = argc > 2 ? atol(argv[2]) : 10;
+    const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    if (argc < 2 || chdir(argv[1])) return fprintf(stderr, "usage: kill_programs FOLDER [CASES] [SEED]\n"), 2;
+    setenv("OZARR_NUM_THREADS", "1", 0);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (long i = 0; i < cases && failures < 5; i++) one_case(seed + (uint64_t)i);
+    printf("%ld programs, %d ends each: %d wrong\n", cases, ENDS, failures);
+    return finish();
+}
