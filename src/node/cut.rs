@@ -2,33 +2,25 @@
 //! change of the shape that does not keep them, and the next appender, erase them first.
 
 use super::document::{self, array_document};
-use super::{Array, path};
+use super::{Array, Store, marker};
 use crate::error::Result;
-use crate::limits::{Dims, MAX_DOCUMENT};
-use crate::metadata::{json, number_list};
-use crate::store::{Condition, StorageExt, get};
-
-/// The key that holds, beside the array's document, the shape before.
-pub(super) const MARKER: &str = "ozarr-resize.json";
+use crate::limits::Dims;
+use crate::metadata::{Value, json, number_list};
 
 impl Array {
     /// Says, before a shorter shape is published, what is to be erased: elements of the shape `old`.
     pub(super) fn begin_cut(&self, old: &[u64]) -> Result<()> {
-        let marker = [("shape".to_string(), number_list(old))].into_iter().collect();
-        document::publish(self.store(), &path::join(self.path(), MARKER), &marker, Condition::None)
+        marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))])
     }
 
     /// Says that all of it is erased.
     pub(super) fn end_cut(&self) -> Result<()> {
-        let key = path::join(self.path(), MARKER);
-        self.store().shared().erase(&key).map(drop).map_err(|e| e.at_key(key))
+        marker::erase(self.store(), self.path(), marker::RESIZE)
     }
 
     /// The shape of which a call that was interrupted left elements.
     pub(super) fn interrupted_cut(&self, rank: usize) -> Result<Option<Dims>> {
-        let key = path::join(self.path(), MARKER);
-        let Some(bytes) = get(&**self.store().shared(), &key, MAX_DOCUMENT)? else { return Ok(None) };
-        let marker = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+        let Some(marker) = marker::read(self.store(), self.path(), marker::RESIZE)? else { return Ok(None) };
         let lengths = marker.get("shape").and_then(|shape| shape.as_array()).into_iter().flatten();
         let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
         Ok(Some(old).filter(|old| old.len() == rank))
@@ -44,4 +36,11 @@ impl Array {
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         self.interrupted_cut(self.rank())?.map_or(Ok(()), |old| self.erase_beyond_locked(&old, &mut |_, _| Ok(())))
     }
+}
+
+/// Gives a copy what its array says of elements beyond its shape, before chunks that hold them are copied as they are.
+pub(super) fn copy_marker((from, node): (&Store, &str), (to, to_node): (&Store, &str)) -> Result<()> {
+    let marker = marker::read(from, node, marker::RESIZE)?;
+    let shape = marker.as_ref().and_then(|marker| marker.get("shape"));
+    shape.map_or(Ok(()), |shape: &Value| marker::put(to, to_node, marker::RESIZE, &[("shape", shape.clone())]))
 }

@@ -3,7 +3,7 @@
 
 use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
-use super::{NodeKind, Store, above, document, draft, path, upkeep};
+use super::{NodeKind, Store, above, document, draft, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, StorageExt};
@@ -23,12 +23,13 @@ impl Store {
         }
     }
 
-    /// Erases the node at `path` and all below it; nothing there is an error of kind `NotFound`.
+    /// Erases the node at `path` and all below it, or what an interrupted copy or erasing of one left there; nothing there is an error of kind
+    /// `NotFound`.
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
         draft::refuse(self)?;
         let path = path::normalize(path)?;
-        if self.node_kind(&path)? == NodeKind::None {
+        if self.node_kind(&path)? == NodeKind::None && marker::read(self, &path, marker::COPY)?.is_none() {
             return Err(lookup::not_found(self, &path, "node"));
         }
         {
@@ -97,7 +98,8 @@ fn refuse_array(store: &Store, above: &str, found: &StoredDocument) -> Result<()
 /// Removes a node and all below it, so that whatever fails on the way nothing opens that is not whole. What consolidated metadata above say of
 /// it goes first. A folder then leaves its name at once; that of the store itself keeps it, and the folders in it leave theirs. In a store without folders
 /// the nodes below a group lose their documents before any chunk goes. Such a group, and the store's own, keeps its document to the last, without what
-/// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first.
+/// it said of the nodes below: the same call goes on with what is left, which an absent group would hide from it. An array loses its document first, and
+/// a marker says that what is left of it is no file of a user.
 fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.check_erasable()?;
     let (shared, prefix) = (store.shared(), path::prefix(path));
@@ -110,7 +112,7 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
         return shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix));
     }
     let below = if has_names || !shared.capabilities().listable { Vec::new() } else { documents_below(store, &prefix)? };
-    if !below.is_empty() || (has_names && !is_array(store, path)?) {
+    if !below.is_empty() || (has_names && may_hold_nodes(store, path)?) {
         upkeep::after_change(store, &[], Some(path))?;
         let own = empty_group(store, path)?;
         for key in &below {
@@ -118,16 +120,20 @@ fn erase_all(store: &Store, path: &str) -> Result<()> {
             store.note_document(key);
         }
         erase_below(store, &prefix, own)?;
+        erase_documents(store, path)?;
+    } else {
+        marker::put(store, path, marker::COPY, &[("from", "".into())])?;
+        // One by one in a folder, whose order is any; elsewhere keys go in their order, chunks before the marker.
+        if has_names { erase_around(store, path, marker::COPY)? } else { erase_documents(store, path)? }
     }
-    erase_documents(store, path)?;
     if below.is_empty() { shared.erase_prefix(&prefix).map_err(|e| e.at_key(prefix)) } else { Ok(()) }
 }
 
-/// Whether there is an array at `path` that can be understood.
-fn is_array(store: &Store, path: &str) -> Result<bool> {
+/// Whether there is anything but an array at `path`, or what cannot be understood.
+fn may_hold_nodes(store: &Store, path: &str) -> Result<bool> {
     match find_bare(store, path) {
         Err(e) if !lookup::is_misunderstood(&e) => Err(e),
-        found => Ok(found.is_ok_and(|found| found.is_some_and(|found| found.kind == NodeKind::Array))),
+        found => Ok(!found.is_ok_and(|found| found.is_none_or(|found| found.kind == NodeKind::Array))),
     }
 }
 

@@ -10,18 +10,15 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
-use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
+use super::{Group, NodeKind, Store, copy, cut, document, draft, hierarchy, marker, path, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2, v3};
-use crate::store::{Condition, StorageExt, get};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, upgrade, v2, v3};
+use crate::store::{Condition, StorageExt};
 
-/// Marks the root of the new hierarchy until it is whole.
-pub(super) const MARKER: &str = "ozarr-migration.json";
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
@@ -137,8 +134,7 @@ impl Job<'_> {
             self.erase_old(&nodes)?;
         }
         if marked {
-            let marker = path::join(&self.to_path, MARKER);
-            self.to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+            marker::erase(self.to, &self.to_path, marker::MIGRATION)?;
         }
         // What fails now is done again by the same call, which needs the marker for that.
         let done = self.finish(&nodes);
@@ -166,12 +162,10 @@ impl Job<'_> {
 
     /// What an interrupted run left. A place that holds anything else is refused.
     fn read_marker(&self) -> Result<Option<Map>> {
-        let key = path::join(&self.to_path, MARKER);
-        if let Some(bytes) = get(&**self.to.shared(), &key, limits::MAX_DOCUMENT)? {
-            let marker = json::parse_object(&bytes, limits::MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+        if let Some(marker) = marker::read(self.to, &self.to_path, marker::MIGRATION)? {
             if marker.get("from").and_then(Value::as_str) != Some(&self.source()) {
                 let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
-                return Err(e.at_key(key));
+                return Err(e.at_key(path::join(&self.to_path, marker::MIGRATION)));
             }
             return Ok(Some(marker));
         }
@@ -191,9 +185,8 @@ impl Job<'_> {
 
     fn write_marker(&self) -> Result<()> {
         let draft = Dialect::D0.draft().filter(|_| self.d0).unwrap_or_default();
-        let members = [("from", self.source()), ("draft", draft.to_string())];
-        let marker = members.into_iter().map(|(name, value)| (name.to_string(), Value::from(value))).collect();
-        document::publish(self.to, &path::join(&self.to_path, MARKER), &marker, Condition::None)?;
+        let members = [("from", self.source().into()), ("draft", draft.into())];
+        marker::put(self.to, &self.to_path, marker::MIGRATION, &members)?;
         self.to.flush()
     }
 
@@ -334,6 +327,9 @@ impl Job<'_> {
     fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
         if array.recode.is_some() {
             return self.recode(node, target, array);
+        }
+        if !self.in_place {
+            cut::copy_marker((self.from, node), (self.to, target))?;
         }
         let (prefix, mut keys) = (path::prefix(target), Vec::new());
         each_chunk(self.from.shared(), &array.old, &mut |key, index| {

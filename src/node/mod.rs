@@ -35,6 +35,7 @@ mod hierarchy;
 mod info;
 mod kinds;
 mod lookup;
+mod marker;
 mod migrate;
 mod origin;
 pub mod path;
@@ -120,6 +121,8 @@ mod tests_lint;
 mod tests_picks;
 #[cfg(test)]
 mod tests_series;
+#[cfg(test)]
+mod tests_store;
 #[cfg(test)]
 mod tests_swap;
 #[cfg(all(test, target_os = "linux"))]

@@ -1,14 +1,10 @@
 //! The place of a copy. What is overwritten stays until the copy is whole, where the store can replace a node; elsewhere the place is cleared first,
 //! and marked until the copy is whole, so that the same call completes one that was cut short, and nothing of what was there shows in it.
 
-use super::{Create, Store, document, hierarchy, path, upkeep};
+use super::{Create, Store, document, hierarchy, marker, path, upkeep};
 use crate::error::{Result, bail, err};
-use crate::limits::MAX_DOCUMENT;
-use crate::metadata::{Value, json};
-use crate::store::{Condition, StorageExt, get};
-
-/// The key that says below a place that a copy was begun there.
-pub(super) const MARKER: &str = "ozarr-copy.json";
+use crate::metadata::Value;
+use crate::store::StorageExt;
 
 /// What the marker says of a copy of a node.
 pub(super) fn source_of(store: &Store, path: &str) -> String {
@@ -44,7 +40,6 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
         hierarchy::refuse_existing(to, place).inspect_err(|_| drop(upkeep::add_missed(to, place)))?;
     }
     let capabilities = to.shared().capabilities();
-    let key = path::join(place, MARKER);
     let interrupted = capabilities.erasable && was_interrupted(to, place, (source, how))?;
     let replaced = hierarchy::is_in_the_way(to, place)?;
     if !replaced && !interrupted && capabilities.listable {
@@ -61,10 +56,9 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
         to.shared().check_erase(&path::prefix(place))?;
     }
     // Before anything is erased: what a kill leaves is completed by the same call.
-    let marker = [("from".to_string(), Value::from(source))].into_iter().collect();
-    document::publish(to, &key, &marker, Condition::None)?;
+    marker::put(to, place, marker::COPY, &[("from", source.into())])?;
     if replaced || interrupted {
-        hierarchy::erase_around(to, place, MARKER)?;
+        hierarchy::erase_around(to, place, marker::COPY)?;
     }
     Ok(replaced)
 }
@@ -72,8 +66,7 @@ fn begin(source: &str, (to, place): (&Store, &str), how: Create) -> Result<bool>
 /// Says that the copy is whole.
 fn end(to: &Store, place: &str) -> Result<()> {
     if to.shared().capabilities().erasable {
-        let marker = path::join(place, MARKER);
-        to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+        marker::erase(to, place, marker::COPY)?;
     }
     Ok(())
 }
@@ -82,11 +75,13 @@ fn end(to: &Store, place: &str) -> Result<()> {
 fn was_interrupted(to: &Store, place: &str, (source, how): (&str, Create)) -> Result<bool> {
     let above = if how == Create::Overwrite { path::ancestors(place) } else { Vec::new() };
     for place in above.into_iter().chain([place]) {
-        let key = path::join(place, MARKER);
-        let Some(bytes) = get(&**to.shared(), &key, MAX_DOCUMENT)? else { continue };
-        let marker = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+        let Some(marker) = marker::read(to, place, marker::COPY)? else { continue };
         if how != Create::Overwrite && marker.get("from").and_then(Value::as_str) != Some(source) {
-            return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or overwrite what it left").at_key(key));
+            return Err(err!(
+                Exists,
+                "another copy, or the erasing of a node, was interrupted here; complete it, or overwrite what it left"
+            )
+            .at_key(path::join(place, marker::COPY)));
         }
         return Ok(true);
     }

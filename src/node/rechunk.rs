@@ -10,7 +10,7 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, copy, document, hierarchy, path, place, spec, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, cut, document, hierarchy, path, place, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
@@ -276,7 +276,9 @@ impl Job<'_> {
             self.done += chunks;
             return Ok(());
         }
-        let (prefix, mut keys) = (path::prefix(&moved_path(node, &self.from_path, at.1)), Vec::new());
+        let target = moved_path(node, &self.from_path, at.1);
+        cut::copy_marker((self.way.from, node), (at.0, &target))?;
+        let (prefix, mut keys) = (path::prefix(&target), Vec::new());
         each_chunk(self.way.from.shared(), &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);

@@ -1,6 +1,7 @@
 //! Tests of checkpoints: there as a whole or not at all, whatever write fails.
 
 use super::tests::view;
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Selection;
@@ -8,7 +9,6 @@ use crate::error::{ErrorKind, Result};
 use crate::store::fault::{self, Effect};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
-use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -280,48 +280,6 @@ fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
     }
 }
 
-/// A store in which something else happens before its `after`-th call.
-struct Eventful {
-    below: SharedStore,
-    after: AtomicUsize,
-    event: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-impl Eventful {
-    fn below(&self) -> &SharedStore {
-        if self.after.fetch_sub(1, Ordering::Relaxed) == 0
-            && let Some(event) = self.event.lock().unwrap().take()
-        {
-            event();
-        }
-        &self.below
-    }
-}
-
-impl Storage for Eventful {
-    fn capabilities(&self) -> Capabilities {
-        self.below.capabilities()
-    }
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.below().open(key)
-    }
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.below().put(key, parts, condition)
-    }
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.below().erase_keys(keys)
-    }
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.below().list_keys(prefix, into)
-    }
-    fn flush(&self) -> Result<()> {
-        self.below().flush()
-    }
-    fn describe(&self) -> String {
-        self.below.describe()
-    }
-}
-
 /// The next checkpoint takes the place of the one before, at each moment of a reader.
 #[test]
 fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
@@ -334,9 +292,18 @@ fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
             make(&all, next, 2).unwrap();
             all.prune(1).unwrap();
         };
-        let event: Box<dyn FnOnce() + Send> = Box::new(event);
-        let eventful = Arc::new(Eventful { below: store.shared().clone(), after: AtomicUsize::new(after), event: Mutex::new(Some(event)) });
-        let reader = Store::from_shared(&Context::with_threads(1), eventful.clone(), Mode::Read);
+        // It happens before the `after`-th call.
+        let event = Arc::new(Mutex::new(Some(event)));
+        let (waiting, left) = (event.clone(), AtomicUsize::new(after));
+        let tell = move |next: Next<'_>| {
+            let now = !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0;
+            if let Some(event) = now.then(|| waiting.lock().unwrap().take()).flatten() {
+                event();
+            }
+            Ok(())
+        };
+        let told = Told { inner: store.shared().clone(), tell };
+        let reader = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
         let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{after}: {e}"));
         let step = group.attributes().get_i64("step").unwrap() as i32;
         let mut found = [0; 4];
@@ -348,7 +315,7 @@ fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
             Ok(()) => assert_eq!(found, [step; 4], "{after}"),
             Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{after}: {e}"),
         }
-        if eventful.event.lock().unwrap().is_some() {
+        if event.lock().unwrap().is_some() {
             assert!(after > 4, "only {after} calls");
             return;
         }

@@ -1,11 +1,11 @@
 //! Handles of one process whose stores begin in different folders: each has other keys for what both change.
 
 use super::tests::{read_all, spec, view};
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::Result;
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage};
+use crate::store::{Condition, SharedStore};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,58 +13,29 @@ use std::time::Duration;
 /// Does something, and says when it is done.
 type Other = Box<dyn FnOnce() -> Receiver<()> + Send>;
 
-/// A store in memory. Once `key` was read, another thread begins, and gets the time to end if nothing keeps it from that.
-struct Watched {
-    inner: SharedStore,
-    key: &'static str,
-    other: Mutex<Option<Other>>,
-}
-
-impl Storage for Watched {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        let found = self.inner.open(key);
-        let other = if key == self.key { self.other.lock().unwrap().take() } else { None };
-        if let Some(other) = other {
+/// A store in memory in which `other` begins in another thread once `key` was read, and gets the time to end if nothing keeps it from that.
+fn watched(inner: &SharedStore, key: &'static str, other: &Arc<Mutex<Option<Other>>>) -> Store {
+    let other = other.clone();
+    let tell = move |next: Next<'_>| {
+        let begins = matches!(next, Next::Opened(opened) if opened == key);
+        if let Some(other) = begins.then(|| other.lock().unwrap().take()).flatten() {
             let _ = other().recv_timeout(Duration::from_millis(300));
         }
-        found
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.inner.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.inner.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
+        Ok(())
+    };
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell }), Mode::ReadWrite)
 }
 
 /// Has one thread change an array by its path `g/a` and, when `key` was read for that, another one by its path `a` in the store below `g`.
 fn changed_by_both(key: &'static str, spec: &Spec, change: fn(&Array, usize)) -> Array {
-    let watched = Arc::new(Watched { inner: Arc::new(MemoryStore::new()), key, other: Mutex::default() });
-    let store = Store::from_shared(&Context::with_threads(1), watched.clone(), Mode::ReadWrite);
+    let (inner, other): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::default());
+    let store = watched(&inner, key, &other);
     Group::create(&store, "g", Some(Format::V3), Create::New).unwrap();
     let ours = Array::create(&store, "g/a", spec, Create::New).unwrap();
     let theirs = Array::open(&store.below("g", Mode::ReadWrite).unwrap(), "a").unwrap();
     let thread = Arc::new(Mutex::new(None));
     let begun = thread.clone();
-    *watched.other.lock().unwrap() = Some(Box::new(move || {
+    *other.lock().unwrap() = Some(Box::new(move || {
         let (done, ended) = channel();
         let run = move || {
             change(&theirs, 1);
@@ -157,18 +128,17 @@ fn what_others_change_while_a_group_is_consolidated_for_the_first_time_is_in_its
             store.key_get(key).unwrap().unwrap()
         };
         let (before, after) = (of_length(4), of_length(7));
-        let watched = Arc::new(Watched { inner: Arc::new(MemoryStore::new()), key, other: Mutex::default() });
-        let store = Store::from_shared(&Context::with_threads(1), watched.clone(), Mode::ReadWrite);
+        let (inner, other): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::default());
+        let store = watched(&inner, key, &other);
         let root = Group::create(&store, "", Some(format), Create::New).unwrap();
         store.key_put(key, &before).unwrap();
-        let inner = watched.inner.clone();
-        *watched.other.lock().unwrap() = Some(Box::new(move || {
+        *other.lock().unwrap() = Some(Box::new(move || {
             inner.put(key, &[&after], Condition::None).unwrap();
             inner.put(&format!("b/{name}"), &[&after], Condition::None).unwrap();
             channel().1
         }));
         root.consolidate().unwrap();
-        assert!(watched.other.lock().unwrap().is_none(), "{key} was read");
+        assert!(other.lock().unwrap().is_none(), "{key} was read");
         assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
     }
 }

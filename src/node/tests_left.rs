@@ -1,65 +1,29 @@
 //! What a call leaves that ends in the middle, and what is made in its place afterwards.
 
 use super::tests::{read_all, spec, write_all};
+use super::tests_growth::Folder;
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::error::{Error, ErrorKind, Result, err};
+use crate::platform::libc;
+use crate::store::SharedStore;
+use crate::store::fault;
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
+use crate::store::os::Call;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A store that changes one key at a time, as a server does, and takes no change any more behind some of them, as after a kill.
-struct Ending {
-    inner: SharedStore,
-    left: AtomicUsize,
-}
-
-impl Ending {
-    fn change(&self) -> Result<()> {
-        let counted = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
-    }
-}
-
-impl Storage for Ending {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.inner.open(key)
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.change()?;
-        self.inner.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        let Keys::Below(prefix) = keys else {
-            self.change()?;
-            return self.inner.erase_keys(keys);
-        };
-        let mut found = Vec::new();
-        self.inner.list(prefix, &mut |key| {
-            found.push(key.to_string());
-            Ok(())
-        })?;
-        found.iter().try_for_each(|key| self.change().and_then(|()| self.inner.erase(key).map(drop)))?;
-        Ok(true)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
+/// A store that takes `left` changes, and no more, as after a kill.
+fn ending(inner: &SharedStore, left: usize) -> Store {
+    let left = AtomicUsize::new(left);
+    let tell = move |next: Next<'_>| match next {
+        Next::Change => {
+            let counted = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
+        }
+        _ => Ok(()),
+    };
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell }), Mode::ReadWrite)
 }
 
 /// Ends a call behind each of its changes, then makes an array, which shows the fill value alone, at `place`, and looks for what else is there.
@@ -78,8 +42,7 @@ fn made_anew(format: Format, place: &str, call: fn(&Store) -> Result<()>) {
             write_all(&Array::create(&store, path, &wanted(&[6]), Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
         }
         Group::open(&store, "").unwrap().consolidate().unwrap();
-        let ending = Ending { inner: shared.clone(), left: AtomicUsize::new(after) };
-        let done = call(&Store::from_shared(&context, Arc::new(ending), Mode::ReadWrite));
+        let done = call(&ending(&shared, after));
         let text = format!("{format:?} {place} {how:?} behind {after}");
         match Array::create(&open(&shared), place, &wanted(&[6]), how) {
             Ok(array) => assert_eq!(read_all(&array), [0; 6], "{text}"),
@@ -125,11 +88,10 @@ fn a_copy_to_where_another_one_was_interrupted_is_told_or_overwrites() {
             write_all(&Array::create(&store, path, &spec(&[2], &[1]), Create::New).unwrap(), &mut [first, first + 1]);
         }
         let copy = |store: &Store, from, how| store.copy_node(from, (store, "d"), how, false, &mut |_, _| Ok(()));
-        let ending = Ending { inner: shared, left: AtomicUsize::new(after) };
-        let done = copy(&Store::from_shared(&context, Arc::new(ending), Mode::ReadWrite), "a", Create::New);
+        let done = copy(&ending(&shared, after), "a", Create::New);
         let faults = |store: &Store| {
             let mut found = Vec::new();
-            let mut each = |fault: &fault::Fault| {
+            let mut each = |fault: &crate::node::fault::Fault| {
                 found.push((fault.kind.name(), fault.key.clone()));
                 Ok(())
             };
@@ -151,4 +113,79 @@ fn a_copy_to_where_another_one_was_interrupted_is_told_or_overwrites() {
         }
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), [true]);
+}
+
+/// The erasing of an array ends behind each of its changes: in a folder that is the array's own store, and on a server. What it left is overwritten by a
+/// copy, or goes when it is erased again.
+#[test]
+fn what_an_interrupted_erasing_left_is_overwritten_by_a_copy_or_erased() {
+    for (format, in_folder) in [(Format::V2, true), (Format::V3, true), (Format::V2, false), (Format::V3, false)] {
+        let mut left = 0;
+        for after in 0.. {
+            let folder = Folder::new("erasing");
+            let shared = if in_folder { folder.1.shared().clone() } else { Arc::new(MemoryStore::new()) };
+            let store = Store::from_shared(&Context::with_threads(1), shared.clone(), Mode::ReadWrite);
+            let mut wanted = spec(&[6], &[2]);
+            wanted.set_format(format).unwrap();
+            let text = format!("{format:?} in a folder: {in_folder}, behind {after}");
+            let erase_in_part = || {
+                write_all(&Array::create(&store, "", &wanted, Create::Overwrite).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+                let ending = ending(&shared, if in_folder { usize::MAX } else { after });
+                let hit = fault::Fault { call: Call::Unlink, after, times: 1 << 40, effect: fault::Effect::Fail(libc::EIO) };
+                let erase = || if in_folder { store.erase_node("") } else { ending.erase_node("") };
+                if in_folder { fault::with(&[hit], erase).0 } else { erase() }
+            };
+            let done = erase_in_part();
+            left += usize::from(store.node_kind("").unwrap() == NodeKind::None && !store.key_list("").unwrap().is_empty());
+            let other = Store::memory(&Context::with_threads(1));
+            write_all(&Array::create(&other, "", &spec(&[2], &[1]), Create::New).unwrap(), &mut [7, 8]);
+            other.copy_node("", (&store, ""), Create::Overwrite, false, &mut |_, _| Ok(())).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(read_all(&Array::open(&store, "").unwrap()), [7, 8], "{text}");
+            assert_eq!(store.key_list("").unwrap().len(), 3, "{text}");
+            if erase_in_part().is_err() {
+                store.erase_node("").unwrap_or_else(|e| panic!("{text}: {e}"));
+            }
+            assert_eq!(store.key_list("").unwrap(), [""; 0], "{text}");
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(left > 1, "{format:?} {in_folder}: {left}");
+    }
+}
+
+/// What lies beyond the shape of an array whose shortening ended in the middle does not show in a copy of it that grows, whichever call made it.
+#[test]
+fn a_copy_of_an_array_whose_shortening_was_interrupted_grows_with_the_fill_value() {
+    type Copies = fn(&Store, &Store) -> Result<()>;
+    let copies: [(&str, Copies); 3] = [
+        ("copy", |from, to| from.copy_node("a", (to, "a"), Create::New, false, &mut |_, _| Ok(()))),
+        ("rechunk", |from, to| {
+            from.rechunk_node("a", (to, "a"), RechunkOptions::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(drop)
+        }),
+        ("migrate", |from, to| from.migrate("a", Some((to, "a")), true, &mut |_, _| Ok(())).map(drop)),
+    ];
+    for ((what, copy), format) in copies.into_iter().flat_map(|copy| [Format::V2, Format::V3].map(|format| (copy, format))) {
+        let mut cut = 0;
+        for after in 0.. {
+            let (shared, context): (SharedStore, _) = (Arc::new(MemoryStore::new()), Context::with_threads(1));
+            let store = Store::from_shared(&context, shared.clone(), Mode::ReadWrite);
+            let mut wanted = spec(&[6], &[2]);
+            wanted.set_format(format).unwrap();
+            write_all(&Array::create(&store, "a", &wanted, Create::New).unwrap(), &mut [1, 2, 3, 4, 5, 6]);
+            let done = Array::open(&ending(&shared, after), "a").unwrap().resize(&[3], false);
+            let to = Store::memory(&context);
+            copy(&store, &to).unwrap();
+            let array = Array::open(&to, "a").unwrap();
+            if array.shape()[0] == 3 {
+                cut += 1;
+                array.resize(&[6], false).unwrap();
+                assert_eq!(read_all(&array), [1, 2, 3, 0, 0, 0], "{what} {format:?} behind {after}");
+            }
+            if done.is_ok() {
+                break;
+            }
+        }
+        assert!(cut > 2, "{what} {format:?}");
+    }
 }

@@ -5,7 +5,7 @@ use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
 use super::transfer::OnProgress;
-use super::{Array, Format, Group, NodeKind, Store, cut, draft, migrate, path, place};
+use super::{Array, Format, Group, NodeKind, Store, draft, marker, path};
 use crate::dtype::variable::Arena;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, Result};
@@ -23,9 +23,6 @@ const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES,
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
-
-/// The keys that say that a call of the library was begun, and is not done.
-const MARKERS: [&str; 3] = [cut::MARKER, place::MARKER, migrate::MARKER];
 
 /// What is looked at, and what is done about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -430,7 +427,7 @@ impl Verification<'_> {
 /// The fault of a key that belongs to no node.
 fn of_no_node(key: &str) -> Fault {
     let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
-    if MARKERS.contains(&name) {
+    if marker::ALL.contains(&name) {
         return Fault::new(FaultKind::Temporary, key, "left by a call that was interrupted; done again, it goes on");
     }
     if hidden_by(name).is_some_and(|name| DOCUMENTS.contains(&name)) {

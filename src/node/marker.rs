@@ -1,0 +1,35 @@
+//! Markers: keys at a node's place that say what a call has begun there. After a kill they tell the next call what to complete.
+
+use super::{Store, document, path};
+use crate::error::Result;
+use crate::limits::MAX_DOCUMENT;
+use crate::metadata::{Map, Value, json};
+use crate::store::{Condition, StorageExt, get};
+
+/// A copy was begun, or the erasing of an array.
+pub(super) const COPY: &str = "ozarr-copy.json";
+/// An array became shorter, and is to be rid of what is beyond its shape.
+pub(super) const RESIZE: &str = "ozarr-resize.json";
+/// A migration was begun.
+pub(super) const MIGRATION: &str = "ozarr-migration.json";
+
+pub(super) const ALL: [&str; 3] = [COPY, RESIZE, MIGRATION];
+
+/// Says something at a place, in place of what was said there.
+pub(super) fn put(store: &Store, place: &str, name: &str, members: &[(&str, Value)]) -> Result<()> {
+    let members = members.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    document::publish(store, &path::join(place, name), &members, Condition::None)
+}
+
+/// What is said at a place; `None`: nothing.
+pub(super) fn read(store: &Store, place: &str, name: &str) -> Result<Option<Map>> {
+    let key = path::join(place, name);
+    let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(None) };
+    json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key))
+}
+
+/// Says that all is done.
+pub(super) fn erase(store: &Store, place: &str, name: &str) -> Result<()> {
+    let key = path::join(place, name);
+    store.shared().erase(&key).map(drop).map_err(|e| e.at_key(key))
+}

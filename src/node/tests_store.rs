@@ -1,0 +1,66 @@
+//! A store for tests that tells of each call before it is done, and refuses those of which that fails.
+
+use crate::error::Result;
+use crate::store::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Storage, StorageExt};
+
+/// What is done next.
+pub(super) enum Next<'a> {
+    Open,
+    /// What was opened is given back.
+    Opened(&'a str),
+    /// An object is stored or erased.
+    Change,
+    List,
+    Flush,
+}
+
+pub(super) struct Told<F> {
+    pub inner: SharedStore,
+    pub tell: F,
+}
+
+impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        (self.tell)(Next::Open)?;
+        let found = self.inner.open(key)?;
+        (self.tell)(Next::Opened(key)).map(|()| found)
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        (self.tell)(Next::Change)?;
+        self.inner.put(key, parts, condition)
+    }
+
+    /// Erases one key at a time, as a server does.
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        let Keys::Below(prefix) = keys else {
+            (self.tell)(Next::Change)?;
+            return self.inner.erase_keys(keys);
+        };
+        let mut found = Vec::new();
+        self.inner.list(prefix, &mut |key| {
+            found.push(key.to_string());
+            Ok(())
+        })?;
+        found.iter().try_for_each(|key| (self.tell)(Next::Change).and_then(|()| self.inner.erase(key).map(drop)))?;
+        Ok(true)
+    }
+
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        (self.tell)(Next::List)?;
+        self.inner.list_keys(prefix, into)
+    }
+
+    fn flush(&self) -> Result<()> {
+        (self.tell)(Next::Flush)?;
+        self.inner.flush()
+    }
+
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
