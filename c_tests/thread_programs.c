@@ -3,19 +3,10 @@
  *
  *   thread_programs [CASES] [SEED] */
 #include "table.h"
+#include "random.h"
 #include <pthread.h>
 
 enum { THREADS = 5, OWN = 2, SHARED = 2, CALLS = 60, ROWS = 13, COLUMNS = 4 * THREADS, WIDE = 9, SIZE = WIDE * WIDE };
-
-typedef struct numbers { uint64_t state; } numbers;
-
-static int64_t pick(numbers *n, int64_t low, int64_t high) {
-    n->state += 0x9e3779b97f4a7c15u;
-    uint64_t z = n->state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + (int64_t)((z ^ (z >> 31)) % (uint64_t)(high - low + 1));
-}
 
 /* An array of one thread, and what it should hold: shape[0] rows of shape[1]. */
 typedef struct own {

@@ -2,6 +2,7 @@
 #ifndef OZARR_MPI_CHECK_H
 #define OZARR_MPI_CHECK_H
 
+#include "../../c_tests/random.h"
 #include <ozarr_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,22 +44,6 @@ static inline int check_status(int line, const char *what, ozarr_status found, o
     }
     return 1;
 }
-
-/* Numbers that are the same on all ranks. */
-typedef struct numbers {
-    uint64_t state;
-} numbers;
-
-static inline uint64_t next_number(numbers *n) {
-    n->state += 0x9e3779b97f4a7c15u;
-    uint64_t z = n->state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* A number from `low` to `high`. */
-static inline int64_t pick(numbers *n, int64_t low, int64_t high) { return low + (int64_t)(next_number(n) % (uint64_t)(high - low + 1)); }
 
 /* Begins a collective write of a box of int32_t, `size` bytes in a row, that does not wait. */
 static inline ozarr_status begin_write(ozarr_mpi *m, ozarr_array *a, const int64_t *start, const int64_t *count, int32_t *u, size_t size,

@@ -5,6 +5,7 @@
  *   kill_programs FOLDER [CASES] [SEED] */
 #define _GNU_SOURCE
 #include "calls.h"
+#include "../../c_tests/random.h"
 #include "../../c_tests/table.h"
 #include <ftw.h>
 #include <sys/mman.h>
@@ -41,17 +42,10 @@ typedef struct diary {
 } diary;
 
 static diary *shared;
-static uint64_t state, seed_now;
+static numbers state;
+static uint64_t seed_now;
 static const char *consolidate;
 static int format;
-
-static int64_t pick(int64_t low, int64_t high) {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + (int64_t)((z ^ (z >> 31)) % (uint64_t)(high - low + 1));
-}
 
 /* A call that must succeed in the process that ends. */
 #define DO(call) \
@@ -89,23 +83,23 @@ static int any(int there) {
     int found[NODES], n = 0;
     for (int i = 0; i < NODES; i++)
         if (shared->before.nodes[i].there == there) found[n++] = i;
-    return n ? found[pick(0, n - 1)] : -1;
+    return n ? found[pick(&state, 0, n - 1)] : -1;
 }
 
 static void create(ozarr_store *store) {
-    const int which = (int)pick(0, NODES - 1);
-    const int64_t inner[] = {pick(1, 3), pick(1, 3)}, chunks[] = {inner[0] * pick(1, 2), inner[1] * pick(1, 2)};
+    const int which = (int)pick(&state, 0, NODES - 1);
+    const int64_t inner[] = {pick(&state, 1, 3), pick(&state, 1, 3)}, chunks[] = {inner[0] * pick(&state, 1, 2), inner[1] * pick(&state, 1, 2)};
     node *n = &shared->after.nodes[which];
     ozarr_spec *spec = NULL;
     ozarr_array *array = NULL;
     memset(n, 0, sizeof *n);
-    n->there = 1, n->shape[0] = pick(0, WIDE), n->shape[1] = pick(1, WIDE), n->fill = (int32_t)pick(-2, 2);
+    n->there = 1, n->shape[0] = pick(&state, 0, WIDE), n->shape[1] = pick(&state, 1, WIDE), n->fill = (int32_t)pick(&state, -2, 2);
     for (int i = 0; i < SIZE; i++) n->values[i] = n->fill;
     DO(ozarr_spec_new(OZARR_INT32, 2, n->shape, &spec));
     if (format == 2) DO(ozarr_spec_set_zarr_format(spec, 2));
     DO(ozarr_spec_set_chunks(spec, chunks));
-    if (format == 3 && pick(0, 2) == 0) DO(ozarr_spec_set_inner_chunks(spec, inner));
-    DO(ozarr_spec_set_compressor(spec, pick(0, 1) ? "none" : "zstd", -1));
+    if (format == 3 && pick(&state, 0, 2) == 0) DO(ozarr_spec_set_inner_chunks(spec, inner));
+    DO(ozarr_spec_set_compressor(spec, pick(&state, 0, 1) ? "none" : "zstd", -1));
     DO(ozarr_spec_set_fill_value(spec, OZARR_INT32, &n->fill));
     say(0, which, "create", PATHS[which]);
     if (which == SOLO) DO(ozarr_array_create_ex("solo.zarr", spec, OZARR_CREATE_OVERWRITE, &array));
@@ -118,10 +112,10 @@ static void write_some(ozarr_array *array, int which) {
     node *n = &shared->after.nodes[which];
     int64_t start[2], shape[2];
     int32_t data[SIZE];
-    const int32_t salt = (int32_t)pick(1, 1 << 20);
+    const int32_t salt = (int32_t)pick(&state, 1, 1 << 20);
     for (int d = 0; d < 2; d++) {
-        start[d] = n->shape[d] ? pick(0, n->shape[d] - 1) : 0;
-        shape[d] = pick(0, n->shape[d] - start[d]);
+        start[d] = n->shape[d] ? pick(&state, 0, n->shape[d] - 1) : 0;
+        shape[d] = pick(&state, 0, n->shape[d] - start[d]);
     }
     for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         n->values[(start[0] + i / shape[1]) * n->shape[1] + start[1] + i % shape[1]] = data[i] = salt + (int32_t)i;
@@ -139,7 +133,7 @@ static void reshape(node *n, int64_t rows, int64_t columns) {
 }
 
 static void resize(ozarr_array *array, int which) {
-    int64_t shape[] = {pick(0, WIDE), pick(1, WIDE)};
+    int64_t shape[] = {pick(&state, 0, WIDE), pick(&state, 1, WIDE)};
     for (int d = 0; d < 2; d++)
         if (shared->before.nodes[which].appended && shape[d] > shared->before.nodes[which].shape[d]) shape[d] = shared->before.nodes[which].shape[d];
     reshape(&shared->after.nodes[which], shape[0], shape[1]);
@@ -149,11 +143,11 @@ static void resize(ozarr_array *array, int which) {
 
 static void append(ozarr_array *array, int which) {
     node *n = &shared->after.nodes[which];
-    const int64_t before = n->shape[0], count = pick(1, 3), every = pick(-1, 2);
+    const int64_t before = n->shape[0], count = pick(&state, 1, 3), every = pick(&state, -1, 2);
     int32_t data[SIZE];
     if (before + count > WIDE) return;
     reshape(n, before + count, n->shape[1]);
-    for (int64_t i = 0; i < count * n->shape[1]; i++) n->values[before * n->shape[1] + i] = data[i] = (int32_t)pick(1, 1 << 20);
+    for (int64_t i = 0; i < count * n->shape[1]; i++) n->values[before * n->shape[1] + i] = data[i] = (int32_t)pick(&state, 1, 1 << 20);
     say(1, which, every < 0 ? "append to" : "append steps to", PATHS[which]);
     if (every < 0) {
         DO(ozarr_array_append(array, 0, count, OZARR_INT32, data, sizeof data));
@@ -166,7 +160,7 @@ static void append(ozarr_array *array, int which) {
 }
 
 static void set_attribute(ozarr_array *array, int which) {
-    shared->after.nodes[which].attribute = pick(1, 1000);
+    shared->after.nodes[which].attribute = pick(&state, 1, 1000);
     say(1, which, "set the attribute of", PATHS[which]);
     DO(ozarr_attr_set_int64(ozarr_array_node(array), "number", shared->after.nodes[which].attribute));
 }
@@ -178,8 +172,8 @@ static void change(ozarr_store *store) {
     if (which < 0) return;
     if (which == SOLO) DO(ozarr_array_open("solo.zarr", "r+", &array));
     else DO(ozarr_array_open_at(store, PATHS[which], &array));
-    for (int64_t calls = pick(1, 3); calls > 0; calls--) {
-        const int64_t kind = pick(0, 9);
+    for (int64_t calls = pick(&state, 1, 3); calls > 0; calls--) {
+        const int64_t kind = pick(&state, 0, 9);
         if (kind < 4) write_some(array, which);
         else if (kind < 6) resize(array, which);
         else if (kind < 9) append(array, which);
@@ -200,7 +194,7 @@ static void erase(ozarr_store *store) {
 }
 
 static void rename_or_copy(ozarr_store *store) {
-    const int from = any(1), renames = (int)pick(0, 1), to = renames ? any(0) : (int)pick(0, NODES - 1);
+    const int from = any(1), renames = (int)pick(&state, 0, 1), to = renames ? any(0) : (int)pick(&state, 0, NODES - 1);
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     ozarr_group *root = NULL;
     if (from < 0 || to < 0 || to == from || (renames && (from == SOLO || to == SOLO))) return;
@@ -212,7 +206,7 @@ static void rename_or_copy(ozarr_store *store) {
     if (!renames) {
         char location[2][40];
         for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s", (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[i ? to : from]);
-        if (from == SOLO || to == SOLO || pick(0, 1)) DO(ozarr_copy(location[0], location[1], &options));
+        if (from == SOLO || to == SOLO || pick(&state, 0, 1)) DO(ozarr_copy(location[0], location[1], &options));
         else DO(ozarr_copy_at(store, PATHS[from], store, PATHS[to], &options));
         return;
     }
@@ -227,7 +221,7 @@ static void rename_or_copy(ozarr_store *store) {
 /* The group g with all of it is copied to m, or m is erased. */
 static void whole_group(ozarr_store *store) {
     static const char *const what[] = {"copy g to", "erase"};
-    const int kind = (int)pick(0, 1);
+    const int kind = (int)pick(&state, 0, 1);
     ozarr_node_kind there = OZARR_NODE_KIND_NONE;
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     DO(ozarr_store_node_kind(store, kind ? "m" : "g", &there));
@@ -257,7 +251,7 @@ static double step_value(int64_t step, int x) { return (double)(100 * step + x);
 /* Cuts the run back, perhaps, and goes on. */
 static void go_on(void) {
     const model *before = &shared->before;
-    const int64_t keep = pick(0, 1) ? pick(0, before->least) : -1, more = pick(0, 6), every = pick(0, 3);
+    const int64_t keep = pick(&state, 0, 1) ? pick(&state, 0, before->least) : -1, more = pick(&state, 0, 6), every = pick(&state, 0, 3);
     ozarr_dataset *run = NULL;
     ozarr_series *series = NULL;
     int64_t step = keep, published;
@@ -274,7 +268,7 @@ static void go_on(void) {
         DO(ozarr_series_put(series, "t", OZARR_FLOAT64, t, sizeof t));
         DO(ozarr_series_put(series, "mean", OZARR_FLOAT64, t, sizeof *t));
         DO(ozarr_series_step(series, (double)step, 0, NULL, NULL));
-        if (pick(0, 5) == 0) DO(ozarr_series_flush(series));
+        if (pick(&state, 0, 5) == 0) DO(ozarr_series_flush(series));
     }
     DO(ozarr_series_close(series));
     DO(ozarr_dataset_close(run));
@@ -308,7 +302,7 @@ static void program(void) {
     ozarr_store *store = open_store();
     for (int i = 0; i < CALLS_EACH; i++) {
         shared->after = shared->before;
-        const int64_t kind = pick(0, 19);
+        const int64_t kind = pick(&state, 0, 19);
         if (kind < 4) create(store);
         else if (kind < 11) change(store);
         else if (kind < 12) erase(store);
@@ -482,22 +476,22 @@ static int end_at(long point) {
 static void one_case(uint64_t seed) {
     static const char *const modes[] = {"named", "close", "step", "never"};
     const int before = failures;
-    seed_now = seed, state = seed * 0x2545f4914f6cdd1du;
-    consolidate = modes[pick(0, 3)], format = (int)pick(2, 3);
+    seed_now = seed, state.state = seed * 0x2545f4914f6cdd1du;
+    consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3);
     memset(shared, 0, sizeof *shared);
     nftw("solo.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     strcpy(shared->what, "begin");
     begin();
     ozarr_store *store = open_store();
-    if (pick(0, 1)) consolidate_root(store);
+    if (pick(&state, 0, 1)) consolidate_root(store);
     SURE(ozarr_store_close(store));
     for (int i = 0; i < ENDS && failures == before; i++) {
         model found = shared->before, through = found;
-        const uint64_t kept = state;
+        const uint64_t kept = state.state;
         int current = is_current();
-        end_at(pick(1, 400));
-        state = kept + (uint64_t)i + 1;
+        end_at(pick(&state, 1, 400));
+        state.state = kept + (uint64_t)i + 1;
         look(0, &found);
         compare("readers of the documents", &found);
         look(1, &through);

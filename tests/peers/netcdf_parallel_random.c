@@ -2,6 +2,7 @@
  * a model in its memory has.
  *
  *   mpirun -n N netcdf_parallel_random PATH [PROGRAMS [SEED]] */
+#include "../../c_tests/random.h"
 #include <mpi.h>
 #include <netcdf.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@ enum { VARS = 6, STEPS = 10, ROWS = 7, COLUMNS = 9, CALLS = 40 };
 
 static int rank, ranks, call_now;
 static unsigned long long seed_now;
-static uint64_t state; /* the same on all ranks */
+static numbers state; /* the same on all ranks */
 static const char *path, *what;
 static int file, time_dim, row_dim, column_dim;
 static size_t length; /* of time */
@@ -32,15 +33,6 @@ static struct {
     int fill, expected[STEPS * ROWS * COLUMNS];
 } vars[VARS];
 static int var_count;
-
-static int64_t pick(int64_t low, int64_t high) {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return low + (int64_t)(z % (uint64_t)(high - low + 1));
-}
 
 static void stop(void) {
     fprintf(stderr, "rank %d: seed %llu, call %d, %s\n", rank, seed_now, call_now, what);
@@ -60,19 +52,19 @@ static void define_var(void) {
     size_t chunks[3];
     if (v == VARS) return;
     what = "define";
-    vars[v].grows = pick(0, 2) > 0;
+    vars[v].grows = pick(&state, 0, 2) > 0;
     if (vars[v].grows) dims[n] = time_dim, vars[v].shape[n++] = STEPS;
-    if (pick(0, 2)) dims[n] = row_dim, vars[v].shape[n++] = ROWS;
-    if (pick(0, 2)) dims[n] = column_dim, vars[v].shape[n++] = COLUMNS;
+    if (pick(&state, 0, 2)) dims[n] = row_dim, vars[v].shape[n++] = ROWS;
+    if (pick(&state, 0, 2)) dims[n] = column_dim, vars[v].shape[n++] = COLUMNS;
     snprintf(name, sizeof name, "v%d", v);
     CHECK(nc_def_var(file, name, NC_INT, n, dims, &vars[v].id));
-    vars[v].rank = n, vars[v].fill = (int)pick(-3, 3);
+    vars[v].rank = n, vars[v].fill = (int)pick(&state, -3, 3);
     CHECK(nc_def_var_fill(file, vars[v].id, NC_FILL, &vars[v].fill));
-    if (n && pick(0, 1)) {
-        for (int d = 0; d < n; d++) chunks[d] = (size_t)pick(1, (int64_t)(vars[v].shape[d] < 5 ? vars[v].shape[d] : 5));
+    if (n && pick(&state, 0, 1)) {
+        for (int d = 0; d < n; d++) chunks[d] = (size_t)pick(&state, 1, (int64_t)(vars[v].shape[d] < 5 ? vars[v].shape[d] : 5));
         CHECK(nc_def_var_chunking(file, vars[v].id, NC_CHUNKED, chunks));
     }
-    vars[v].access = n && pick(0, 2) == 0 ? COLLECTIVE : INDEPENDENT;
+    vars[v].access = n && pick(&state, 0, 2) == 0 ? COLLECTIVE : INDEPENDENT;
     if (vars[v].access == COLLECTIVE) CHECK(nc_def_var_deflate(file, vars[v].id, 0, 1, 1)); /* variables with filters are collective */
     for (int i = 0; i < STEPS * ROWS * COLUMNS; i++) vars[v].expected[i] = vars[v].fill;
     var_count++;
@@ -82,8 +74,8 @@ static void define_var(void) {
 static void box(int v, size_t limit, size_t *start, size_t *count) {
     for (int d = 0; d < vars[v].rank; d++) {
         const size_t most = d == 0 && vars[v].grows ? limit : vars[v].shape[d];
-        start[d] = most ? (size_t)pick(0, (int64_t)most - 1) : 0;
-        count[d] = most ? (size_t)pick(1, (int64_t)(most - start[d])) : 0;
+        start[d] = most ? (size_t)pick(&state, 0, (int64_t)most - 1) : 0;
+        count[d] = most ? (size_t)pick(&state, 1, (int64_t)(most - start[d])) : 0;
     }
 }
 
@@ -103,12 +95,12 @@ static size_t place(int v, const size_t *start, const size_t *count, size_t i) {
 
 /* All ranks write parts of a box: together, or those that have one. */
 static void put(void) {
-    const int v = (int)pick(0, var_count - 1);
+    const int v = (int)pick(&state, 0, var_count - 1);
     size_t whole[3], counts[3];
     int data[STEPS * ROWS * COLUMNS];
     what = "put";
     box(v, length + 2 < STEPS ? length + 2 : STEPS, whole, counts);
-    const int along = vars[v].rank ? (int)pick(0, vars[v].rank - 1) : -1, salt = (int)pick(1, 1 << 20), turn = (int)pick(0, ranks - 1);
+    const int along = vars[v].rank ? (int)pick(&state, 0, vars[v].rank - 1) : -1, salt = (int)pick(&state, 1, 1 << 20), turn = (int)pick(&state, 0, ranks - 1);
     for (int r = 0; r < ranks; r++) {
         const size_t k = (size_t)((r + turn) % ranks), n = along < 0 ? 1 : counts[along];
         const size_t first = along < 0 ? 0 : n * k / (size_t)ranks, end = along < 0 ? k == 0 : n * (k + 1) / (size_t)ranks;
@@ -132,7 +124,7 @@ static void put(void) {
 }
 
 static void get(void) {
-    const int v = (int)pick(0, var_count - 1);
+    const int v = (int)pick(&state, 0, var_count - 1);
     size_t start[3] = {0}, count[3] = {0}, other_start[3], other_count[3];
     int data[STEPS * ROWS * COLUMNS];
     what = "get";
@@ -164,13 +156,13 @@ static void open_again(void) {
     CHECK(nc_open_par(path, NC_WRITE, MPI_COMM_WORLD, MPI_INFO_NULL, &file));
     check_length();
     for (int v = 0; v < var_count; v++) { /* what is said of variables is of the open file */
-        vars[v].access = vars[v].rank && pick(0, 1);
+        vars[v].access = vars[v].rank && pick(&state, 0, 1);
         CHECK(nc_var_par_access(file, vars[v].id, vars[v].access));
     }
 }
 
 static void any_call(void) {
-    const int64_t kind = pick(0, 19);
+    const int64_t kind = pick(&state, 0, 19);
     if (!var_count || kind == 0) {
         what = "redef";
         CHECK(nc_redef(file));
@@ -179,19 +171,19 @@ static void any_call(void) {
     } else if (kind < 9) put();
     else if (kind < 15) get();
     else if (kind == 15) {
-        const int v = (int)pick(0, var_count - 1);
+        const int v = (int)pick(&state, 0, var_count - 1);
         what = "access";
         CHECK(nc_sync(file)); /* what was written together may wait until then */
-        vars[v].access = vars[v].rank && pick(0, 1);
+        vars[v].access = vars[v].rank && pick(&state, 0, 1);
         CHECK(nc_var_par_access(file, vars[v].id, vars[v].access));
     } else if (kind == 16) {
         what = "sync";
         CHECK(nc_sync(file));
         check_length();
     } else if (kind == 17) {
-        const int value = (int)pick(0, 1000);
+        const int value = (int)pick(&state, 0, 1000);
         what = "attribute";
-        CHECK(nc_put_att_int(file, pick(0, var_count) ? vars[0].id : NC_GLOBAL, "a", NC_INT, 1, &value));
+        CHECK(nc_put_att_int(file, pick(&state, 0, var_count) ? vars[0].id : NC_GLOBAL, "a", NC_INT, 1, &value));
     } else if (kind == 18) open_again();
 }
 
@@ -203,7 +195,7 @@ int main(int argc, char **argv) {
     const int programs = argc > 2 ? atoi(argv[2]) : 20;
     const unsigned long long seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (int i = 0; i < programs; i++) {
-        state = seed_now = seed + (unsigned)i;
+        state.state = seed_now = seed + (unsigned)i;
         var_count = 0, length = 0, call_now = -1, what = "create";
         CHECK(nc_create_par(path, NC_CLOBBER | NC_NETCDF4, MPI_COMM_WORLD, MPI_INFO_NULL, &file));
         CHECK(nc_def_dim(file, "time", NC_UNLIMITED, &time_dim));

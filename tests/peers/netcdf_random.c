@@ -1,6 +1,7 @@
 /* A random program of netCDF: prints what each call gives, to be compared between formats.
  *
  *   netcdf_random PATH SEED [CALLS [plain]]     plain: without types that the program defines */
+#include "../../c_tests/random.h"
 #include <inttypes.h>
 #include <netcdf.h>
 #include <stdbool.h>
@@ -11,15 +12,7 @@
 
 enum { MOST = 12, LIMIT = 4096 };
 
-static uint64_t state;
-static int64_t pick(int64_t low, int64_t high) {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return low + (int64_t)(z % (uint64_t)(high - low + 1));
-}
+static numbers state;
 
 /* What counts of a status: netCDF-4 has its own choice among several errors. Its files fail by themselves now and then, as after renaming. */
 static int told(int status) { return !status || status == NC_ERANGE || status == NC_EHDFERR ? status : -1; }
@@ -40,7 +33,7 @@ static bool classic, plain;
 static int format;
 static const int types = 12;
 
-static void name_for(char *name, const char *kind) { snprintf(name, 64, "%s%d%s", kind, fresh_name++, pick(0, 9) ? "" : " \xc3\xa9"); }
+static void name_for(char *name, const char *kind) { snprintf(name, 64, "%s%d%s", kind, fresh_name++, pick(&state, 0, 9) ? "" : " \xc3\xa9"); }
 
 static bool is_user(nc_type t) { return t > NC_STRING; }
 
@@ -56,9 +49,9 @@ static void user_values(int g, nc_type t, void *memory, size_t n) {
     const int class = class_of(g, t);
     nc_inq_type(g, t, NULL, &size);
     for (size_t i = 0; i < n; i++) {
-        if (class == NC_VLEN) ((nc_vlen_t *)memory)[i] = (nc_vlen_t){(size_t)pick(0, 4), list};
-        else if (class == NC_ENUM) ((int *)memory)[i] = (int)pick(0, 2);
-        else for (size_t k = 0; k < size; k++) ((char *)memory)[i * size + k] = (char)pick(0, 63); /* no NaN */
+        if (class == NC_VLEN) ((nc_vlen_t *)memory)[i] = (nc_vlen_t){(size_t)pick(&state, 0, 4), list};
+        else if (class == NC_ENUM) ((int *)memory)[i] = (int)pick(&state, 0, 2);
+        else for (size_t k = 0; k < size; k++) ((char *)memory)[i * size + k] = (char)pick(&state, 0, 63); /* no NaN */
     }
 }
 
@@ -81,9 +74,9 @@ static void show_user(int g, nc_type t, void *memory, size_t n) {
 static void values(nc_type t, nc_type to, void *memory, size_t n) {
     static char *const strings[] = {"", "a", "\xc3\xa9t\xc3\xa9", "longer than a few letters, with \"quotes\" and\nlines"};
     /* What a number becomes that an integer cannot hold, C does not say; CDF-5 leaves what there was, or anything. */
-    const bool fits = (t == NC_FLOAT || t == NC_DOUBLE || format == NC_64BIT_DATA) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(0, 19) == 0;
+    const bool fits = (t == NC_FLOAT || t == NC_DOUBLE || format == NC_64BIT_DATA) && to != NC_FLOAT && to != NC_DOUBLE, wild = !fits && pick(&state, 0, 19) == 0;
     for (size_t i = 0; i < n; i++) {
-        const int64_t v = wild ? pick(-1000000, 1000000) : pick(fits || t == NC_UINT || t == NC_UINT64 ? 0 : -20, 100);
+        const int64_t v = wild ? pick(&state, -1000000, 1000000) : pick(&state, fits || t == NC_UINT || t == NC_UINT64 ? 0 : -20, 100);
         switch (t) {
         case NC_BYTE: ((signed char *)memory)[i] = (signed char)v; break;
         case NC_UBYTE: ((unsigned char *)memory)[i] = (unsigned char)v; break;
@@ -127,7 +120,7 @@ static void show(nc_type t, const void *memory, size_t n) {
 }
 
 /* Another type that the elements may have in memory. */
-static nc_type memory_type(nc_type t) { return t == NC_CHAR || t >= NC_STRING || pick(0, 1) ? t : TYPES[pick(0, 9)]; }
+static nc_type memory_type(nc_type t) { return t == NC_CHAR || t >= NC_STRING || pick(&state, 0, 1) ? t : TYPES[pick(&state, 0, 9)]; }
 
 static int put(int g, int v, nc_type t, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *data) {
 #define CASE(TYPE, NAME, C) case TYPE: return stride ? nc_put_vars_##NAME(g, v, start, count, stride, (const C *)data) : nc_put_vara_##NAME(g, v, start, count, (const C *)data)
@@ -169,7 +162,7 @@ static int get(int g, int v, nc_type t, const size_t *start, const size_t *count
 #undef CASE
 }
 
-static int some_group(void) { return groups[pick(0, group_count - 1)]; }
+static int some_group(void) { return groups[pick(&state, 0, group_count - 1)]; }
 
 /* Whether a dimension may grow. */
 static bool grows(int g, int id) {
@@ -185,22 +178,22 @@ static bool grows(int g, int id) {
 /* A variable, or none: NC_GLOBAL of some group. */
 static bool some_var(int *g, int *v) {
     if (!var_count) return false;
-    const int i = (int)pick(0, var_count - 1);
+    const int i = (int)pick(&state, 0, var_count - 1);
     *g = groups[vars[i].group];
     return nc_inq_varid(*g, vars[i].name, v) == NC_NOERR;
 }
 
 static void some_node(int *g, int *v) {
-    if (pick(0, 2) == 0 || !some_var(g, v)) *g = some_group(), *v = NC_GLOBAL;
+    if (pick(&state, 0, 2) == 0 || !some_var(g, v)) *g = some_group(), *v = NC_GLOBAL;
 }
 
 static void def_dim(void) {
     char name[64];
     int id = -1;
     if (dim_count == MOST) return;
-    const int i = (int)pick(0, group_count - 1);
+    const int i = (int)pick(&state, 0, group_count - 1);
     name_for(name, "d");
-    const size_t length = pick(0, 3) ? (size_t)pick(1, 7) : NC_UNLIMITED;
+    const size_t length = pick(&state, 0, 3) ? (size_t)pick(&state, 1, 7) : NC_UNLIMITED;
     const int status = nc_def_dim(groups[i], name, length, &id);
     printf("dim %s %zu: %d\n", name, length, told(status));
     if (status == NC_NOERR) dims[dim_count].group = i, strcpy(dims[dim_count++].name, name);
@@ -209,7 +202,7 @@ static void def_dim(void) {
 static void def_grp(void) {
     char name[64];
     if (group_count == MOST) return;
-    const int i = (int)pick(0, group_count - 1);
+    const int i = (int)pick(&state, 0, group_count - 1);
     name_for(name, "g");
     const int status = nc_def_grp(groups[i], name, &groups[group_count]);
     printf("group %s: %d\n", name, told(status));
@@ -223,12 +216,12 @@ static void def_type(void) {
     char name[64], field[16];
     nc_type id = 0;
     if (user_count == MOST || format != NC_NETCDF4 || plain) return;
-    const int i = (int)pick(0, group_count - 1), kind = (int)pick(0, 3);
+    const int i = (int)pick(&state, 0, group_count - 1), kind = (int)pick(&state, 0, 3);
     int status = NC_NOERR;
     name_for(name, "T");
     if (kind == 0) {
         size_t size = 0, offset = 0;
-        const int64_t which = pick(1, 63);
+        const int64_t which = pick(&state, 1, 63);
         for (int f = 0; f < 6; f++) size += which >> f & 1 ? FIELDS[f].size : 0;
         if (size % 8 && which & 3) return; /* without bytes behind the last field */
         status = nc_def_compound(groups[i], size, name, &id);
@@ -245,7 +238,7 @@ static void def_type(void) {
             snprintf(field, sizeof field, "m%d", m);
             status = nc_insert_enum(groups[i], id, field, &m);
         }
-    } else if (kind == 2) status = nc_def_opaque(groups[i], (size_t)pick(1, 5), name, &id);
+    } else if (kind == 2) status = nc_def_opaque(groups[i], (size_t)pick(&state, 1, 5), name, &id);
     else status = nc_def_vlen(groups[i], name, NC_INT, &id);
     printf("type %s kind %d: %d\n", name, kind, told(status));
     if (status == NC_NOERR) user_types[user_count].group = i, strcpy(user_types[user_count++].name, name);
@@ -253,24 +246,24 @@ static void def_type(void) {
 
 static void def_var(void) {
     char name[64];
-    int ids[4], rank = (int)pick(0, 3), id = -1;
+    int ids[4], rank = (int)pick(&state, 0, 3), id = -1;
     if (var_count == MOST) return;
-    const int i = (int)pick(0, group_count - 1);
+    const int i = (int)pick(&state, 0, group_count - 1);
     for (int d = 0; d < rank; d++) {
         if (!dim_count) return;
-        const int k = (int)pick(0, dim_count - 1);
+        const int k = (int)pick(&state, 0, dim_count - 1);
         if (nc_inq_dimid(groups[i], dims[k].name, &ids[d])) return;
         /* Where another dimension than the first grows, netCDF-4 reads what is not there yet into the wrong places. */
         if (grows(groups[i], ids[d]) && d > 0) return;
     }
     /* A coordinate, at times. */
-    if (rank == 1 && pick(0, 1)) {
+    if (rank == 1 && pick(&state, 0, 1)) {
         nc_inq_dimname(groups[i], ids[0], name);
     } else name_for(name, "v");
-    nc_type t = TYPES[pick(0, types - 1)];
+    nc_type t = TYPES[pick(&state, 0, types - 1)];
     const char *of = "";
-    if (user_count && pick(0, 2) == 0) {
-        const int k = (int)pick(0, user_count - 1);
+    if (user_count && pick(&state, 0, 2) == 0) {
+        const int k = (int)pick(&state, 0, user_count - 1);
         const char *above = group_names[user_types[k].group];
         of = user_types[k].name;
         /* Variables whose type is of a group beside or below theirs are lost in netCDF-4. */
@@ -281,19 +274,19 @@ static void def_var(void) {
     if (status) return;
     vars[var_count].group = i, strcpy(vars[var_count++].name, name);
     size_t chunks[4];
-    if (rank && (format & NC_NETCDF4) && pick(0, 2) == 0) {
+    if (rank && (format & NC_NETCDF4) && pick(&state, 0, 2) == 0) {
         bool fits = true;
         for (int d = 0; d < rank; d++) {
             size_t length = 1;
             nc_inq_dimlen(groups[i], ids[d], &length);
-            chunks[d] = (size_t)pick(1, 4);
+            chunks[d] = (size_t)pick(&state, 1, 4);
             if (chunks[d] > length && !grows(groups[i], ids[d])) fits = false;
         }
         if (fits) printf("  chunking: %d\n", told(nc_def_var_chunking(groups[i], id, NC_CHUNKED, chunks)));
-        if (t < NC_STRING && pick(0, 1)) printf("  deflate: %d\n", told(nc_def_var_deflate(groups[i], id, (int)pick(0, 1), 1, (int)pick(1, 3))));
-        if (t < NC_STRING && pick(0, 3) == 0) printf("  fletcher32: %d\n", told(nc_def_var_fletcher32(groups[i], id, NC_FLETCHER32)));
+        if (t < NC_STRING && pick(&state, 0, 1)) printf("  deflate: %d\n", told(nc_def_var_deflate(groups[i], id, (int)pick(&state, 0, 1), 1, (int)pick(&state, 1, 3))));
+        if (t < NC_STRING && pick(&state, 0, 3) == 0) printf("  fletcher32: %d\n", told(nc_def_var_fletcher32(groups[i], id, NC_FLETCHER32)));
     }
-    if (t < NC_STRING && pick(0, 3) == 0) {
+    if (t < NC_STRING && pick(&state, 0, 3) == 0) {
         double fill;
         values(t, t, &fill, 1);
         printf("  fill: %d\n", told(nc_def_var_fill(groups[i], id, NC_FILL, &fill)));
@@ -303,15 +296,15 @@ static void def_var(void) {
 /* The name of an attribute: one of some, that others may have. */
 static const char *const ATTRIBUTES[] = {"units", "a", "b", "valid_range", "coordinates", "scale_factor", "add_offset", "missing_value", "long name", "\xc3\xa9"};
 
-static const char *att_name(void) { return ATTRIBUTES[pick(0, 9)]; }
+static const char *att_name(void) { return ATTRIBUTES[pick(&state, 0, 9)]; }
 
 static void put_att(void) {
     int g, v;
     if (classic) nc_redef(file); /* Where one that takes no more room replaces another, it need not be. */
     char memory[8 * 16];
     some_node(&g, &v);
-    const nc_type t = TYPES[pick(0, types - 1)];
-    size_t n = (size_t)(pick(0, 1) ? 1 : pick(0, 6));
+    const nc_type t = TYPES[pick(&state, 0, types - 1)];
+    size_t n = (size_t)(pick(&state, 0, 1) ? 1 : pick(&state, 0, 6));
     const char *name = att_name();
     if (t == NC_CHAR && !n) n = 1; /* netCDF-4 does not replace one byte by none. */
     values(t, t, memory, n);
@@ -372,7 +365,7 @@ static void rename_var(void) {
     char name[64];
     int id;
     if (!var_count) return;
-    const int i = (int)pick(0, var_count - 1);
+    const int i = (int)pick(&state, 0, var_count - 1);
     if (nc_inq_varid(groups[vars[i].group], vars[i].name, &id)) return;
     name_for(name, "w");
     if (classic) nc_redef(file); /* Where the name takes no more room than any before, it need not be. */
@@ -387,13 +380,13 @@ static void region_of(int g, int v, int rank, const int *ids, bool writes, size_
         nc_inq_dimlen(g, ids[d], &length);
         const bool more = grows(g, ids[d]);
         if (writes && more) length = length + 2 < 12 ? length + 2 : 12;
-        stride[d] = pick(0, 2) ? 1 : (ptrdiff_t)pick(1, 3);
+        stride[d] = pick(&state, 0, 2) ? 1 : (ptrdiff_t)pick(&state, 1, 3);
         if (more && !writes) stride[d] = 1; /* Beyond the end of a variable that is shorter than others netCDF-4 forgets elements. */
-        if (pick(0, 39) == 0) start[d] = length + (size_t)pick(0, 1), count[d] = (size_t)pick(0, 2); /* outside */
+        if (pick(&state, 0, 39) == 0) start[d] = length + (size_t)pick(&state, 0, 1), count[d] = (size_t)pick(&state, 0, 2); /* outside */
         else {
-            start[d] = length ? (size_t)pick(0, (int64_t)length - 1) : 0;
+            start[d] = length ? (size_t)pick(&state, 0, (int64_t)length - 1) : 0;
             const size_t most = length ? (length - start[d] + (size_t)stride[d] - 1) / (size_t)stride[d] : 0;
-            count[d] = (size_t)pick(pick(0, 5) ? 1 : 0, (int64_t)(most ? most : 0) < 1 ? 1 : (int64_t)most);
+            count[d] = (size_t)pick(&state, pick(&state, 0, 5) ? 1 : 0, (int64_t)(most ? most : 0) < 1 ? 1 : (int64_t)most);
             if (!most) count[d] = 0;
         }
         if (count[d] > 12) count[d] = 12;
@@ -501,7 +494,7 @@ static void show_all(void) {
 
 static void open_again(void) {
     printf("close: %d\n", told(nc_close(file)));
-    mode = pick(0, 3) ? NC_WRITE : NC_NOWRITE;
+    mode = pick(&state, 0, 3) ? NC_WRITE : NC_NOWRITE;
     printf("open %d: %d\n", mode, told(nc_open(path, mode, &file)));
     groups[0] = file;
     for (int i = 1; i < group_count; i++)
@@ -521,21 +514,21 @@ static void open_again(void) {
 int main(int argc, char **argv) {
     if (argc < 3) return 2;
     path = argv[1];
-    state = strtoull(argv[2], NULL, 10);
+    state.state = strtoull(argv[2], NULL, 10);
     const int calls = argc > 3 ? atoi(argv[3]) : 60;
     plain = argc > 4;
     static const int FORMATS[] = {NC_NETCDF4, NC_NETCDF4, NC_NETCDF4, NC_NETCDF4 | NC_CLASSIC_MODEL, 0, NC_64BIT_OFFSET, NC_64BIT_DATA};
-    format = FORMATS[pick(0, 6)];
+    format = FORMATS[pick(&state, 0, 6)];
     classic = format != NC_NETCDF4;
     if (nc_create(path, NC_CLOBBER | format, &file)) return 1;
     printf("format %x\n", format);
     groups[0] = file, group_count = 1;
     strcpy(group_names[0], "/");
     for (int i = 0; i < calls; i++) {
-        const int64_t kind = pick(0, 41);
+        const int64_t kind = pick(&state, 0, 41);
         printf("%d ", i);
-        if (classic && (kind < 10 || kind == 12) && pick(0, 4)) printf("redef: %d\n", told(nc_redef(file)));
-        if (classic && kind > 22 && pick(0, 4)) printf("enddef\n"), nc_enddef(file);
+        if (classic && (kind < 10 || kind == 12) && pick(&state, 0, 4)) printf("redef: %d\n", told(nc_redef(file)));
+        if (classic && kind > 22 && pick(&state, 0, 4)) printf("enddef\n"), nc_enddef(file);
         if (kind < 4) def_dim();
         else if (kind < 9) def_var();
         else if (kind < 10) def_grp();
