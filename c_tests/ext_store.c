@@ -440,7 +440,7 @@ static ozarr_array *crossed[2];
 static ozarr_status crossing_put(void *context, const char *key, const void *data, size_t size) {
     static _Thread_local bool inner;
     if (!inner && strstr(key, "zarr.json") == NULL) {
-        int which = strstr(key, "one/") == NULL;
+        int which = strstr(key, "one/") != NULL;
         double x[4] = {1, 2, 3, 4};
         int64_t start[] = {4}, count[] = {4};
         inner = true;

@@ -1,5 +1,6 @@
 /* Random programs in several threads of one process, at the same time: each has elements of its own in arrays that all have, in the same chunks, and
- * arrays of its own that it creates, writes, reads, resizes, appends to, renames, copies and erases. What it reads is what its model has.
+ * arrays of its own that it creates, writes, reads, resizes, appends to, renames, copies and erases. What it reads is what its model has. The store is a
+ * folder, memory, an archive, or functions that keep the values in another store of the library, and write to an array there beside.
  *
  *   thread_programs [CASES] [SEED] */
 #include "table.h"
@@ -49,6 +50,58 @@ static ozarr_spec *random_spec(numbers *n, const int64_t *shape, int32_t format,
     OK(ozarr_spec_set_compressor(spec, compressors[pick(n, 0, 3)], -1));
     OK(ozarr_spec_set_fill_value(spec, OZARR_INT32, &fill));
     return spec;
+}
+
+/* --- a store of functions over another one; what is put is noted in an array, whose chunks have locks, too --- */
+
+enum { NOTES = 40 };
+
+static ozarr_store *below, *beside;
+static ozarr_array *notes;
+
+static ozarr_status below_get(void *user, const char *key, ozarr_answer *answer) {
+    char value[1 << 16];
+    size_t size = 0;
+    (void)user;
+    ozarr_status status = ozarr_store_key_get(below, key, value, sizeof value, &size);
+    return status ? status : ozarr_answer_put(answer, value, size);
+}
+
+static ozarr_status below_put(void *user, const char *key, const void *data, size_t size) {
+    static _Thread_local numbers n;
+    const int64_t start[] = {pick(&n, 0, NOTES - 1), pick(&n, 0, NOTES - 1)}, one[] = {1, 1};
+    const int32_t value = 1;
+    (void)user;
+    ozarr_status status = ozarr_array_write_region(notes, start, one, OZARR_INT32, &value, sizeof value);
+    return status ? status : ozarr_store_key_put(below, key, data, size);
+}
+
+static ozarr_status below_erase(void *user, const char *key) {
+    bool erased = false;
+    (void)user;
+    ozarr_status status = ozarr_store_key_erase(below, key, &erased);
+    return status || erased ? status : OZARR_ERR_NOT_FOUND;
+}
+
+static ozarr_status add_key(void *keys, const char *key) { return ozarr_keys_add(keys, key); }
+
+static ozarr_status below_list(void *user, const char *prefix, ozarr_keys *keys) {
+    (void)user;
+    return ozarr_store_key_list(below, prefix, add_key, keys);
+}
+
+static void open_functions(uint32_t flags) {
+    ozarr_store_table table = OZARR_STORE_TABLE_INIT;
+    const int64_t shape[] = {NOTES, NOTES}, chunks[] = {2, 2};
+    ozarr_spec *spec = NULL;
+    OK(ozarr_store_memory(&below));
+    OK(ozarr_store_memory(&beside));
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    OK(ozarr_array_create_at(beside, "notes", spec, OZARR_CREATE_NEW, &notes));
+    ozarr_spec_free(spec);
+    table.flags = flags, table.get = below_get, table.put = below_put, table.erase = below_erase, table.list = below_list;
+    OK(ozarr_store_from_table(NULL, &table, "r+", &store));
 }
 
 /* --- the elements of a thread in what all have --- */
@@ -320,19 +373,21 @@ static void check(worker *workers, bool consolidated) {
 
 static void one_case(uint64_t seed) {
     static worker workers[THREADS];
-    static const char *const places[] = {"threads.zarr", NULL, "threads.zarr.zip"};
+    static const char *const places[] = {"threads.zarr", NULL, "threads.zarr.zip", NULL};
     numbers n = {seed};
     char parent[64];
     ozarr_group *root = NULL;
     const int64_t shape[] = {ROWS, COLUMNS};
-    seed_now = seed, place = places[seed % 3], keeps = seed % 3 == 2;
-    const int32_t format = seed_now % 2 ? 2 : 3;
+    seed_now = seed, place = places[seed % 4], keeps = seed % 4 == 2;
+    const int32_t format = seed_now / 4 % 2 ? 2 : 3;
     snprintf(parent, sizeof parent, "case%d", (int)(seed % 1000000));
     if (place) {
         char *folder = malloc(128);
         snprintf(folder, 128, "%s-%s", parent, place);
         place = folder;
         OK(ozarr_store_open(place, "r+", &store));
+    } else if (seed % 4 == 3) {
+        open_functions(pick(&n, 0, 1) ? OZARR_CALLBACK_ANY_THREAD : 0);
     } else {
         OK(ozarr_store_memory(&store));
     }
@@ -357,6 +412,11 @@ static void one_case(uint64_t seed) {
     if (place) OK(ozarr_store_close(store));
     if (failures == 0) check(workers, consolidated);
     if (place) free((char *)(uintptr_t)place);
+    if (seed % 4 == 3) {
+        OK(ozarr_array_close(notes));
+        OK(ozarr_store_close(beside));
+        OK(ozarr_store_close(below));
+    }
 }
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@
 use crate::fork::ForkReset;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::Ordering;
@@ -46,7 +47,8 @@ type Waiter = Box<dyn FnOnce(ChunkGuard) + Send>;
 
 const SLOTS: usize = 1024;
 
-/// The locks of chunks. A key takes one of a fixed number of slots, so that locking allocates nothing; a task holds at most one.
+/// The locks of chunks, in a fixed number of slots, so that locking allocates nothing. A task holds at most one. A thread may hold several: work that calls a
+/// function of the program which writes other chunks. Keys that share a slot therefore do not wait for each other.
 pub struct ChunkLocks {
     slots: ForkReset<Vec<Mutex<LockSlot>>>,
     hasher: RandomState,
@@ -54,8 +56,9 @@ pub struct ChunkLocks {
 
 #[derive(Default)]
 struct LockSlot {
-    taken: bool,
-    waiting: VecDeque<Waiter>,
+    /// The digests of the keys whose locks are taken.
+    taken: SmallVec<[u64; 2]>,
+    waiting: VecDeque<(u64, Waiter)>,
 }
 
 impl ChunkLocks {
@@ -71,14 +74,18 @@ impl ChunkLocks {
         key: impl Hash,
         waiter: impl FnOnce() -> W,
     ) -> Option<ChunkGuard> {
-        let index = self.hasher.hash_one(key) as usize % SLOTS;
-        let mut slot = lock(&self.slots.get()[index]);
-        if slot.taken {
-            slot.waiting.push_back(Box::new(waiter()));
+        let digest = self.hasher.hash_one(key);
+        let mut slot = self.slot(digest);
+        if slot.taken.contains(&digest) {
+            slot.waiting.push_back((digest, Box::new(waiter())));
             return None;
         }
-        slot.taken = true;
-        Some(ChunkGuard { locks: self.clone(), index })
+        slot.taken.push(digest);
+        Some(ChunkGuard { locks: self.clone(), digest })
+    }
+
+    fn slot(&self, digest: u64) -> MutexGuard<'_, LockSlot> {
+        lock(&self.slots.get()[digest as usize % SLOTS])
     }
 
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
@@ -144,19 +151,21 @@ impl Drop for Waiting {
 /// A chunk's lock, until dropped.
 pub struct ChunkGuard {
     locks: Arc<ChunkLocks>,
-    index: usize,
+    digest: u64,
 }
 
 impl Drop for ChunkGuard {
     fn drop(&mut self) {
         let next = {
-            let mut slot = lock(&self.locks.slots.get()[self.index]);
-            let next = slot.waiting.pop_front();
-            slot.taken = next.is_some();
+            let mut slot = self.locks.slot(self.digest);
+            let next = slot.waiting.iter().position(|(digest, _)| *digest == self.digest).and_then(|next| slot.waiting.remove(next));
+            if next.is_none() {
+                slot.taken.retain(|digest| *digest != self.digest);
+            }
             next
         };
-        if let Some(waiter) = next {
-            waiter(ChunkGuard { locks: self.locks.clone(), index: self.index });
+        if let Some((digest, waiter)) = next {
+            waiter(ChunkGuard { locks: self.locks.clone(), digest });
         }
     }
 }
@@ -217,6 +226,21 @@ mod tests {
         drop(first);
         assert_eq!(*lock(&log), [0, 1, 2]);
         assert!(locks.acquire("k", || |_| unreachable!()).is_some());
+    }
+
+    /// There are more keys than slots. What was queued on one lock is not handed another.
+    #[test]
+    fn locks_of_different_keys_are_held_at_the_same_time_however_many() {
+        let (locks, ran) = (ChunkLocks::new(), Arc::new(AtomicU64::new(0)));
+        let mut held: Vec<Option<ChunkGuard>> = (0..2 * SLOTS).map(|key| locks.acquire(key, || |_| unreachable!())).collect();
+        assert!(held.iter().all(Option::is_some));
+        for key in 0..2 * SLOTS {
+            let ran = ran.clone();
+            assert!(locks.acquire(key, || move |_guard| assert_eq!(ran.fetch_add(1, SeqCst), key as u64)).is_none());
+        }
+        held.drain(..).for_each(drop);
+        assert_eq!(ran.load(SeqCst), 2 * SLOTS as u64);
+        assert!((0..2 * SLOTS).all(|key| locks.acquire(key, || |_| unreachable!()).is_some()));
     }
 
     /// Under Miri the orders of few steps are tried, many times.
