@@ -1,9 +1,11 @@
 /* Random programs that end in the middle: they create, write, resize, append to, rename, copy and erase arrays of one hierarchy, and write the steps
  * of a run, until the process ends before a random file call. What is stored then is what was there before the call of the library in which it ended, or
- * what is there after it, for readers of the documents and of consolidated metadata; the next process goes on from there, and ends, too.
+ * what is there after it, for readers of the documents and of consolidated metadata; the next process goes on from there, and ends, too. In one of three
+ * programs file calls fail instead, and in one of three allocations: there the same process goes on with the handles that it has.
  *
  *   kill_programs FOLDER [CASES] [SEED] */
 #define _GNU_SOURCE
+#include "allocations.h"
 #include "calls.h"
 #include "../../c_tests/random.h"
 #include "../../c_tests/table.h"
@@ -46,12 +48,36 @@ static numbers state;
 static uint64_t seed_now;
 static const char *consolidate;
 static int format;
+/* What happens: the process ends, or file calls or allocations fail, and it goes on. */
+static enum { ENDS_IT, CALLS_FAIL, MEMORY_ENDS } failing;
+/* A call of the library has failed; consolidated metadata were current before. */
+static int told, current;
+/* A file could not be closed: each flush of the store says so. */
+static int lasting;
 
-/* A call that must succeed in the process that ends. */
+/* Whether something has failed since it was armed. */
+static int is_hit(void) { return failing == CALLS_FAIL ? calls.hit : failing == MEMORY_ENDS && point > 0 && seen >= point; }
+
+static void disarm(void) {
+    calls_disarm();
+    armed = 0;
+}
+
+/* Whether a call may fail with that status. */
+static int may_fail(ozarr_status status) {
+    const int hit = is_hit();
+    disarm();
+    if (failing == MEMORY_ENDS) return hit && status == OZARR_ERR_NO_MEMORY;
+    return hit || lasting;
+}
+
+/* A call that must succeed, unless something has failed in it. */
 #define DO(call) \
     do { \
-        if ((call) == OZARR_OK) break; \
-        calls_disarm(); \
+        const ozarr_status status_ = (call); \
+        if (status_ == OZARR_OK) break; \
+        told = may_fail(status_); \
+        if (told) return; \
         fprintf(stderr, "seed %" PRIu64 ", %s: %s: %s\n", seed_now, shared->what, #call, ozarr_last_error()); \
         _exit(3); \
     } while (0)
@@ -62,11 +88,12 @@ static int format;
         if ((call) != OZARR_OK) FAIL("seed %" PRIu64 ", %s: %s: %s", seed_now, shared->what, #call, ozarr_last_error()); \
     } while (0)
 
-static ozarr_store *open_store(void) {
+static void settle(ozarr_array *array, int which);
+
+static void open_store(ozarr_store **store) {
     const char *const options[] = {"consolidate", consolidate, "file.sync", "none", NULL};
-    ozarr_store *store = NULL;
-    DO(ozarr_store_open_ex(NULL, "s.zarr", "r+", options, &store));
-    return store;
+    *store = NULL, lasting = 0;
+    DO(ozarr_store_open_ex(NULL, "s.zarr", "r+", options, store));
 }
 
 /* --- the calls: each is planned, with what is there after it, before it begins --- */
@@ -178,8 +205,7 @@ static void change(ozarr_store *store) {
         else if (kind < 6) resize(array, which);
         else if (kind < 9) append(array, which);
         else set_attribute(array, which);
-        shared->before = shared->after;
-        shared->under_way = 0;
+        settle(array, which);
     }
     DO(ozarr_array_close(array));
 }
@@ -248,31 +274,40 @@ static void consolidate_root(ozarr_store *store) {
 
 static double step_value(int64_t step, int x) { return (double)(100 * step + x); }
 
+/* Writes steps of the run; what it has opened stays open where a call fails. */
+static void write_steps(ozarr_dataset **run, ozarr_series **series, int64_t keep, int64_t more) {
+    int64_t step = keep, published;
+    const int64_t every = pick(&state, 0, 3);
+    DO(ozarr_dataset_open("s.zarr/run", "r+", run));
+    DO(ozarr_series_open(*run, "time", keep, every, 0, series));
+    DO(ozarr_series_position(*series, &step, &published));
+    for (int64_t end = step + more < STEPS ? step + more : STEPS; step < end; step++) {
+        const double t[] = {step_value(step, 0), step_value(step, 1), step_value(step, 2)};
+        DO(ozarr_series_put(*series, "t", OZARR_FLOAT64, t, sizeof t));
+        DO(ozarr_series_put(*series, "mean", OZARR_FLOAT64, t, sizeof *t));
+        DO(ozarr_series_step(*series, (double)step, 0, NULL, NULL));
+        if (pick(&state, 0, 5) == 0) DO(ozarr_series_flush(*series));
+    }
+    ozarr_series *closed = *series;
+    *series = NULL;
+    DO(ozarr_series_close(closed));
+    shared->after.least = shared->after.most = step;
+}
+
 /* Cuts the run back, perhaps, and goes on. */
 static void go_on(void) {
     const model *before = &shared->before;
-    const int64_t keep = pick(&state, 0, 1) ? pick(&state, 0, before->least) : -1, more = pick(&state, 0, 6), every = pick(&state, 0, 3);
+    const int64_t keep = pick(&state, 0, 1) ? pick(&state, 0, before->least) : -1, more = pick(&state, 0, 6);
     ozarr_dataset *run = NULL;
     ozarr_series *series = NULL;
-    int64_t step = keep, published;
     /* Documents may tell of steps that consolidated metadata do not have yet. */
     shared->before.least = keep < 0 || keep > before->least ? before->least : keep;
     shared->after.most = (keep < 0 ? before->most : keep) + more < STEPS ? (keep < 0 ? before->most : keep) + more : STEPS;
     shared->after.least = shared->before.least;
     say(1, -1, "the steps of", "run");
-    DO(ozarr_dataset_open("s.zarr/run", "r+", &run));
-    DO(ozarr_series_open(run, "time", keep, every, 0, &series));
-    DO(ozarr_series_position(series, &step, &published));
-    for (int64_t end = step + more < STEPS ? step + more : STEPS; step < end; step++) {
-        const double t[] = {step_value(step, 0), step_value(step, 1), step_value(step, 2)};
-        DO(ozarr_series_put(series, "t", OZARR_FLOAT64, t, sizeof t));
-        DO(ozarr_series_put(series, "mean", OZARR_FLOAT64, t, sizeof *t));
-        DO(ozarr_series_step(series, (double)step, 0, NULL, NULL));
-        if (pick(&state, 0, 5) == 0) DO(ozarr_series_flush(series));
-    }
-    DO(ozarr_series_close(series));
-    DO(ozarr_dataset_close(run));
-    shared->after.least = shared->after.most = step;
+    write_steps(&run, &series, keep, more);
+    ozarr_series_free(series);
+    ozarr_dataset_free(run);
 }
 
 static void begin(void) {
@@ -280,7 +315,8 @@ static void begin(void) {
     ozarr_dataset *run = NULL;
     ozarr_array *none = NULL;
     ozarr_group *root = NULL;
-    ozarr_store *store = open_store();
+    ozarr_store *store;
+    open_store(&store);
     DO(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &root));
     DO(ozarr_group_close(root));
     DO(ozarr_store_close(store));
@@ -297,27 +333,34 @@ static void begin(void) {
     DO(ozarr_dataset_close(run));
 }
 
+/* A call of a program. */
+static void one_call(ozarr_store **store) {
+    const int64_t kind = pick(&state, 0, 19);
+    if (kind < 4) create(*store);
+    else if (kind < 11) change(*store);
+    else if (kind < 12) erase(*store);
+    else if (kind < 15) rename_or_copy(*store);
+    else if (kind < 16) whole_group(*store);
+    else if (kind < 17) consolidate_root(*store);
+    else if (kind < 19) go_on();
+    else {
+        ozarr_store *closed = *store;
+        *store = NULL;
+        DO(ozarr_store_close(closed));
+        open_store(store);
+    }
+}
+
 /* What a process does until it ends. */
 static void program(void) {
-    ozarr_store *store = open_store();
+    ozarr_store *store = NULL;
     for (int i = 0; i < CALLS_EACH; i++) {
         shared->after = shared->before;
-        const int64_t kind = pick(&state, 0, 19);
-        if (kind < 4) create(store);
-        else if (kind < 11) change(store);
-        else if (kind < 12) erase(store);
-        else if (kind < 15) rename_or_copy(store);
-        else if (kind < 16) whole_group(store);
-        else if (kind < 17) consolidate_root(store);
-        else if (kind < 19) go_on();
-        else {
-            DO(ozarr_store_close(store));
-            store = open_store();
-        }
-        shared->before = shared->after;
-        shared->under_way = 0;
+        if (!store) open_store(&store);
+        else one_call(&store);
+        settle(NULL, 0);
     }
-    DO(ozarr_store_close(store));
+    if (store) DO(ozarr_store_close(store));
 }
 
 /* --- what is stored --- */
@@ -337,7 +380,6 @@ static void look_at(ozarr_array *array, node *n) {
     for (int64_t i = 0; i < n->shape[0] * n->shape[1] && i < SIZE; i++) n->values[i] = values[i];
     ozarr_status status = ozarr_attr_get_int64(ozarr_array_node(array), "number", &n->attribute);
     if (status != OZARR_ERR_NOT_FOUND) SURE(status);
-    ozarr_array_free(array);
 }
 
 static int same(const node *a, const node *b) {
@@ -368,18 +410,27 @@ static void print_node(const char *name, const node *n) {
     fputc('\n', stderr);
 }
 
+/* Whether what is overwritten may be gone: where no folder can be made, replaced or emptied from some call on, nothing takes its place at once, and it
+ * goes first. */
+static int clears_first(void) {
+    if (failing != CALLS_FAIL || !shared->under_way || calls.mode != FAIL_FROM) return 0;
+    if (calls.kind != MKDIR && calls.kind != RENAME_NEW && calls.kind != UNLINK) return 0;
+    return strncmp(shared->what, "create", 6) == 0 || strncmp(shared->what, "copy", 4) == 0;
+}
+
 /* All arrays are as before the call or as after it, or the changed one is between. The copy of a group has its arrays one after the other. */
 static void compare(const char *reader, const model *found) {
     int before = 1, after = 1, rest = 1;
+    const int cleared = clears_first();
     for (int i = 0; i < NODES; i++) {
         const node *n = &found->nodes[i];
         before &= same(n, &shared->before.nodes[i]), after &= same(n, &shared->after.nodes[i]);
         const int either = same(n, &shared->before.nodes[i]) || same(n, &shared->after.nodes[i]);
-        if (shared->which < 0) rest &= either || (shared->in_part == 2 && i >= IN_M && i < IN_M + IN_GROUP && !n->there);
-        else rest &= i == shared->which ? between(n, &shared->before.nodes[i], &shared->after.nodes[i]) : same(n, &shared->before.nodes[i]);
+        if (shared->which < 0) rest &= either || ((shared->in_part == 2 || cleared) && i >= IN_M && i < IN_M + IN_GROUP && !n->there);
+        else rest &= i == shared->which ? (cleared && !n->there) || between(n, &shared->before.nodes[i], &shared->after.nodes[i]) : same(n, &shared->before.nodes[i]);
     }
     if (shared->moved[0] != shared->moved[1]) rest &= found->nodes[shared->moved[0]].there || found->nodes[shared->moved[1]].there;
-    if (before || (shared->under_way && (after || (shared->in_part && rest)))) return;
+    if (before || (shared->under_way && (after || ((shared->in_part || cleared) && rest)))) return;
     FAIL("seed %" PRIu64 ", %s%s: %s find something else", seed_now, shared->what, shared->under_way ? " under way" : "", reader);
     for (int i = 0; i < NODES; i++) {
         if (same(&found->nodes[i], &shared->before.nodes[i]) && same(&found->nodes[i], &shared->after.nodes[i])) continue;
@@ -400,6 +451,7 @@ static void look(int consolidated, model *found) {
         ozarr_status status = i == SOLO ? ozarr_array_open("solo.zarr", "r", &array) : ozarr_group_open_array(root, PATHS[i], &array);
         if (status != OZARR_ERR_NOT_FOUND) SURE(status);
         look_at(array, &found->nodes[i]);
+        ozarr_array_free(array);
     }
     ozarr_group_free(root);
     ozarr_store_free(store);
@@ -457,58 +509,99 @@ static int is_current(void) {
     return current;
 }
 
-/* Runs a process until it ends before a call, gives 0 where it came to its end. */
-static int end_at(long point) {
+/* Compares what is stored with what may be there, which is known from then on. */
+static void compare_all(void) {
+    model found = shared->before, through = found;
+    look(0, &found);
+    compare("readers of the documents", &found);
+    look(1, &through);
+    if (current) compare("readers of consolidated metadata", &through);
+    look_at_run();
+    for (int n = 0; n < NODES; n++) {
+        found.nodes[n].appended = shared->after.nodes[n].appended | shared->before.nodes[n].appended;
+        if (n == shared->which && shared->under_way) found.nodes[n].appended |= strncmp(shared->what, "append", 6) == 0;
+    }
+    /* Documents may have fewer or more steps than consolidated metadata. */
+    found.least = shared->before.least, found.most = shared->before.most;
+    if (shared->under_way && shared->after.least < found.least) found.least = shared->after.least;
+    if (shared->under_way && shared->after.most > found.most) found.most = shared->after.most;
+    shared->before = shared->after = found;
+    shared->under_way = 0;
+}
+
+static void arm(void) {
+    /* Those that are brought up to date when a handle is closed are not in between. */
+    current = is_current() && !(failing && (strcmp(consolidate, "close") == 0 || strcmp(consolidate, "step") == 0));
+    if (failing == CALLS_FAIL) calls_arm(pick(&state, 0, 1) ? FAIL_ONCE : FAIL_FROM, pick(&state, 1, 150), (int)pick(&state, 0, 4), 0);
+    else if (failing == ENDS_IT) calls_arm(KILL_BEFORE, pick(&state, 1, 400), 0, 0);
+    else {
+        mode = pick(&state, 0, 1) ? ONCE : FROM, point = pick(&state, 1, 1000), seen = 0;
+        armed = 1;
+    }
+}
+
+/* Behind a call: what is known, and, where file calls have failed in it, whether that is stored, and what the handle finds that it was called on. */
+static void settle(ozarr_array *array, int which) {
+    const int failed = told, wrong = failures;
+    node found;
+    if (!failed) shared->before = shared->after, shared->under_way = 0;
+    else if (!shared->under_way) shared->after = shared->before;
+    told = 0;
+    if (!failing || (!is_hit() && !failed)) return;
+    disarm();
+    lasting |= failing == CALLS_FAIL && (calls.kind == CLOSE || calls.kind == SYNC);
+    compare_all();
+    if (array) look_at(array, &found);
+    if (array && !same(&found, &shared->before.nodes[which])) {
+        FAIL("seed %" PRIu64 ", %s: the handle finds something else", seed_now, shared->what);
+        print_node("found", &found), print_node("stored", &shared->before.nodes[which]);
+    }
+    if (failures > wrong) {
+        if (failing == CALLS_FAIL) fprintf(stderr, "  %s failed with %d, %s", CALL[calls.kind], calls.injected, calls.mode == FAIL_ONCE ? "once" : "from there on");
+        else fprintf(stderr, "  memory ended at %ld, %s", point, MODE[mode]);
+        fprintf(stderr, "; the last error: %s\n", failed ? ozarr_last_error() : "none");
+    }
+    arm();
+}
+
+/* Runs a process until it ends. */
+static void run_process(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        calls_arm(KILL_BEFORE, point, 0, 0);
+        failures = 0;
+        arm();
         program();
-        _exit(0);
+        _exit(failures ? 4 : 0);
     }
     int status = 0;
     waitpid(child, &status, 0);
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 9)) FAIL("seed %" PRIu64 ", %s: the process ended with %d", seed_now, shared->what, status);
-    return WEXITSTATUS(status) == 9;
 }
 
 static void one_case(uint64_t seed) {
     static const char *const modes[] = {"named", "close", "step", "never"};
     const int before = failures;
     seed_now = seed, state.state = seed * 0x2545f4914f6cdd1du;
-    consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3);
+    consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3), failing = seed % 3;
     memset(shared, 0, sizeof *shared);
     nftw("solo.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     strcpy(shared->what, "begin");
     begin();
-    ozarr_store *store = open_store();
+    ozarr_store *store;
+    open_store(&store);
     if (pick(&state, 0, 1)) consolidate_root(store);
     SURE(ozarr_store_close(store));
     for (int i = 0; i < ENDS && failures == before; i++) {
-        model found = shared->before, through = found;
         const uint64_t kept = state.state;
-        int current = is_current();
-        end_at(pick(&state, 1, 400));
+        current = !failing && is_current();
+        run_process();
         state.state = kept + (uint64_t)i + 1;
-        look(0, &found);
-        compare("readers of the documents", &found);
-        look(1, &through);
-        if (current) compare("readers of consolidated metadata", &through);
-        look_at_run();
-        for (int n = 0; n < NODES; n++) {
-            found.nodes[n].appended = shared->after.nodes[n].appended | shared->before.nodes[n].appended;
-            if (n == shared->which && shared->under_way) found.nodes[n].appended |= strncmp(shared->what, "append", 6) == 0;
-        }
-        /* Documents may have fewer or more steps than consolidated metadata. */
-        found.least = shared->before.least, found.most = shared->before.most;
-        if (shared->under_way && shared->after.least < found.least) found.least = shared->after.least;
-        if (shared->under_way && shared->after.most > found.most) found.most = shared->after.most;
-        shared->before = shared->after = found;
-        shared->under_way = 0;
+        if (failures == before) compare_all();
     }
-    store = open_store();
+    open_store(&store);
     ozarr_verified verified = OZARR_VERIFIED_INIT;
     SURE(ozarr_store_verify(store, "", OZARR_VERIFY_REPAIR, print_fault, NULL, NULL, &verified));
     SURE(ozarr_store_close(store));
@@ -519,6 +612,7 @@ int main(int argc, char **argv) {
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     if (argc < 2 || chdir(argv[1])) return fprintf(stderr, "usage: kill_programs FOLDER [CASES] [SEED]\n"), 2;
     setenv("OZARR_NUM_THREADS", "1", 0);
+    find_pthread_create();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (long i = 0; i < cases && failures < 5; i++) one_case(seed + (uint64_t)i);
     printf("%ld programs, %d ends each: %d wrong\n", cases, ENDS, failures);

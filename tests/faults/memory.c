@@ -8,10 +8,10 @@
  *
  * Where tests/cloud/servers.py has started servers, some of the workloads are done on S3, and others read by HTTP: at most 60 points of each kind.
  *
- * malloc and its family, anonymous mmap, and pthread_create are defined here, so that the library's calls and those of its C codecs come here. A point
- * is a number n and a mode: the n-th allocation of a workload fails once, or all from the n-th on, or all of 32 KiB or more from the
+ * A point is a number n and a mode: the n-th allocation of a workload fails once, or all from the n-th on, or all of 32 KiB or more from the
  * n-th of these on. "cold" points are in a process that has not used the library before. */
 #define _GNU_SOURCE
+#include "allocations.h"
 #include "workloads.h"
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,69 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
-extern void __libc_free(void *);
-
-enum { ONCE, FROM, LARGE, MODES, BIG = 32 << 10, SLACK = 8 };
-static const char *const MODE[] = {"once", "from", "large"};
-
-static atomic_int armed;
-static atomic_long seen, live;
-static long point;
-static int mode;
-
-/* Whether this allocation is to fail. */
-static int fails(size_t size) {
-    if (!atomic_load_explicit(&armed, memory_order_relaxed) || (mode == LARGE && size < BIG)) return 0;
-    long n = atomic_fetch_add(&seen, 1) + 1;
-    return point > 0 && (n == point || (mode != ONCE && n > point));
-}
-
-static void *counted(void *p) {
-    if (p != NULL) atomic_fetch_add(&live, 1);
-    return p;
-}
-
-static void *refused(void) {
-    errno = ENOMEM;
-    return NULL;
-}
-
-void *malloc(size_t size) { return fails(size) ? refused() : counted(__libc_malloc(size)); }
-void *calloc(size_t n, size_t size) { return fails(n * size) ? refused() : counted(__libc_calloc(n, size)); }
-void *memalign(size_t align, size_t size) { return fails(size) ? refused() : counted(__libc_memalign(align, size)); }
-void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
-
-void *realloc(void *p, size_t size) {
-    if (fails(size)) return refused();
-    void *q = __libc_realloc(p, size);
-    return p == NULL ? counted(q) : q;
-}
-
-int posix_memalign(void **out, size_t align, size_t size) {
-    void *p = memalign(align, size);
-    if (p == NULL) return ENOMEM;
-    *out = p;
-    return 0;
-}
-
-void free(void *p) {
-    if (p != NULL) atomic_fetch_sub(&live, 1);
-    __libc_free(p);
-}
-
-void *mmap(void *at, size_t size, int access, int flags, int fd, off_t offset) {
-    if (flags & MAP_ANONYMOUS && fails(size)) return errno = ENOMEM, MAP_FAILED;
-    return (void *)syscall(SYS_mmap, at, size, access, flags, fd, offset);
-}
-void *mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset) { return mmap(at, size, access, flags, fd, offset); }
-
-/* A thread takes memory of the system's, too. */
-static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *with) {
-    return fails(BIG) ? EAGAIN : real_pthread_create(thread, attributes, run, with);
-}
+enum { SLACK = 8 };
 
 /* What became of the points of one kind, shared by the processes. */
 typedef struct tally {
@@ -321,7 +259,7 @@ static void sweep(const char *where, const char *const *names, const char *only,
 
 int main(int argc, char **argv) {
     if (argc < 3 || chdir(argv[1])) return fprintf(stderr, "usage: memory FOLDER sample|all|one …\n"), 2;
-    *(void **)&real_pthread_create = dlsym(RTLD_NEXT, "pthread_create");
+    find_pthread_create();
     now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const char *only = argc > 3 ? argv[3] : NULL;
     int is_sample = strcmp(argv[2], "all") != 0, is_remote = getenv("OZARR_TEST_S3") != NULL;
