@@ -106,7 +106,7 @@ pub(crate) use entry;
 /// each function.
 fn guard(name: &str, body: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let _host = host::Host::leave();
-    let _memory = ReserveWatch::begin(name)?;
+    begin_with_memory(name)?;
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
             #[cfg(all(debug_assertions, unix))]
@@ -146,22 +146,13 @@ fn record(name: &str, error: &crate::error::Error) {
     }
 }
 
-/// What a call does about memory that has ended: nothing new begins while the reserve is low, and a call that returns has told it.
-struct ReserveWatch;
-
-impl ReserveWatch {
-    fn begin(name: &str) -> Result<ReserveWatch> {
-        if reserve::is_low() && !["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end)) {
-            return Err(err!(NoMemory, "the system has no more memory for this process, and what ozarr keeps for that is half used"));
-        }
-        Ok(ReserveWatch)
+/// Lets nothing new begin while the reserve is low. What was served from it before, to tell of another call's error too, ends none of this one.
+fn begin_with_memory(name: &str) -> Result<()> {
+    if reserve::is_low() && !["_close", "_free", "_cancel"].iter().any(|end| name.ends_with(end)) {
+        return Err(err!(NoMemory, "the system has no more memory for this process, and what ozarr keeps for that is half used"));
     }
-}
-
-impl Drop for ReserveWatch {
-    fn drop(&mut self) {
-        let _ = reserve::take_ended();
-    }
+    let _ = reserve::take_ended();
+    Ok(())
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
@@ -186,6 +177,13 @@ mod tests {
         // SAFETY: no preconditions; the text is NUL-terminated.
         let text = unsafe { std::ffi::CStr::from_ptr(status::ozarr_last_error()) }.to_str().unwrap();
         assert!(text.contains("ozarr_test at ") && text.contains("src/ffi/mod.rs:") && text.contains(": planted 7"), "{text}");
+    }
+
+    /// As when the text of an error took memory that there was not.
+    #[test]
+    fn a_call_is_not_ended_by_memory_that_was_missing_before_it() {
+        reserve::note_ended();
+        assert_eq!(entry!("ozarr_test", { crate::limits::check_memory() }), status::OZARR_OK);
     }
 
     #[test]

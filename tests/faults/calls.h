@@ -13,14 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-typedef enum call_kind { OPEN, CREATE, READ, WRITE, CUT, STAT, CLOSE, RENAME, RENAME_NEW, LINK, UNLINK, MKDIR, SYNC, LIST, LOCK, CALL_KINDS } call_kind;
+typedef enum call_kind { OPEN, CREATE, READ, WRITE, CUT, STAT, CLOSE, RENAME, RENAME_NEW, LINK, UNLINK, MKDIR, SYNC, LIST, LOCK, SEND, CALL_KINDS } call_kind;
 
-static const char *const CALL[] = {"open", "create", "read", "write", "truncate", "stat", "close", "rename", "renameat2", "link", "unlink", "mkdir", "sync", "list", "lock"};
+static const char *const CALL[] = {"open", "create", "read", "write", "truncate", "stat", "close", "rename", "renameat2", "link", "unlink", "mkdir", "sync", "list", "lock", "send"};
 
 enum { MOST_ERRNOS = 9 };
 
@@ -41,6 +42,7 @@ static const int ERRNOS[CALL_KINDS][MOST_ERRNOS + 1] = {
     [SYNC] = {EIO, ENOSPC, EINTR, EDQUOT},
     [LIST] = {EIO, ENOMEM, EINTR},
     [LOCK] = {ENOLCK, EIO, EINTR, EDEADLK, ENOTSUP},
+    [SEND] = {ECONNRESET, EPIPE, ETIMEDOUT, EINTR},
 };
 
 /* What happens: a call fails once, or all of its kind from there on; a transfer moves half, or all move a few bytes at most; the process ends
@@ -145,6 +147,11 @@ ssize_t pread(int fd, void *bytes, size_t count, off_t offset) {
     int last;
     ssize_t most = call_moves(READ, count, &last);
     return most < 0 ? -1 : real(fd, bytes, (size_t)most, offset);
+}
+
+ssize_t send(int fd, const void *bytes, size_t count, int flags) {
+    REAL("send", ssize_t, int, const void *, size_t, int)
+    return call_fails(SEND) ? -1 : real(fd, bytes, count, flags);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {

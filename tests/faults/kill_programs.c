@@ -44,6 +44,9 @@ typedef struct diary {
 } diary;
 
 static diary *shared;
+/* What is in front of all locations: nothing, or a place on a server. */
+static char base[100];
+static int is_remote;
 static numbers state;
 static uint64_t seed_now;
 static const char *consolidate;
@@ -89,11 +92,21 @@ static int may_fail(ozarr_status status) {
     } while (0)
 
 static void settle(ozarr_array *array, int which);
+static const char *at(const char *name);
 
 static void open_store(ozarr_store **store) {
     const char *const options[] = {"consolidate", consolidate, "file.sync", "none", NULL};
     *store = NULL, lasting = 0;
-    DO(ozarr_store_open_ex(NULL, "s.zarr", "r+", options, store));
+    DO(ozarr_store_open_ex(NULL, at("s.zarr"), "r+", options, store));
+}
+
+/* A location, until the fourth call from now. */
+static const char *at(const char *name) {
+    static char locations[4][200];
+    static int next;
+    char *location = locations[next++ % 4];
+    snprintf(location, sizeof locations[0], "%s%s", base, name);
+    return location;
 }
 
 /* --- the calls: each is planned, with what is there after it, before it begins --- */
@@ -129,7 +142,7 @@ static void create(ozarr_store *store) {
     DO(ozarr_spec_set_compressor(spec, pick(&state, 0, 1) ? "none" : "zstd", -1));
     DO(ozarr_spec_set_fill_value(spec, OZARR_INT32, &n->fill));
     say(0, which, "create", PATHS[which]);
-    if (which == SOLO) DO(ozarr_array_create_ex("solo.zarr", spec, OZARR_CREATE_OVERWRITE, &array));
+    if (which == SOLO) DO(ozarr_array_create_ex(at("solo.zarr"), spec, OZARR_CREATE_OVERWRITE, &array));
     else DO(ozarr_array_create_at(store, PATHS[which], spec, OZARR_CREATE_OVERWRITE, &array));
     DO(ozarr_array_close(array));
     ozarr_spec_free(spec);
@@ -197,7 +210,7 @@ static void change(ozarr_store *store) {
     const int which = any(1);
     ozarr_array *array = NULL;
     if (which < 0) return;
-    if (which == SOLO) DO(ozarr_array_open("solo.zarr", "r+", &array));
+    if (which == SOLO) DO(ozarr_array_open(at("solo.zarr"), "r+", &array));
     else DO(ozarr_array_open_at(store, PATHS[which], &array));
     for (int64_t calls = pick(&state, 1, 3); calls > 0; calls--) {
         const int64_t kind = pick(&state, 0, 9);
@@ -215,7 +228,7 @@ static void erase(ozarr_store *store) {
     if (which < 0) return;
     memset(&shared->after.nodes[which], 0, sizeof(node));
     say(0, which, "erase", PATHS[which]);
-    if (which == SOLO) DO(ozarr_node_erase("solo.zarr"));
+    if (which == SOLO) DO(ozarr_node_erase(at("solo.zarr")));
     else DO(ozarr_store_node_erase(store, PATHS[which]));
 }
 
@@ -230,8 +243,8 @@ static void rename_or_copy(ozarr_store *store) {
     if (renames) shared->moved[0] = from, shared->moved[1] = to;
     options.mode = OZARR_CREATE_OVERWRITE;
     if (!renames) {
-        char location[2][40];
-        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s", (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[i ? to : from]);
+        char location[2][200];
+        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s%s", base, (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[i ? to : from]);
         if (from == SOLO || to == SOLO || pick(&state, 0, 1)) DO(ozarr_copy(location[0], location[1], &options));
         else DO(ozarr_copy_at(store, PATHS[from], store, PATHS[to], &options));
         return;
@@ -278,7 +291,7 @@ static double step_value(int64_t step, int x) { return (double)(100 * step + x);
 static void write_steps(ozarr_dataset **run, ozarr_series **series, int64_t keep, int64_t more) {
     int64_t step = keep, published;
     const int64_t every = pick(&state, 0, 3);
-    DO(ozarr_dataset_open("s.zarr/run", "r+", run));
+    DO(ozarr_dataset_open(at("s.zarr/run"), "r+", run));
     DO(ozarr_series_open(*run, "time", keep, every, 0, series));
     DO(ozarr_series_position(*series, &step, &published));
     for (int64_t end = step + more < STEPS ? step + more : STEPS; step < end; step++) {
@@ -320,7 +333,7 @@ static void begin(void) {
     DO(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &root));
     DO(ozarr_group_close(root));
     DO(ozarr_store_close(store));
-    DO(ozarr_dataset_create("s.zarr/run", format, OZARR_CREATE_OVERWRITE, &run));
+    DO(ozarr_dataset_create(at("s.zarr/run"), format, OZARR_CREATE_OVERWRITE, &run));
     DO(ozarr_dataset_define_dimension(run, "x", 3));
     DO(ozarr_dataset_define_time(run, "time", 0, 4, "seconds since 2026-01-01", NULL, &none));
     ozarr_array_free(none);
@@ -399,8 +412,12 @@ static int between(const node *found, const node *before, const node *after) {
     if (!found->there || !rows || (found->shape[1] != before->shape[1] && found->shape[1] != after->shape[1])) return 0;
     if (found->attribute != before->attribute && found->attribute != after->attribute) return 0;
     for (int64_t r = 0; r < found->shape[0]; r++)
-        for (int64_t c = 0; c < found->shape[1]; c++)
-            if (!is_element(before, r, c, found->values[r * found->shape[1] + c]) && !is_element(after, r, c, found->values[r * found->shape[1] + c])) return 0;
+        for (int64_t c = 0; c < found->shape[1]; c++) {
+            const int32_t value = found->values[r * found->shape[1] + c];
+            /* On a server the place is taken first. */
+            const int is_taken = is_remote && r >= before->shape[0] && value == found->fill;
+            if (!is_taken && !is_element(before, r, c, value) && !is_element(after, r, c, value)) return 0;
+        }
     return 1;
 }
 
@@ -413,6 +430,7 @@ static void print_node(const char *name, const node *n) {
 /* Whether what is overwritten may be gone: where no folder can be made, replaced or emptied from some call on, nothing takes its place at once, and it
  * goes first. */
 static int clears_first(void) {
+    if (is_remote) return shared->under_way && (strncmp(shared->what, "create", 6) == 0 || strncmp(shared->what, "copy", 4) == 0);
     if (failing != CALLS_FAIL || !shared->under_way || calls.mode != FAIL_FROM) return 0;
     if (calls.kind != MKDIR && calls.kind != RENAME_NEW && calls.kind != UNLINK) return 0;
     return strncmp(shared->what, "create", 6) == 0 || strncmp(shared->what, "copy", 4) == 0;
@@ -444,11 +462,11 @@ static void look(int consolidated, model *found) {
     const char *const options[] = {"consolidated", consolidated ? "auto" : "never", NULL};
     ozarr_store *store = NULL;
     ozarr_group *root = NULL;
-    SURE(ozarr_store_open_ex(NULL, "s.zarr", "r", options, &store));
+    SURE(ozarr_store_open_ex(NULL, at("s.zarr"), "r", options, &store));
     SURE(ozarr_group_open_at(store, "", &root));
     for (int i = 0; i < NODES; i++) {
         ozarr_array *array = NULL;
-        ozarr_status status = i == SOLO ? ozarr_array_open("solo.zarr", "r", &array) : ozarr_group_open_array(root, PATHS[i], &array);
+        ozarr_status status = i == SOLO ? ozarr_array_open(at("solo.zarr"), "r", &array) : ozarr_group_open_array(root, PATHS[i], &array);
         if (status != OZARR_ERR_NOT_FOUND) SURE(status);
         look_at(array, &found->nodes[i]);
         ozarr_array_free(array);
@@ -463,7 +481,7 @@ static void look_at_run(void) {
     double found[3][STEPS * 3];
     int64_t length[3] = {-1, -1, -1}, shape[2];
     static const char *const names[] = {"time", "mean", "t"};
-    SURE(ozarr_dataset_open("s.zarr/run", "r", &run));
+    SURE(ozarr_dataset_open(at("s.zarr/run"), "r", &run));
     for (int i = 0; i < 3; i++) {
         ozarr_array *array = NULL;
         SURE(ozarr_dataset_open_variable(run, names[i], &array));
@@ -503,7 +521,7 @@ static int is_current(void) {
     ozarr_group *root = NULL;
     bool current = false;
     char text[500] = "";
-    SURE(ozarr_group_open("s.zarr", "r", &root));
+    SURE(ozarr_group_open(at("s.zarr"), "r", &root));
     SURE(ozarr_group_consolidated_check(root, text, sizeof text, NULL, &current));
     ozarr_group_free(root);
     return current;
@@ -532,7 +550,7 @@ static void compare_all(void) {
 static void arm(void) {
     /* Those that are brought up to date when a handle is closed are not in between. */
     current = is_current() && !(failing && (strcmp(consolidate, "close") == 0 || strcmp(consolidate, "step") == 0));
-    if (failing == CALLS_FAIL) calls_arm(pick(&state, 0, 1) ? FAIL_ONCE : FAIL_FROM, pick(&state, 1, 150), (int)pick(&state, 0, 4), 0);
+    if (failing == CALLS_FAIL) calls_arm(pick(&state, 0, 1) || is_remote ? FAIL_ONCE : FAIL_FROM, pick(&state, 1, 150), (int)pick(&state, 0, 4), 0);
     else if (failing == ENDS_IT) calls_arm(KILL_BEFORE, pick(&state, 1, 400), 0, 0);
     else {
         mode = pick(&state, 0, 1) ? ONCE : FROM, point = pick(&state, 1, 1000), seen = 0;
@@ -569,7 +587,7 @@ static void run_process(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(is_remote ? 300 : 60);
         failures = 0;
         arm();
         program();
@@ -586,6 +604,7 @@ static void one_case(uint64_t seed) {
     seed_now = seed, state.state = seed * 0x2545f4914f6cdd1du;
     consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3), failing = seed % 3;
     memset(shared, 0, sizeof *shared);
+    if (is_remote) snprintf(base, sizeof base, "s3://bucket/kill%" PRIu64 "-%d/", seed, (int)getpid());
     nftw("solo.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
     strcpy(shared->what, "begin");
@@ -613,6 +632,13 @@ int main(int argc, char **argv) {
     if (argc < 2 || chdir(argv[1])) return fprintf(stderr, "usage: kill_programs FOLDER [CASES] [SEED]\n"), 2;
     setenv("OZARR_NUM_THREADS", "1", 0);
     find_pthread_create();
+    is_remote = getenv("OZARR_TEST_S3") != NULL;
+    if (is_remote) {
+        setenv("AWS_ENDPOINT_URL", getenv("OZARR_TEST_S3"), 1);
+        setenv("AWS_ACCESS_KEY_ID", "planted-id", 1);
+        setenv("AWS_SECRET_ACCESS_KEY", "planted-secret", 1);
+        setenv("AWS_REGION", "us-east-1", 1);
+    }
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (long i = 0; i < cases && failures < 5; i++) one_case(seed + (uint64_t)i);
     printf("%ld programs, %d ends each: %d wrong\n", cases, ENDS, failures);
