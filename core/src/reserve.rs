@@ -17,12 +17,13 @@ struct SizeClass {
     count: usize,
 }
 
-/// The sizes of slots, smallest first: 17 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes; a client of the
-/// network takes some hundred blocks of 1 or 2 KiB, for the certificates of the system's authorities.
-const CLASSES: [SizeClass; 6] = [
+/// The sizes of slots, smallest first: 25 MiB in all. Most of what Rust code allocates without asking has less than 512 bytes; a client of the
+/// network takes some hundred blocks of 1 or 2 KiB, for the certificates of the system's authorities, and each of its connections a few of 8 KiB.
+const CLASSES: [SizeClass; 7] = [
     SizeClass { size: 64, count: 16384 },
     SizeClass { size: 512, count: 2048 },
     SizeClass { size: 4 << 10, count: 1024 },
+    SizeClass { size: 16 << 10, count: 512 },
     SizeClass { size: 32 << 10, count: 32 },
     SizeClass { size: 256 << 10, count: 32 },
     SizeClass { size: 2 << 20, count: 1 },
@@ -34,10 +35,10 @@ pub const LARGEST: usize = CLASSES[CLASSES.len() - 1].size;
 const ALIGN: usize = 4096;
 /// The bytes of all slots.
 const BYTES: usize = offset(CLASSES.len());
-/// Classes of slots of at most this size count for [`is_low`].
+/// The most bytes that [`take_small`] serves.
 const SMALL: usize = 4 << 10;
-/// The bytes of small slots in use from which on the reserve is low: half of them.
-const LOW: usize = offset(3) / 2;
+/// The first so many classes count for [`is_low`].
+const COUNTED: usize = 4;
 /// The bits of all slots, in words.
 const WORDS: usize = first_word(CLASSES.len());
 
@@ -72,8 +73,8 @@ static ARENA: ReservedArena = ReservedArena(UnsafeCell::new(MaybeUninit::uninit(
 static TAKEN: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 /// Whether the reserve was ever used: as long as it was not, nothing else is looked at.
 static USED: AtomicBool = AtomicBool::new(false);
-/// The bytes of small slots in use.
-static SMALL_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// How many slots of the classes that count are in use.
+static IN_USE: [AtomicUsize; COUNTED] = [const { AtomicUsize::new(0) }; COUNTED];
 
 thread_local! {
     /// Whether this thread was served from the reserve since it last asked.
@@ -101,9 +102,9 @@ pub fn refusable<T>(ask: impl FnOnce() -> T) -> T {
     got
 }
 
-/// Returns whether half of the small slots are in use: then nothing new is to be begun.
+/// Returns whether half of the slots of one size, up to 16 KiB, are in use: then nothing new is to be begun.
 pub fn is_low() -> bool {
-    SMALL_BYTES.load(Relaxed) > LOW
+    USED.load(Relaxed) && IN_USE.iter().zip(&CLASSES).any(|(in_use, class)| in_use.load(Relaxed) > class.count / 2)
 }
 
 /// Takes a slot for `layout`; NULL where none is left.
@@ -120,8 +121,8 @@ fn take(layout: Layout) -> *mut u8 {
         for (i, word) in words.iter().enumerate() {
             let slots = (class.count - i * 64).min(64);
             let Some(bit) = claim(word, slots) else { continue };
-            if class.size <= SMALL {
-                SMALL_BYTES.fetch_add(class.size, Relaxed);
+            if let Some(in_use) = IN_USE.get(number) {
+                in_use.fetch_add(1, Relaxed);
             }
             return first_byte().wrapping_add(offset(number) + (i * 64 + bit) * class.size);
         }
@@ -190,8 +191,8 @@ fn class_of(at: usize) -> usize {
 fn give_back(at: usize) {
     let number = class_of(at);
     let slot = (at - offset(number)) / CLASSES[number].size;
-    if CLASSES[number].size <= SMALL {
-        SMALL_BYTES.fetch_sub(CLASSES[number].size, Relaxed);
+    if let Some(in_use) = IN_USE.get(number) {
+        in_use.fetch_sub(1, Relaxed);
     }
     TAKEN[first_word(number) + slot / 64].fetch_and(!(1 << (slot % 64)), SeqCst);
 }
@@ -276,6 +277,10 @@ mod tests {
         std::iter::from_fn(|| Some(take(layout)).filter(|block| !block.is_null())).collect()
     }
 
+    fn in_use() -> usize {
+        IN_USE.iter().map(|slots| slots.load(Relaxed)).sum()
+    }
+
     // One test, because the arena is one for all threads.
     #[test]
     fn slots_are_apart_and_come_back() {
@@ -284,12 +289,14 @@ mod tests {
         assert!(refusable(|| take(layout(8, 8))).is_null() && !take_ended(), "the caller sees that there is none");
         assert!(take(layout(LARGEST + 1, 8)).is_null(), "larger than any slot");
         assert!(take(layout(8, 2 * ALIGN)).is_null(), "aligned more than the arena");
-        for (size, align, slots) in [(1, 1, 19521), (64, 64, 19521), (65, 8, 3137), (513, 16, 1089), (4096, 4096, 1089), (LARGEST, 8, 1)] {
+        for (size, align, slots) in
+            [(1, 1, 20033), (64, 64, 20033), (65, 8, 3649), (513, 16, 1601), (4096, 4096, 1601), (4097, 16, 577), (LARGEST, 8, 1)]
+        {
             for _ in 0..2 {
                 let mut blocks = all(layout(size, align));
                 assert_eq!(blocks.len(), slots, "{size} bytes");
                 assert!(take_ended() && !take_ended());
-                assert_eq!(is_low(), size <= SMALL, "{size} bytes");
+                assert_eq!(is_low(), size < LARGEST, "{size} bytes");
                 blocks.sort();
                 assert!(blocks.windows(2).all(|w| w[1] as usize - w[0] as usize >= size));
                 assert!(blocks.iter().all(|b| (*b as usize).is_multiple_of(align) && place(*b).is_some()));
@@ -297,7 +304,7 @@ mod tests {
                 assert!(blocks.iter().all(|b| *b as usize + size <= end));
                 // SAFETY: the blocks were taken above, once each.
                 blocks.iter().for_each(|b| unsafe { Allocator.dealloc(*b, layout(size, align)) });
-                assert_eq!((is_low(), SMALL_BYTES.load(Relaxed)), (false, 0));
+                assert_eq!((is_low(), in_use()), (false, 0));
             }
         }
         assert!(
@@ -319,6 +326,6 @@ mod tests {
             assert!(std::slice::from_raw_parts(moved, 100).iter().all(|b| *b == 7));
             Allocator.dealloc(moved, layout(5000, 8));
         }
-        assert_eq!(SMALL_BYTES.load(Relaxed), 0);
+        assert_eq!(in_use(), 0);
     }
 }
