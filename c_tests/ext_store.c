@@ -485,6 +485,44 @@ static void stores_may_use_each_other(void) {
     ozarr_spec_free(spec);
 }
 
+/* What is stored in an array is written to one of the same name in another store, too, by the functions of the first. */
+static ozarr_array *mirror;
+
+static ozarr_status mirroring_put(void *context, const char *key, const void *data, size_t size) {
+    double x[4] = {1, 2, 3, 4};
+    int64_t start[] = {0}, count[] = {4};
+    if (strstr(key, "zarr.json") == NULL) {
+        ozarr_status status = ozarr_array_write_region(mirror, start, count, OZARR_FLOAT64, x, sizeof x);
+        if (status) return status;
+    }
+    return own_put(context, key, data, size);
+}
+
+static void functions_may_write_an_array_of_the_same_name(void) {
+    own_store s;
+    ozarr_store_table t = own_table(&s);
+    ozarr_store *st = NULL, *other = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    int64_t shape[] = {8}, chunks[] = {4};
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    OK(ozarr_spec_new(OZARR_FLOAT64, 1, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    t.put = mirroring_put;
+    OK(ozarr_store_from_table(NULL, &t, "r+", &st));
+    OK(ozarr_store_memory(&other));
+    OK(ozarr_array_create_at(st, "t", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_create_at(other, "t", spec, OZARR_CREATE_NEW, &mirror));
+    OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
+    OK(ozarr_array_read(mirror, OZARR_FLOAT64, x, sizeof x));
+    CHECK(x[0] == 1 && x[3] == 4 && x[4] == 0);
+    ozarr_array_free(mirror);
+    ozarr_array_free(a);
+    ozarr_spec_free(spec);
+    ozarr_store_free(other);
+    ozarr_store_free(st);
+}
+
 int main(void) {
     tables_of_all_kinds();
     handles_keep_the_table();
@@ -496,5 +534,6 @@ int main(void) {
     functions_may_call_ozarr();
     threads_take_turns_unless_told_otherwise();
     stores_may_use_each_other();
+    functions_may_write_an_array_of_the_same_name();
     return finish();
 }

@@ -80,10 +80,14 @@ impl BoundArray {
         footprint::place(&self.store.describe(), &self.prefix)
     }
 
-    /// Names what the chunk of a key is locked by: the array by its last name, and the key behind the array's. Handles whose stores begin in
-    /// different folders have different keys for it, and by links and `..` different folders.
+    /// Names what the chunk of a key is locked by: the array, and the key behind the array's. Handles whose stores begin in different folders have
+    /// different keys for it, and by links and `..` different folders: there the array is known by its last name.
     pub fn lock_name<'a>(&self, key: &'a str) -> (u64, &'a str) {
-        (self.last_name.get(|| self.place()), key.strip_prefix(&*self.prefix).unwrap_or(key))
+        let name = |place: &str| match self.store.files() {
+            Some(_) => place.rfind(['/', '\\']).map_or(0, |at| at + 1),
+            None => 0,
+        };
+        (self.last_name.get(|| self.place(), name), key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.
@@ -138,19 +142,20 @@ impl BoundArray {
     }
 }
 
-/// The hash of an array's last name, found when it is first asked for: 0 until then. A lock could be held by another thread when the process forks.
+/// The hash of what an array is known by to locks, found when it is first asked for: 0 until then. A lock could be held by another thread when the process forks.
 #[derive(Debug, Default)]
 pub struct LastName(AtomicU64);
 
 impl LastName {
-    fn get(&self, place: impl Fn() -> String) -> u64 {
+    /// Gives the digest of a place from where its name begins.
+    fn get(&self, place: impl Fn() -> String, name: impl Fn(&str) -> usize) -> u64 {
         let known = self.0.load(Ordering::Relaxed);
         if known != 0 {
             return known;
         }
         let place = place();
         let place = place.trim_end_matches('/');
-        let name = place.rfind(['/', '\\']).map_or(place, |at| &place[at + 1..]);
+        let name = &place[name(place)..];
         // Only threads that ask at the same time compute it again.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)).max(1);
         self.0.store(hash, Ordering::Relaxed);

@@ -7,8 +7,10 @@ use crate::fork::ForkReset;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -48,7 +50,8 @@ type Waiter = Box<dyn FnOnce(ChunkGuard) + Send>;
 const SLOTS: usize = 1024;
 
 /// The locks of chunks, in a fixed number of slots, so that locking allocates nothing. A task holds at most one. A thread may hold several: work that calls a
-/// function of the program which writes other chunks. Keys that share a slot therefore do not wait for each other.
+/// function of the program which writes other chunks. Keys that share a slot therefore do not wait for each other, and the lock of a key that the thread
+/// holds already, as of an array of the same name in another store, is its own.
 pub struct ChunkLocks {
     slots: ForkReset<Vec<Mutex<LockSlot>>>,
     hasher: RandomState,
@@ -75,13 +78,16 @@ impl ChunkLocks {
         waiter: impl FnOnce() -> W,
     ) -> Option<ChunkGuard> {
         let digest = self.hasher.hash_one(key);
+        if HELD.get().has(digest) {
+            return Some(ChunkGuard { locks: self.clone(), digest, is_lent: true });
+        }
         let mut slot = self.slot(digest);
         if slot.taken.contains(&digest) {
             slot.waiting.push_back((digest, Box::new(waiter())));
             return None;
         }
         slot.taken.push(digest);
-        Some(ChunkGuard { locks: self.clone(), digest })
+        Some(ChunkGuard { locks: self.clone(), digest, is_lent: false })
     }
 
     fn slot(&self, digest: u64) -> MutexGuard<'_, LockSlot> {
@@ -89,7 +95,12 @@ impl ChunkLocks {
     }
 
     /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
-    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> ChunkGuard {
+    pub fn wait(self: &Arc<Self>, key: impl Hash + Copy) -> (Held, ChunkGuard) {
+        let guard = self.wait_for(key);
+        (Held::new(&guard), guard)
+    }
+
+    fn wait_for(self: &Arc<Self>, key: impl Hash + Copy) -> ChunkGuard {
         loop {
             let mine = Arc::new(HandOver::default());
             let theirs = Waiting(mine.clone());
@@ -152,10 +163,15 @@ impl Drop for Waiting {
 pub struct ChunkGuard {
     locks: Arc<ChunkLocks>,
     digest: u64,
+    /// It is that of work of this thread around this one, which gives it back.
+    is_lent: bool,
 }
 
 impl Drop for ChunkGuard {
     fn drop(&mut self) {
+        if self.is_lent {
+            return;
+        }
         let next = {
             let mut slot = self.locks.slot(self.digest);
             let next = slot.waiting.iter().position(|(digest, _)| *digest == self.digest).and_then(|next| slot.waiting.remove(next));
@@ -165,8 +181,50 @@ impl Drop for ChunkGuard {
             next
         };
         if let Some((digest, waiter)) = next {
-            waiter(ChunkGuard { locks: self.locks.clone(), digest });
+            waiter(ChunkGuard { locks: self.locks.clone(), digest, is_lent: false });
         }
+    }
+}
+
+/// How many locks of one thread are known.
+const NESTED: usize = 4;
+
+/// The locks that work of a thread holds.
+#[derive(Clone, Copy)]
+struct Nested {
+    digests: [u64; NESTED],
+    count: usize,
+}
+
+impl Nested {
+    fn has(&self, digest: u64) -> bool {
+        self.digests.iter().take(self.count).any(|held| *held == digest)
+    }
+}
+
+thread_local! {
+    static HELD: Cell<Nested> = const { Cell::new(Nested { digests: [0; NESTED], count: 0 }) };
+}
+
+/// Says that work of this thread, which may call functions of the program, holds a lock, until dropped.
+pub struct Held(PhantomData<*const ()>);
+
+impl Held {
+    pub(super) fn new(guard: &ChunkGuard) -> Held {
+        let mut held = HELD.get();
+        if let Some(digest) = held.digests.get_mut(held.count) {
+            *digest = guard.digest;
+        }
+        held.count += 1;
+        HELD.set(held);
+        Held(PhantomData)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let held = HELD.get();
+        HELD.set(Nested { count: held.count - 1, ..held });
     }
 }
 
@@ -226,6 +284,20 @@ mod tests {
         drop(first);
         assert_eq!(*lock(&log), [0, 1, 2]);
         assert!(locks.acquire("k", || |_| unreachable!()).is_some());
+    }
+
+    #[test]
+    fn the_lock_of_a_key_that_the_thread_holds_is_its_own() {
+        let locks = ChunkLocks::new();
+        let outer = locks.wait("k");
+        for _ in 0..2 {
+            drop(locks.wait("k"));
+            assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || |_| {}).is_none()).join().unwrap()), "others wait");
+        }
+        let deeper: Vec<_> = (0..2 * NESTED).map(|key| locks.wait(key)).collect();
+        drop(deeper);
+        drop(outer);
+        assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || |_| {}).is_some()).join().unwrap()), "given back");
     }
 
     /// There are more keys than slots. What was queued on one lock is not handed another.
