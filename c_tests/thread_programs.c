@@ -4,6 +4,7 @@
  *
  *   thread_programs [CASES] [SEED] */
 #include "table.h"
+#include "model.h"
 #include "random.h"
 #include <pthread.h>
 
@@ -195,27 +196,17 @@ static void read_own(worker *w, const own *o) {
     }
 }
 
-/* Gives the model another shape. */
-static void reshape(own *o, int64_t rows, int64_t columns) {
-    int32_t next[SIZE];
-    for (int i = 0; i < SIZE; i++) next[i] = o->fill;
-    for (int64_t r = 0; r < rows && r < o->shape[0]; r++)
-        for (int64_t c = 0; c < columns && c < o->shape[1]; c++) next[r * columns + c] = o->expected[r * o->shape[1] + c];
-    memcpy(o->expected, next, sizeof next);
-    o->shape[0] = rows, o->shape[1] = columns;
-}
-
 static void resize(worker *w, own *o) {
     const int64_t shape[] = {pick(&w->n, 0, WIDE), pick(&w->n, 0, WIDE)};
     DONE(w, ozarr_array_resize(o->array, shape, 0));
-    reshape(o, shape[0], shape[1]);
+    reshape(o->expected, SIZE, o->shape, o->fill, shape[0], shape[1]);
 }
 
 static void append(worker *w, own *o) {
     const int64_t count = pick(&w->n, 1, 3), before = o->shape[0];
     int32_t data[3 * WIDE];
     if (before + count > WIDE) return;
-    reshape(o, before + count, o->shape[1]);
+    reshape(o->expected, SIZE, o->shape, o->fill, before + count, o->shape[1]);
     for (int64_t i = 0; i < count * o->shape[1]; i++) o->expected[before * o->shape[1] + i] = data[i] = (int32_t)pick(&w->n, 1, 1 << 20);
     if (pick(&w->n, 0, 1)) {
         DONE(w, ozarr_array_append(o->array, 0, count, OZARR_INT32, data, sizeof data));

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "allocations.h"
 #include "calls.h"
+#include "../../c_tests/model.h"
 #include "../../c_tests/random.h"
 #include "../../c_tests/table.h"
 #include <ftw.h>
@@ -163,20 +164,12 @@ static void write_some(ozarr_array *array, int which) {
     DO(ozarr_array_write_region(array, start, shape, OZARR_INT32, data, sizeof data));
 }
 
-static void reshape(node *n, int64_t rows, int64_t columns) {
-    int32_t next[SIZE];
-    for (int i = 0; i < SIZE; i++) next[i] = n->fill;
-    for (int64_t r = 0; r < rows && r < n->shape[0]; r++)
-        for (int64_t c = 0; c < columns && c < n->shape[1]; c++) next[r * columns + c] = n->values[r * n->shape[1] + c];
-    memcpy(n->values, next, sizeof next);
-    n->shape[0] = rows, n->shape[1] = columns;
-}
-
 static void resize(ozarr_array *array, int which) {
     int64_t shape[] = {pick(&state, 0, WIDE), pick(&state, 1, WIDE)};
     for (int d = 0; d < 2; d++)
         if (shared->before.nodes[which].appended && shape[d] > shared->before.nodes[which].shape[d]) shape[d] = shared->before.nodes[which].shape[d];
-    reshape(&shared->after.nodes[which], shape[0], shape[1]);
+    node *n = &shared->after.nodes[which];
+    reshape(n->values, SIZE, n->shape, n->fill, shape[0], shape[1]);
     say(1, which, "resize", PATHS[which]);
     DO(ozarr_array_resize(array, shape, 0));
 }
@@ -186,7 +179,7 @@ static void append(ozarr_array *array, int which) {
     const int64_t before = n->shape[0], count = pick(&state, 1, 3), every = pick(&state, -1, 2);
     int32_t data[SIZE];
     if (before + count > WIDE) return;
-    reshape(n, before + count, n->shape[1]);
+    reshape(n->values, SIZE, n->shape, n->fill, before + count, n->shape[1]);
     for (int64_t i = 0; i < count * n->shape[1]; i++) n->values[before * n->shape[1] + i] = data[i] = (int32_t)pick(&state, 1, 1 << 20);
     say(1, which, every < 0 ? "append to" : "append steps to", PATHS[which]);
     if (every < 0) {
