@@ -1376,7 +1376,8 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
     ozarr_group **group);
 
 /**
- * Erases the node at `location`, with everything below it; of a node in a group the folder, too.
+ * Erases the node at `location`, with everything below it; of a node in a group the folder, too. What an
+ * interrupted copy or erasing has left there goes as well.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.
@@ -3053,7 +3054,8 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
     ozarr_node_kind *kind);
 
 /**
- * Erases the node at `path`, with everything below it.
+ * Erases the node at `path`, with everything below it. What an interrupted copy or erasing has left there
+ * goes as well.
  *
  * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_READ_ONLY`; those of
  * documents and stores.

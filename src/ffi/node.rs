@@ -65,7 +65,8 @@ pub unsafe extern "C" fn ozarr_node_open(
     })
 }
 
-/// Erases the node at `location`, with everything below it; of a node in a group the folder, too.
+/// Erases the node at `location`, with everything below it; of a node in a group the folder, too. What an
+/// interrupted copy or erasing has left there goes as well.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if nothing is there;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.
