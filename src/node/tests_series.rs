@@ -18,12 +18,12 @@ fn anew(store: &Store) -> Store {
     Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
 }
 
-fn dataset(store: &Store) -> Dataset {
+pub(super) fn dataset(store: &Store) -> Dataset {
     Dataset::open(Group::open(store, "").unwrap()).unwrap()
 }
 
 /// A run with a field in chunks of 4 steps, one whose time is the second dimension, in chunks of 3, and a series of numbers.
-fn define(store: &Store, format: Format) {
+pub(super) fn define(store: &Store, format: Format) {
     let ds = Dataset::create(store, "", Some(format), Create::New).unwrap();
     ds.define_time("time", 0, Some(5), "days since 2026-01-01", "standard", Create::New).unwrap();
     ds.define_dimension("x", 3).unwrap();
@@ -47,7 +47,7 @@ fn put(series: &mut Series, name: &str, values: &mut [i32]) -> Result<()> {
 }
 
 /// Steps from where the series is; the numbers are left out of odd ones.
-fn run(series: &mut Series, to: u64) -> Result<()> {
+pub(super) fn run(series: &mut Series, to: u64) -> Result<()> {
     for step in series.position().0..to {
         put(series, "t", &mut [0, 1, 2].map(|x| value(step, x)))?;
         put(series, "p", &mut [0, 1, 2].map(|x| -value(step, x)))?;
@@ -68,7 +68,7 @@ fn numbers(array: &Array) -> Vec<i32> {
 }
 
 /// What a reader that goes by consolidated metadata finds: all variables have the same steps, whole ones.
-fn check(store: &Store) -> u64 {
+pub(super) fn check(store: &Store) -> u64 {
     // Tests beside this one change stores of the same name, which is that of all stores in memory: then one looks again.
     let mut opened = (0..99).map(|_| Group::open(&anew(store), "").unwrap());
     let group = opened.find(|group| group.catalog().unwrap().is_some()).unwrap();
@@ -98,6 +98,32 @@ fn all_variables_of_a_step_are_published_at_once() {
             drop(series);
             ds.close().unwrap();
             assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+        }
+    }
+}
+
+#[test]
+fn what_was_put_of_a_step_is_kept_when_the_steps_before_it_are_flushed() {
+    for format in [Format::V2, Format::V3] {
+        // Where a chunk begins, and in the midst of one.
+        for steps in [1, 3, 4, 6, 8] {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let ds = dataset(&store);
+            let mut series = Series::open(&ds, "time", None, 100, 0).unwrap();
+            run(&mut series, steps).unwrap();
+            put(&mut series, "t", &mut [0, 1, 2].map(|x| value(steps, x))).unwrap();
+            series.flush().unwrap();
+            assert_eq!(check(&store), steps);
+            put(&mut series, "p", &mut [0, 1, 2].map(|x| -value(steps, x))).unwrap();
+            series.flush().unwrap();
+            if steps.is_multiple_of(2) {
+                put(&mut series, "mean", &mut [value(steps, 9)]).unwrap();
+            }
+            series.step(steps as f64).unwrap();
+            run(&mut series, STEPS).unwrap();
+            series.flush().unwrap();
+            assert_eq!(check(&store), STEPS, "{format:?} {steps}");
         }
     }
 }

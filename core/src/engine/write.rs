@@ -317,7 +317,7 @@ impl WriteJob {
     /// Forgets what waited of a chunk, which is stored or replaced now.
     fn settle(&self, chunk: &[u64]) {
         match (&self.settles, &self.array.write_back) {
-            (Some((kept, chunk)), _) => kept.forget(chunk),
+            (Some((kept, chunk)), _) => kept.stored(&self.array.grid, &self.array.shape, chunk),
             (None, Some(kept)) => kept.forget(chunk),
             (None, None) => {}
         }

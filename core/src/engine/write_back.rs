@@ -106,6 +106,16 @@ impl WaitingPart {
         }
     }
 
+    /// Keeps what lies beyond the extents `inside` along one dimension; `false` if nothing does.
+    fn keep_beyond(&mut self, inside: &dyn Fn(usize) -> u64) -> bool {
+        let span = &mut self.span;
+        let mut beyond = (0..span.start.len()).filter(|&d| span.end(d) > inside(d));
+        let (Some(d), None) = (beyond.next(), beyond.next()) else { return false };
+        let (start, end) = (inside(d), span.end(d));
+        (span.start[d], span.count[d]) = (start, end - start);
+        true
+    }
+
     /// The document may have been replaced by that of another array.
     fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
         if (self.shape.as_slice(), self.data_type) != (shape, data_type) {
@@ -295,6 +305,17 @@ impl WriteBack {
         if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit {
             state.spare.push(buffer);
         }
+    }
+
+    /// What waited of a chunk is stored as far as it is inside an array of the lengths `length`. What lies beyond along one dimension waits on: an
+    /// appender stores up to the steps that it publishes, and may have taken parts of the next one.
+    pub(super) fn stored(&self, grid: &Grid, length: &[u64], chunk: &[u64]) {
+        if let Some(part) = self.find(chunk)
+            && lock(&part).keep_beyond(&|d| length[d].saturating_sub(grid.origin(d, chunk[d])))
+        {
+            return;
+        }
+        self.forget(chunk);
     }
 
     /// The chunk is stored: nothing of it waits any more.
