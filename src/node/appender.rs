@@ -99,7 +99,7 @@ impl Appender {
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
-        Appender::begin(array, dim, (every, memory), mark)
+        Appender::begin(array, dim, (every, memory), Claim::new(array.store().shared().capabilities().swaps, mark))
     }
 
     /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
@@ -121,8 +121,7 @@ impl Appender {
     }
 
     /// An appender at an array that is ready for it.
-    fn begin(array: &Array, dim: usize, (every, memory): (u64, usize), mark: Vec<u8>) -> Result<Appender> {
-        let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
+    fn begin(array: &Array, dim: usize, (every, memory): (u64, usize), claim: Claim) -> Result<Appender> {
         let first = array.state();
         let bound = first.bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
@@ -177,9 +176,9 @@ impl Appender {
         })
     }
 
-    /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark.
-    pub(super) fn silent(array: &Array, dim: usize, mark: Vec<u8>) -> Result<Appender> {
-        let mut appender = Appender::begin(array, dim, (0, 0), mark)?;
+    /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark of the claim.
+    pub(super) fn silent(array: &Array, dim: usize, claim: Claim) -> Result<Appender> {
+        let mut appender = Appender::begin(array, dim, (0, 0), claim)?;
         appender.silent = true;
         Ok(appender)
     }

@@ -4,6 +4,7 @@
 //! of the coordinate last; then the consolidated metadata, in which the lengths of all change at once.
 
 use super::appender::Appender;
+use super::claim::Claim;
 use super::conventions::Dataset;
 use super::resize::slab;
 use super::{Array, document, path, upkeep};
@@ -44,8 +45,8 @@ struct SeriesArray {
 }
 
 impl SeriesArray {
-    fn new(name: String, array: &Array, d: usize, mark: Vec<u8>) -> Result<SeriesArray> {
-        let appender = Appender::silent(array, d, mark).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+    fn new(name: String, array: &Array, d: usize, claim: Claim) -> Result<SeriesArray> {
+        let appender = Appender::silent(array, d, claim).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
         Ok(SeriesArray { name, appender, kept: false })
     }
 
@@ -83,19 +84,24 @@ impl Series {
         }
         let (differences, mut documents) = dataset.compare()?;
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
-        let marks: Vec<Vec<u8>> = ready.collect::<Result<_>>()?;
+        let swaps = dataset.group().store().shared().capabilities().swaps;
+        let mut claims: Vec<Claim> = ready.map(|mark| Ok(Claim::new(swaps, mark?))).collect::<Result<_>>()?;
         let there = steps_there(&along, dimension)?;
         let position = keep.unwrap_or(there);
         if position > there {
             bail!(Bounds, "found {there} steps of {dimension:?}, expected {position} to keep or more");
         }
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
+            // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
+            for (i, ((_, array, _), claim)) in along.iter().zip(&mut claims).enumerate() {
+                claim.take(array, i > 0)?;
+            }
             // Each step is written again before it is published, so where nothing can be erased it may stay.
             dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;
         }
         let mut parts = Vec::with_capacity(along.len());
-        for ((name, array, d), mark) in along.into_iter().zip(marks) {
-            parts.push(SeriesArray::new(name, &array, d, mark)?);
+        for ((name, array, d), claim) in along.into_iter().zip(claims) {
+            parts.push(SeriesArray::new(name, &array, d, claim)?);
         }
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
@@ -205,7 +211,8 @@ impl Series {
             if self.parts.iter().all(|part| part.name != name) {
                 let mark = Appender::prepare(&array, None)?;
                 array.finish_cut()?;
-                late.push(SeriesArray::new(name, &array, d, mark)?);
+                let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
+                late.push(SeriesArray::new(name, &array, d, claim)?);
             }
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;

@@ -1,6 +1,8 @@
 //! Changes in stores without locks whose puts have conditions: another process that is faster loses nothing, and neither does this one.
 
 use super::tests::{object, read_all, spec, spec_v2, view, write_all};
+use super::tests_series::{check, dataset, define, run};
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
@@ -23,13 +25,15 @@ struct Overtaken {
     calls: Mutex<Vec<String>>,
     /// How many keys can be erased before that begins to fail.
     erasures: AtomicUsize,
+    /// Locks in a process are by it.
+    name: &'static str,
 }
 
 impl Overtaken {
     /// A store that nobody else changes.
     fn alone(inner: SharedStore, latency: bool) -> Overtaken {
         let (theirs, calls, erasures) = (Mutex::default(), Mutex::default(), AtomicUsize::new(usize::MAX));
-        Overtaken { inner, latency, key: "", theirs, calls, erasures }
+        Overtaken { inner, latency, key: "", theirs, calls, erasures, name: "overtaken:" }
     }
 }
 
@@ -73,7 +77,7 @@ impl crate::store::Storage for Overtaken {
     }
 
     fn describe(&self) -> String {
-        "overtaken:".to_string()
+        self.name.to_string()
     }
 }
 
@@ -333,6 +337,43 @@ fn an_appender_that_is_opened_later_goes_on_and_the_one_before_it_stores_nothing
         append_by(&mut third, &mut [85]).unwrap();
         third.flush().unwrap();
         assert_eq!(open(&on(inner)).shape().to_vec(), [10]);
+    }
+}
+
+/// The second one is opened before each call of the first one in turn, and goes on when the first one has ended.
+#[test]
+fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
+    for after in 0.. {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        define(&on(inner.clone()), Format::V3);
+        let store = |shared| on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(shared, false) }));
+        let (second, left) = (Arc::new(Mutex::new(None)), AtomicUsize::new(usize::MAX));
+        let left = Arc::new(left);
+        let (begun, calls, other) = (second.clone(), left.clone(), inner.clone());
+        let tell = move |next: Next<'_>| {
+            if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
+                *begun.lock().unwrap() = Some(Series::open(&dataset(&store(other.clone())), "time", None, 4, 0));
+            }
+            Ok(())
+        };
+        let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell };
+        let mut first = Series::open(&dataset(&on(Arc::new(told))), "time", None, 4, 0).unwrap();
+        run(&mut first, 7).unwrap();
+        left.store(after, Relaxed);
+        let ended = run(&mut first, 11).and_then(|()| first.flush());
+        drop(first);
+        let second = second.lock().unwrap().take();
+        let has_begun = second.is_some();
+        let went_on = second.map(|second| second.and_then(|mut second| run(&mut second, 11).and_then(|()| second.flush())));
+        for e in [ended.as_ref().err(), went_on.as_ref().and_then(|done| done.as_ref().err())].into_iter().flatten() {
+            assert!(e.kind() == ErrorKind::State, "{after}: {e}");
+        }
+        assert!(ended.is_ok() || went_on.is_some_and(|done| done.is_ok()), "{after}: none goes on");
+        assert_eq!(check(&on(inner)), 11, "{after}");
+        if !has_begun {
+            assert!(after > 30, "only {after} calls");
+            return;
+        }
     }
 }
 
