@@ -65,7 +65,7 @@ impl Checkpoints {
             bail!(Exists, "{} is a node that is no checkpoint; choose another name", path::join(&self.path, name));
         }
         let mut node = if taken { format!("{name}.{number}") } else { name.to_string() };
-        while !self.is_cleared(&node)? {
+        while !self.is_free(&node)? {
             number += 1;
             node = format!("{name}.{number}");
         }
@@ -183,6 +183,32 @@ impl Checkpoints {
     /// What the consolidated metadata of the group say of a place that only another user may look into: without it he has committed none there.
     fn told_above(&self, place: &str) -> Result<Option<StoredDocument>> {
         Ok(Group::open(&self.store, &self.path)?.catalog()?.and_then(|catalog| catalog.find(place)))
+    }
+
+    /// Whether a checkpoint can be begun in the place of a node, from which what a kill has left of another one is removed. Where there is a node,
+    /// or anything else, that stays.
+    fn is_free(&self, node: &str) -> Result<bool> {
+        let place = path::join(&self.path, node);
+        let found = lookup::find_bare(&self.store, &place);
+        if is_refused(&found) || found.as_ref().is_err_and(lookup::is_misunderstood) || found?.is_some() {
+            return Ok(false);
+        }
+        let is_empty = self.is_empty(node);
+        if is_refused(&is_empty) || !(is_empty? || self.was_begun(&place)?) {
+            return Ok(false);
+        }
+        self.is_cleared(node)
+    }
+
+    /// Whether what is at a place without a node is what is left of a checkpoint.
+    fn was_begun(&self, place: &str) -> Result<bool> {
+        for name in MAKES_A_GROUP.iter().map(|name| path::join(place, &hidden(name))) {
+            if self.store.shared().open(&name).map_err(|e| e.at_key(name))?.is_some() {
+                return Ok(true);
+            }
+        }
+        // Of version 2 the attributes may go last.
+        Ok(lookup::attributes_v2(&self.store, place).is_ok_and(|attributes| attributes.contains_key(ATTRIBUTE)))
     }
 
     /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased or it is another user's.
