@@ -355,7 +355,7 @@ impl Job<'_> {
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
         let source = array.old.bound(node)?;
         let dest = ArrayState::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
-        let elements = Elements::new((self.from, &array.old, &source), &dest, true, (0, Overflow::Error))?;
+        let elements = Elements::new((&array.old, &source), &dest, true, (0, Overflow::Error))?;
         let (before, total, progress) = (self.done, self.total, &mut self.progress);
         elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
         let chunks = elements.chunks();

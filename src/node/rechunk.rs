@@ -10,7 +10,7 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, copy, cut, document, hierarchy, path, place, spec, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, cut, document, hierarchy, path, place, spec, transform, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
@@ -170,7 +170,7 @@ impl Job<'_> {
                 marks.retain(|name| to == Format::V3 && attributes.contains_key(name));
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
                 let is_like = to == old.meta.format || spec.fill_is_like(&old.meta.fill);
-                let missing = if is_like { None } else { Some(missing_chunks(from, &old)?) };
+                let missing = if is_like { None } else { Some(missing_chunks(&old)?) };
                 if missing.is_some_and(|missing| missing > ADDED) {
                     spec.keep_fill(old.meta.fill.clone(), &mut notes);
                 }
@@ -184,7 +184,9 @@ impl Job<'_> {
                     return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
                 }
                 let lenient = from.options().clipped || from.options().empty_is_missing;
-                let same_bytes = !lenient && same_form(&old.meta, &new) && (missing == Some(0) || same_fill(&old.meta, &new));
+                let transforms = transform::transforms(&old.meta)? || transform::transforms(&new)?;
+                let same_bytes =
+                    !lenient && !transforms && same_form(&old.meta, &new) && (missing == Some(0) || same_fill(&old.meta, &new));
                 if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
                     notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
                 }
@@ -201,7 +203,7 @@ impl Job<'_> {
             return Ok(self.elements(node, array, (self.way.to, &self.to_path))?.chunks());
         }
         let mut count = 0;
-        each_chunk(self.way.from.shared(), &array.old, &mut |_, _| {
+        each_chunk(&array.old.chunk_store, &array.old, &mut |_, _| {
             count += 1;
             Ok(())
         })?;
@@ -214,7 +216,7 @@ impl Job<'_> {
         let dest = ArrayState::new(to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
         let same_fill = same_fill(&array.old.meta, &array.new);
         let how = (self.options.memory, self.options.overflow);
-        Elements::new((self.way.from, &array.old, &source), &dest, same_fill, how)
+        Elements::new((&array.old, &source), &dest, same_fill, how)
     }
 
     fn run(&mut self, nodes: &[(String, New)], mut changed: Vec<String>) -> Result<()> {
@@ -279,7 +281,7 @@ impl Job<'_> {
         let target = moved_path(node, &self.from_path, at.1);
         cut::copy_marker((self.way.from, node), (at.0, &target))?;
         let (prefix, mut keys) = (path::prefix(&target), Vec::new());
-        each_chunk(self.way.from.shared(), &array.old, &mut |key, index| {
+        each_chunk(&array.old.chunk_store, &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);
             keys.push((key.to_string(), to_key));
@@ -317,11 +319,11 @@ fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
 }
 
 /// The number of chunks that are not stored; of all in a store that cannot tell.
-fn missing_chunks(store: &Store, array: &ArrayState) -> Result<u64> {
+fn missing_chunks(array: &ArrayState) -> Result<u64> {
     let all = array.meta.grid.counts(&array.meta.shape).iter().fold(1, |all, &n| n.saturating_mul(all));
     let mut stored = 0;
-    if store.shared().capabilities().listable {
-        each_chunk(store.shared(), array, &mut |_, _| {
+    if array.chunk_store.capabilities().listable {
+        each_chunk(&array.chunk_store, array, &mut |_, _| {
             stored += 1;
             Ok(())
         })?;

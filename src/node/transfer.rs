@@ -169,20 +169,20 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// From `old` in `store` to `dest`. `same_fill`: where nothing is stored, nothing needs to be.
+    /// From `old` to `dest`. `same_fill`: where nothing is stored, nothing needs to be.
     pub fn new(
-        (store, old, source): (&Store, &ArrayState, &Arc<BoundArray>),
+        (old, source): (&ArrayState, &Arc<BoundArray>),
         dest: &Arc<BoundArray>,
         same_fill: bool,
         (memory, overflow): (u64, Overflow),
     ) -> Result<Elements> {
-        let beside = if source.data_type.is_variable() { sampled_length(store, old, source)? } else { 0 };
+        let beside = if source.data_type.is_variable() { sampled_length(old, source)? } else { 0 };
         let rechunk = Rechunk::new(source, dest, memory, beside, overflow)?;
-        if !same_fill || dest.store_fill_chunks || !store.shared().capabilities().listable {
+        if !same_fill || dest.store_fill_chunks || !old.chunk_store.capabilities().listable {
             return Ok(Elements { rechunk, boxes: None });
         }
         let (mut boxes, mut room) = (Vec::new(), 1 << 16);
-        each_chunk(store.shared(), old, &mut |_, index| {
+        each_chunk(&old.chunk_store, old, &mut |_, index| {
             rechunk.reached(index, &mut boxes);
             // Chunks come in any order; many share a box.
             if boxes.len() > room {
@@ -213,10 +213,10 @@ impl Elements {
 }
 
 /// The bytes that elements of variable length have, by a look at the first chunks.
-fn sampled_length(store: &Store, old: &ArrayState, source: &Arc<BoundArray>) -> Result<u64> {
+fn sampled_length(old: &ArrayState, source: &Arc<BoundArray>) -> Result<u64> {
     const SAMPLES: usize = 3;
     let mut chunks: Vec<Dims> = Vec::new();
-    each_chunk(store.shared(), old, &mut |_, index| {
+    each_chunk(&old.chunk_store, old, &mut |_, index| {
         if chunks.len() < SAMPLES {
             chunks.push(index.clone());
         }

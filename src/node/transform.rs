@@ -6,6 +6,7 @@
 
 use super::{Mode, Store, path};
 use crate::error::{Error, Result, err};
+use crate::metadata::extension::Extension;
 pub use crate::metadata::registered::Member;
 use crate::metadata::registered::{MEMBERS, TRANSFORMERS};
 use crate::metadata::{ArrayMeta, Dialect, Format, Value, json, v3};
@@ -47,14 +48,25 @@ pub fn unregister_member(name: &str) -> bool {
     MEMBERS.get().remove("", name).is_some()
 }
 
-/// The store that the chunks of an array are read from and written to: `store` itself unless its document has transformers.
-pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Result<SharedStore> {
+/// Whether what is stored under an array's keys of chunks is not its chunks, but what transformers make of them.
+pub(super) fn transforms(meta: &ArrayMeta) -> Result<bool> {
+    transformers(meta).map(|list| !list.is_empty())
+}
+
+/// The transformers of an array that must be understood or are registered.
+fn transformers(meta: &ArrayMeta) -> Result<Vec<Extension>> {
     // v2 has none, and those of d0 are its shards.
     if meta.format != Format::V3 || meta.dialect == Dialect::D0 {
-        return Ok(store.shared().clone());
+        return Ok(Vec::new());
     }
     let mut list = v3::storage_transformers(&meta.document).map_err(|e| e.at_field("storage_transformers"))?;
     list.retain(|extension| extension.must_understand || TRANSFORMERS.get().find("", &extension.name).is_some());
+    Ok(list)
+}
+
+/// The store that the chunks of an array are read from and written to: `store` itself unless its document has transformers.
+pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Result<SharedStore> {
+    let list = transformers(meta)?;
     if list.is_empty() {
         return Ok(store.shared().clone());
     }
