@@ -8,7 +8,7 @@ use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
-use crate::metadata::{v2, v3};
+use crate::metadata::{Format, v2, v3};
 use crate::store::{Condition, StorageExt, get};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,9 @@ impl Store {
             Ok(made.iter().map(|node| moved_path(node, place, &to_path)).collect::<Vec<_>>())
         })?;
         changed.extend(made);
+        if found.format == Format::V2 {
+            changed.iter().for_each(|node| hierarchy::note_documents(to, node));
+        }
         upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))
     }
 
@@ -212,12 +215,13 @@ fn folder_of(key: &str) -> &str {
     key.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Refuses to copy a node into itself, or over a node that holds it, by whichever links it is named.
+/// Refuses to copy a node into itself, or over a node that holds it, by whichever links or handles it is named.
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let (a, b) = (from.0.place(from.1), to.0.place(to.1));
     // Two stores in memory are two places; of two folders, one may be inside the other.
     let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
-    if !Arc::ptr_eq(from.0.shared(), to.0.shared()) && !is_folder {
+    let of_one_server = b.contains("://") && from.0.options().server == to.0.options().server;
+    if !is_folder && !Arc::ptr_eq(from.0.shared(), to.0.shared()) && !a.starts_with("memory:") && !of_one_server {
         return Ok(());
     }
     let (real_a, real_b) = if is_folder { (followed(&a), followed(&b)) } else { (a.clone().into(), b.clone().into()) };

@@ -195,7 +195,8 @@ fn erase_documents(store: &Store, path: &str) -> Result<()> {
     Ok(())
 }
 
-fn note_documents(store: &Store, path: &str) {
+/// Says that the documents at `path` are others, or gone.
+pub(super) fn note_documents(store: &Store, path: &str) {
     [v3::DOCUMENT, v2::ARRAY, v2::GROUP].iter().for_each(|name| store.note_document(&path::join(path, name)));
 }
 

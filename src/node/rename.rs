@@ -4,6 +4,7 @@ use super::lookup::require;
 use super::walk::{self, ListedGroup, Wanted};
 use super::{Create, NodeKind, Store, copy, document, hierarchy, path, upkeep};
 use crate::error::Result;
+use crate::metadata::Format;
 
 impl Store {
     /// Moves the node at `path`, with all below it, to `to_path`, which must be free, and makes missing groups above it. A folder is
@@ -34,11 +35,14 @@ impl Store {
             self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return self.erase_node(&path);
         }
-        let place = if renamed { to_path } else { path };
+        let (place, gone) = if renamed { (to_path, Some(path)) } else { (path, None) };
         let top = ListedGroup::new(&place, found.format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
         changed.push(place);
         changed.extend(below.into_iter().map(|found| found.path));
+        if found.format == Format::V2 {
+            changed.iter().chain(&gone).for_each(|path| hierarchy::note_documents(self, path));
+        }
         upkeep::after_change(self, &changed, None).and(kept)
     }
 }

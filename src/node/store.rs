@@ -229,6 +229,8 @@ impl Store {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
+        let said = [remote.named("endpoint"), remote.named("account_name"), remote.profile.as_deref()];
+        chosen.server = said.iter().flatten().map(ToString::to_string).collect();
         let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
         let folder = if let Root::Folder(path) = root { Some((path.clone(), files)) } else { None };
         Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))

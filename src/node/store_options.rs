@@ -52,6 +52,8 @@ pub struct Options {
     pub verify: bool,
     /// Whether members of a `zarr.json` that must be understood and are not are ignored (V3-27).
     pub ignore_unknown: bool,
+    /// What the options of an object store say of the server: buckets of two servers may have one name.
+    pub server: Vec<String>,
 }
 
 impl Default for Options {
@@ -66,6 +68,7 @@ impl Default for Options {
             clipped: false,
             verify: true,
             ignore_unknown: false,
+            server: Vec::new(),
         }
     }
 }
