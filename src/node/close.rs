@@ -4,6 +4,7 @@ use super::conventions::{nczarr, nczarr_update};
 use super::store::V2Changes;
 use super::{Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
+use std::collections::BTreeSet;
 
 impl Store {
     /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
@@ -39,6 +40,15 @@ impl Store {
         if nodes.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
             return Ok(());
         }
+        let done = self.consolidate_groups_of(&nodes);
+        if done.is_err() {
+            // The next call tries it again.
+            nodes.iter().for_each(|node| self.note_named(node, true));
+        }
+        done
+    }
+
+    fn consolidate_groups_of(&self, nodes: &BTreeSet<String>) -> Result<()> {
         let mut groups: Vec<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
         groups.sort_unstable();
         groups.dedup();
@@ -46,7 +56,7 @@ impl Store {
             if let Some(found) = lookup::find_bare(self, group)?
                 && found.kind == NodeKind::Group
             {
-                consolidate::consolidate_unless(self, group, found, &nodes)?;
+                consolidate::consolidate_unless(self, group, found, nodes)?;
             }
         }
         Ok(())
