@@ -2,7 +2,7 @@
 //! change of the shape that does not keep them, and the next appender, erase them first.
 
 use super::document::{self, array_document};
-use super::{Array, Store, marker};
+use super::{Array, Store, marker, upkeep};
 use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::{Value, json, number_list};
@@ -32,7 +32,7 @@ impl Array {
         if self.interrupted_cut(self.rank())?.is_none() {
             return Ok(());
         }
-        self.refresh_above()?;
+        upkeep::after_change_now(self.store(), &[self.path().to_string()], None)?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         self.interrupted_cut(self.rank())?.map_or(Ok(()), |old| self.erase_beyond_locked(&old, &mut |_, _| Ok(())))
     }

@@ -33,9 +33,10 @@ impl Array {
     /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
         let old = self.resize_document(|_| Dims::from_slice(shape), keep_outside)?;
+        let Some(old) = old else { return self.refresh_above() };
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
-        self.refresh_above()?;
-        old.map_or(Ok(()), |old| self.erase_beyond(&old, progress))
+        upkeep::after_change_now(self.store(), &[self.path().to_string()], None)?;
+        self.erase_beyond(&old, progress)
     }
 
     /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, whose shape `shape` makes another one

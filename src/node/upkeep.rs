@@ -19,6 +19,11 @@ pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>
             .for_each(|path| path::ancestors(path).into_iter().chain([path.as_str()]).for_each(|group| store.note_behind(group, path)));
         return refreshed(store, paths, Ok(()));
     }
+    after_change_now(store, paths, erased)
+}
+
+/// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
+pub(super) fn after_change_now(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let done = refresh_above(store, paths, erased).and_then(|()| refresh_outside(store, paths, erased));
     refreshed(store, paths, done)
 }

@@ -391,7 +391,8 @@ impl Dataset {
             before.push(array.resize_document(along, keep_outside)?);
         }
         let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
-        upkeep::after_change(self.group().store(), &paths, None)?;
+        let tell = if before.iter().any(Option::is_some) { upkeep::after_change_now } else { upkeep::after_change };
+        tell(self.group().store(), &paths, None)?;
         for ((_, array, _), old) in along.iter().zip(before) {
             old.map_or(Ok(()), |old| array.erase_beyond(&old, &mut |_, _| Ok(())))?;
         }
