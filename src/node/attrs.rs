@@ -50,6 +50,7 @@ struct Uncommitted {
 enum AttributeChange {
     Set(String, Value),
     Erase(String),
+    /// Those that are shown.
     Replace(Map),
 }
 
@@ -153,10 +154,7 @@ impl Attributes {
 
     /// Replaces those that are shown.
     pub fn replace_shown(&self, all: Map) -> Result<()> {
-        let mut kept = self.all()?;
-        kept.retain(|name, _| self.hides(name) && !all.contains_key(name));
-        kept.extend(all);
-        self.replace(kept)
+        self.change(AttributeChange::Replace(all))
     }
 
     fn hides(&self, name: &str) -> bool {
@@ -185,9 +183,13 @@ impl Attributes {
         self.change(AttributeChange::Erase(name.to_string()))
     }
 
-    /// Replaces all attributes.
-    pub fn replace(&self, all: Map) -> Result<()> {
-        self.change(AttributeChange::Replace(all))
+    /// Lets `edit` change all attributes that are stored now, in one write.
+    pub(super) fn edit(&self, edit: &dyn Fn(&mut Map)) -> Result<()> {
+        self.store.check_writable()?;
+        self.publish(&|attributes| {
+            edit(attributes);
+            Ok(())
+        })
     }
 
     /// From here on changes are collected; this handle sees them, the store does not.
@@ -210,7 +212,7 @@ impl Attributes {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
-            self.publish(&changes)?;
+            self.publish(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
         }
         self.state.write(|state| {
             if let Some(pending) = &mut state.pending {
@@ -282,7 +284,7 @@ impl Attributes {
             pending.changes.push(change);
             Ok(None)
         })?;
-        left.map_or(Ok(()), |change| self.publish(&[change]))
+        left.map_or(Ok(()), |change| self.publish(&|attributes| self.apply(attributes, &change)))
     }
 
     /// Whether bare NaN and infinities may be stored.
@@ -328,7 +330,10 @@ impl Attributes {
     fn apply(&self, attributes: &mut Map, change: &AttributeChange) -> Result<()> {
         match change {
             AttributeChange::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
-            AttributeChange::Replace(all) => attributes.clone_from(all),
+            AttributeChange::Replace(all) => {
+                attributes.retain(|name, _| self.hides(name) && !all.contains_key(name));
+                attributes.extend(all.clone());
+            }
             AttributeChange::Erase(name) => {
                 if attributes.shift_remove(name).is_none() {
                     return Err(self.missing(attributes, name));
@@ -338,8 +343,8 @@ impl Attributes {
         Ok(())
     }
 
-    /// Applies changes to what is stored now, and stores that.
-    fn publish(&self, changes: &[AttributeChange]) -> Result<()> {
+    /// Lets `edit` change what is stored now, and stores that.
+    fn publish(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
         self.dialect.refuse()?;
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);
@@ -350,9 +355,7 @@ impl Attributes {
                 Format::V3 => attributes_member(&mut document)
                     .ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
             };
-            for change in changes {
-                self.apply(attributes, change)?;
-            }
+            edit(attributes)?;
             let changed = Arc::new(attributes.clone());
             document::publish_over(&self.store, &key, &document, &before, condition)?;
             drop(self.state.write(|state| state.current.replace(changed)));

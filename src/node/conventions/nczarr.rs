@@ -426,12 +426,19 @@ impl Scope {
 
 /// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
 pub(super) fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Option<&Array>) -> Result<()> {
-    let old = node.attributes().all()?;
     let known = KeyPart::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
+    let old = node.attributes().all()?;
     let mut all = old.clone();
+    set_parts(&mut all, &parts, &known, array);
+    // Consolidated metadata may be behind: other attributes are those that are stored.
+    if all == old { Ok(()) } else { node.attributes().edit(&|all| set_parts(all, &parts, &known, array)) }
+}
+
+/// Sets parts of a node's keys in its attributes. `known`: types of attributes.
+fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, array: Option<&Array>) {
     for (part, value) in parts {
         all.shift_remove(part.members()[1]);
-        all.insert(part.members()[0].into(), value);
+        all.insert(part.members()[0].into(), value.clone());
     }
     let own = KeyPart::Attributes.members();
     all.shift_remove(own[1]);
@@ -445,7 +452,6 @@ pub(super) fn put(node: &impl NcNode, parts: Vec<(KeyPart, Value)>, array: Optio
     let mut member = Map::new();
     member.insert("types".into(), Value::Object(types));
     all.insert(own[0].into(), Value::Object(member));
-    if all == old { Ok(()) } else { node.attributes().replace(all) }
 }
 
 /// Whether a value can be of the type that was written for it.
