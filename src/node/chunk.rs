@@ -1,8 +1,8 @@
 //! Chunks as they are: which ones are stored, their keys, places and encoded bytes; whether a region is made of whole ones; and
 //! shards that are written piece by piece.
 
+use super::Array;
 use super::stored_chunks::each_chunk;
-use super::{Array, path};
 use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
@@ -87,8 +87,9 @@ impl Array {
     }
 
     fn key_of(&self, chunk: &[u64]) -> String {
-        let mut key = path::prefix(self.path());
-        self.state().meta.keys.push(chunk.iter().copied(), &mut key);
+        let state = self.state();
+        let (mut key, keys) = state.chunks.clone();
+        keys.push(chunk.iter().copied(), &mut key);
         key
     }
 

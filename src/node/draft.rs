@@ -206,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn chunks_are_told_by_the_keys_that_they_have() {
+        let text = r#"{"shape":[4],"data_type":"u1","chunk_grid":{"type":"regular","chunk_shape":[2]},"fill_value":3,"attributes":{}}"#;
+        let store = store(".json", &[("meta/root/g/a.array$", text)]);
+        store.shared().put("data/root/g/a/c1", &[&[7, 8]], Condition::None).unwrap();
+        let array = Array::open(&store, "g/a").unwrap();
+        assert_eq!(array.chunk_key(&[1]).unwrap(), "data/root/g/a/c1");
+        assert_eq!((array.chunk_place(&[0], false).unwrap().is_none(), array.chunk_place(&[1], false).unwrap().is_none()), (true, false));
+        let mut chunks = array.chunks(false).unwrap();
+        assert_eq!(chunks.step().unwrap().map(|(index, _)| index.to_vec()), Some(vec![1]));
+        assert!(chunks.step().unwrap().is_none());
+    }
+
+    #[test]
     fn an_array_goes_before_a_group_and_the_root_is_always_there() {
         let both = store(".json", &[("meta/root/a.array.json", ""), ("meta/root/a.group.json", "{}")]);
         assert_eq!(names(&both, ""), ["a:Array"]);
