@@ -125,5 +125,7 @@ mod tests_series;
 mod tests_store;
 #[cfg(test)]
 mod tests_swap;
+#[cfg(test)]
+mod tests_together;
 #[cfg(all(test, target_os = "linux"))]
 mod tests_users;
