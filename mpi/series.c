@@ -59,12 +59,13 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
-/* Reads the coordinate's values of the last two steps, with which further ones are compared. */
+/* Reads the coordinate's values of the last two steps, with which further ones are compared; points in time are no numbers. */
 static ozarr_status read_last(ozarr_mpi_series *s) {
     const int64_t count = s->position < 2 ? s->position : 2, start = s->position - count;
     if (count == 0) return OZARR_OK;
-    s->known = (int)count;
-    return ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
+    const ozarr_status status = ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
+    if (status == OZARR_OK) s->known = (int)count;
+    return status == OZARR_ERR_TYPE ? OZARR_OK : status;
 }
 
 /* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. */

@@ -1,4 +1,4 @@
-/* The coordinate of a series: a value that it cannot hold is refused with its step, and all that was taken is published.
+/* The coordinate of a series: a value that it cannot hold is refused with its step, and all that was taken is published; points in time.
  *
  *   series FOLDER */
 #include "check.h"
@@ -84,10 +84,32 @@ static void values_that_do_not_fit(void) {
         }
 }
 
+/* Points in time are put, and no numbers: a dataset with steps is opened again, and a step whose point in time was not put is not taken. */
+static void points_in_time(void) {
+    coordinate c = {0, "<M8[s]"};
+    int64_t times[4] = {0};
+    ozarr_array *a = NULL;
+    OK(ozarr_mpi_once(m, define, &c));
+    for (int64_t k = 0; k < 4; k++) {
+        const int64_t now = 1700000000 + k;
+        ozarr_mpi_series *s = open_run(k);
+        put_field(s, (double)k);
+        ERR(OZARR_ERR_TYPE, "rank 0: ", ozarr_mpi_series_step(m, s, (double)k));
+        OK(ozarr_mpi_series_put(m, s, "time", NULL, NULL, OZARR_INT64, &now, sizeof now));
+        OK(ozarr_mpi_series_step(m, s, (double)k));
+        OK(ozarr_mpi_series_close(m, s));
+    }
+    OK(ozarr_array_open("run.zarr/time", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT64, times, sizeof times));
+    for (int64_t k = 0; k < 4; k++) CHECK(times[k] == 1700000000 + k);
+    ozarr_array_free(a);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
+    points_in_time();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
