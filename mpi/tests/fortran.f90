@@ -93,7 +93,7 @@ contains
 
   subroutine arrays
     type(ozarr_array) :: t
-    type(ozarr_ranks_request) :: request
+    type(ozarr_ranks_request) :: request, other
     integer :: status, mine
     logical :: is_done
     character(300) :: message
@@ -113,6 +113,15 @@ contains
     call check(is_step(2), "requests")
     call request%wait(stat=status)
     call check(status == OZARR_ERR_NULL, "a request that has ended")
+    call ranks%iwrite(request, t, u(low:high, 1:ny), start=[low, 1])
+    call ranks%iwrite(request, t, u(low:high, 1:ny), start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_STATE, "a request that is in use, for a write")
+    if (rank == n - 1) call ranks%iread(request, t, v, stat=status)
+    if (rank /= n - 1) call ranks%iread(other, t, v, stat=status)
+    call check(status == OZARR_ERR_STATE, "a request that is in use on one rank, for a read")
+    call ranks%close(stat=status)
+    call check(status == OZARR_ERR_STATE, "ranks with a request under way")
+    call request%wait()
     if (n > 1) then
       call ranks%write(t, v, stat=status, errmsg=message)
       call check(status /= OZARR_OK, "regions of all ranks with common elements")
