@@ -36,6 +36,7 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     int64_t low = 0, high = (int64_t)u->elem_len;
     ozarr_region_init(&b->region);
     ozarr_memory_init(&b->memory);
+    if (rank > MAX_RANK) return ozarr_set_error(OZARR_ERR_RANK, "start has more than 64 numbers, and no array as many dimensions", NULL);
     if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array", NULL);
     for (int32_t d = 0; d < rank; d++) {
         const int32_t f = rank - 1 - d;

@@ -212,6 +212,8 @@ contains
     call series%put("u", u(low:high, 1:ny), start=[low, 1])
     call series%put("u", u(low:high, 1:ny), start=[low, 1], stat=status)
     call check(status == OZARR_ERR_STATE, "a variable that was given twice")
+    call series%put("u", u(low:high, 1:ny), start=[(1, step=1, 500)], stat=status)
+    call check(status == OZARR_ERR_RANK, "a start of more numbers than an array has dimensions")
     call series%step(300.0)
     call check(series%published() == 6, "every second step")
     call series%close()
