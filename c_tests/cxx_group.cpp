@@ -86,6 +86,18 @@ static void attributes(Node &node) {
     node.flush();
 }
 
+// Attributes of numbers that a type shorter than double has: of two bytes in C++23.
+template <class T, class Node>
+static void short_floats(Node &node) {
+    node.set_attr("short", static_cast<T>(1.5f));
+    node.set_attr("shorts", std::vector<T>{static_cast<T>(0.5f), static_cast<T>(-2.0f)});
+    CHECK(bare(node.attr_json("short")) == "1.5" && bare(node.attr_json("shorts")) == "[0.5,-2.0]");
+    CHECK(node.template attr<T>("short") == static_cast<T>(1.5f));
+    CHECK(node.template attr<std::vector<T>>("shorts") == std::vector<T>({static_cast<T>(0.5f), static_cast<T>(-2.0f)}));
+    node.set_attr("much", 1e39);
+    THROWS(OZARR_ERR_RANGE, (void)node.template attr<T>("much"));
+}
+
 static void stores() {
     auto m = ozarr::store::memory();
     m.create_group("a/b", ozarr::existing::fail, 2);
@@ -142,6 +154,13 @@ int main() {
     attributes(g);
     auto a = ozarr::array::create<int>("attrs.zarr/a", {1});
     attributes(a);
+    short_floats<float>(a);
+#if defined(__STDCPP_FLOAT16_T__)
+    short_floats<std::float16_t>(a);
+#endif
+#if defined(__STDCPP_BFLOAT16_T__)
+    short_floats<std::bfloat16_t>(a);
+#endif
     stores();
     return finish();
 }

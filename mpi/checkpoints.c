@@ -115,7 +115,8 @@ ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *p
     ozarr_spec_free(spec);
     if (status != OZARR_OK) return status;
     status = ozarr_mpi_array_write_all(m, array, start, count, type, data, size);
-    return status == OZARR_OK ? ozarr_mpi_array_close(m, array) : om_take_back(m, group, path, array, status);
+    if (status == OZARR_OK) status = ozarr_mpi_array_close(m, array), array = NULL;
+    return status == OZARR_OK ? status : om_take_back(m, group, path, array, status);
 }
 
 ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type, const int64_t *start,

@@ -105,14 +105,15 @@ contains
     call done(ozfm_new(int(comm%MPI_VAL, c_int), self%handle), stat, errmsg)
   end subroutine ranks_open
 
+  ! Refused by OZARR_ERR_STATE while there are requests that were not waited for: then nothing is closed.
   subroutine ranks_close(self, stat, errmsg)
     class(ozarr_ranks), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = self%handle
-    self%handle = c_null_ptr
-    call done(ozarr_mpi_close(handle), stat, errmsg)
+    integer(c_int32_t) :: status
+    status = ozarr_mpi_close(self%handle)
+    if (status /= OZARR_ERR_STATE) self%handle = c_null_ptr
+    call done(status, stat, errmsg)
   end subroutine ranks_close
 
   ! "aggregators", "round_bytes", "message_bytes", "range_bytes", "overlap", "check_writes": see ozarr_mpi.h.
@@ -361,6 +362,14 @@ contains
     call done(status, stat, errmsg)
   end subroutine ranks_read
 
+  ! Refuses a request that is in use.
+  function request_is_free(request) result(status)
+    class(ozarr_ranks_request), intent(in) :: request
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (c_associated(request%handle)) status = refused(OZARR_ERR_STATE, "the request is in use, expected one that was waited for")
+  end function request_is_free
+
   ! Begins to write this rank's box from u, which must not change before the wait.
   subroutine ranks_iwrite(self, request, array, u, start, stat, errmsg)
     class(ozarr_ranks), intent(in) :: self
@@ -373,6 +382,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
+    if (status == OZARR_OK) status = request_is_free(request)
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 1_c_int32_t, u, from, &
       size(from, kind=c_int32_t), request%handle)
@@ -391,6 +401,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
     call first_of(array, start, from, status)
+    if (status == OZARR_OK) status = request_is_free(request)
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_start(self%handle, array%handle, 0_c_int32_t, u, from, &
       size(from, kind=c_int32_t), request%handle)

@@ -272,8 +272,9 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  * Publishes when it is time. After an error `ozarr_mpi_series_position` says whether the step was taken: then publishing failed (a full
  * disk), and the next step, flush or close publishes it.
  *
- * Errors: OZARR_ERR_ARGUMENT for NaN, and for a value that goes back, as after a restart at the wrong step; OZARR_ERR_RANGE for a fraction
- * in a coordinate of integers; those of `ozarr_mpi_array_write_all`, documents and stores.
+ * Errors: OZARR_ERR_ARGUMENT for NaN, and for a value that goes back, as after a restart at the wrong step; OZARR_ERR_RANGE for one that the
+ * coordinate cannot hold, and for a fraction in one of integers; OZARR_ERR_TYPE where it has no numbers but points in time, which are to be put;
+ * those of `ozarr_mpi_array_write_all`, documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 

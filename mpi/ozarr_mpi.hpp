@@ -32,11 +32,12 @@
 
 #ifdef OZARR_NO_EXCEPTIONS
 #define OZARR_MPI_MODE without_exceptions
-#define OZARR_MPI_FAIL return ::ozarr::error::last()
+#define OZARR_MPI_RAISE(e) return e
 #else
 #define OZARR_MPI_MODE with_exceptions
-#define OZARR_MPI_FAIL throw ::ozarr::error::last()
+#define OZARR_MPI_RAISE(e) throw e
 #endif
+#define OZARR_MPI_FAIL OZARR_MPI_RAISE(::ozarr::error::last())
 #define OZARR_MPI_TRY(call)                      \
     do {                                         \
         if ((call) != OZARR_OK) OZARR_MPI_FAIL;  \
@@ -217,10 +218,10 @@ public:
     returned<void> read(const array &a, std::vector<T> &out, const region &r = {}) {
         return done([&](auto call) { return a.read_resized(out, r, call); }, ozarr_mpi_array_read_all_ex);
     }
-    /// Extends dimension `dim` by `length` elements and writes the new slab, as ozarr_mpi_array_append.
+    /// Extends dimension `dim` by `length` elements and writes the new slab, of which each rank gives its region, as ozarr_mpi_array_append.
     template <class T>
     returned<void> append(array &a, int dim, std::int64_t length, const region &r, const T *data, std::size_t size) {
-        if (auto wrong = a.misfit(r)) return refused<void>(*wrong);
+        if (auto wrong = no_box(r, a.rank())) return refused<void>(*wrong);
         return detail::checked(ozarr_mpi_array_append(h_, a.get(), dim, length, r.start.data(), r.shape.data(), static_cast<ozarr_type>(type_of<T>::value),
                                                       data, bytes<T>(size)));
     }
@@ -245,17 +246,28 @@ public:
     template <class T>
     returned<void> put(group &g, const std::string &path, const index &shape, const T *data, std::size_t size, const region &r) {
         const auto n = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
-        auto wrong = detail::same_rank("region's start", r.start.size(), n);
-        if (!wrong) wrong = detail::same_rank("region's shape", r.shape.size(), n);
-        if (wrong) return refused<void>(*wrong);
-        return detail::checked(ozarr_mpi_group_put(h_, g.get(), detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), n, shape.data(), r.start.data(),
-                                                   r.shape.data(), data, bytes<T>(size)));
+        const region box = r.whole ? region(index::zeros(shape.size()), shape) : r;
+        if (auto wrong = no_box(box, n)) return refused<void>(*wrong);
+        return detail::checked(ozarr_mpi_group_put(h_, g.get(), detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), n, shape.data(),
+                                                   box.start.data(), box.shape.data(), data, bytes<T>(size)));
     }
     /// Reads this rank's region of an array below a group.
     template <class T>
     returned<void> get(const group &g, const std::string &path, T *data, std::size_t size, const region &r) {
-        return detail::checked(ozarr_mpi_group_get(h_, g.get(), detail::c_text(path), static_cast<ozarr_type>(type_of<T>::value), r.start.data(), r.shape.data(),
-                                                   data, bytes<T>(size)));
+        ozarr_array *h = nullptr;
+        std::int32_t n = 0;
+        index shape = index::zeros(index::max_rank);
+        OZARR_MPI_TRY(ozarr_mpi_group_open_array(h_, g.get(), detail::c_text(path), &h));
+        ozarr_status status = ozarr_array_rank(h, &n);
+        if (status == OZARR_OK) status = ozarr_array_shape(h, shape.data());
+        const region box = r.whole ? region(index::zeros(static_cast<std::size_t>(n)), index(shape.data(), static_cast<std::size_t>(n))) : r;
+        if (status != OZARR_OK) status = ozarr_mpi_agree(h_, status);
+        else if (auto wrong = no_box(box, n)) status = tell(*wrong);
+        else status = ozarr_mpi_array_read_all(h_, h, box.start.data(), box.shape.data(), static_cast<ozarr_type>(type_of<T>::value), data, bytes<T>(size));
+        const detail::problem failed = status == OZARR_OK ? detail::problem() : detail::problem(error::last());
+        const ozarr_status closed = ozarr_mpi_array_close(h_, h);
+        if (failed) OZARR_MPI_RAISE(*failed);
+        return detail::checked(closed);
     }
     using collective::get;
     returned<void> commit(group &g) { return detail::checked(ozarr_mpi_checkpoint_commit(h_, g.release())); }
@@ -268,6 +280,20 @@ private:
     template <class T>
     static constexpr std::size_t bytes(std::size_t size) {
         return size > static_cast<std::size_t>(-1) / sizeof(T) ? static_cast<std::size_t>(-1) : size * sizeof(T);
+    }
+
+    /// What keeps a region from being a box of `n` dimensions; steps and periods are refused as by calls that take a region.
+    static detail::problem no_box(const region &r, std::int32_t n) {
+        if (auto wrong = detail::same_rank("region's start", r.start.size(), n)) return wrong;
+        if (auto wrong = detail::same_rank("region's shape", r.shape.size(), n)) return wrong;
+        for (std::size_t d = 0; d < r.step.size() && d < index::max_rank; d++)
+            if (r.step[d] != 1)
+                return error(OZARR_ERR_UNSUPPORTED,
+                             "region.step[" + std::to_string(d) + "] is " + std::to_string(r.step[d]) + ", expected 1 in a collective call");
+        for (std::size_t d = 0; d < r.periodic_rank && d < index::max_rank; d++)
+            if (r.is_periodic[d])
+                return error(OZARR_ERR_UNSUPPORTED, "region.periodic[" + std::to_string(d) + "] is true, expected false in a collective call");
+        return {};
     }
 
     /// The status of a function that gives `returned<void>`.
@@ -367,7 +393,11 @@ public:
         detail::step_memory from;
         ozarr_region box = OZARR_REGION_INIT;
         box.start = r.start.data(), box.shape = r.shape.data();
-        const bool fits = r.start.size() == r.shape.size() && !from.set(detail::view_of(memory), r.shape);
+        box.step = r.step.empty() ? nullptr : r.step.data();
+        box.periodic = r.periodic_rank == 0 ? nullptr : r.is_periodic;
+        const auto as_many = [&r](std::size_t n) { return n == r.shape.size(); };
+        const bool fits = as_many(r.start.size()) && (r.step.empty() || as_many(r.step.size())) &&
+                          (r.periodic_rank == 0 || as_many(r.periodic_rank)) && !from.set(detail::view_of(memory), r.shape);
         const auto rank = fits ? static_cast<std::int32_t>(r.start.size()) : -1;
         return detail::checked(ozarr_mpi_series_put_ex(ranks_, h_, detail::c_text(name), rank, &box, &from.value));
     }
@@ -395,6 +425,7 @@ private:
 
 #undef OZARR_MPI_MODE
 #undef OZARR_MPI_FAIL
+#undef OZARR_MPI_RAISE
 #undef OZARR_MPI_TRY
 
 #endif // OZARR_MPI_HPP

@@ -36,6 +36,7 @@ static ozarr_status box_of(const CFI_cdesc_t *u, int32_t rank, const int64_t *st
     int64_t low = 0, high = (int64_t)u->elem_len;
     ozarr_region_init(&b->region);
     ozarr_memory_init(&b->memory);
+    if (rank > MAX_RANK) return ozarr_set_error(OZARR_ERR_RANK, "start has more than 64 numbers, and no array as many dimensions", NULL);
     if (u->rank > rank) return ozarr_set_error(OZARR_ERR_RANK, "the variable has more dimensions than the array", NULL);
     for (int32_t d = 0; d < rank; d++) {
         const int32_t f = rank - 1 - d;
@@ -102,12 +103,12 @@ static ozarr_status erase(void *user) {
     return ozarr_group_erase(p->group, p->path);
 }
 
-/* Takes back an array that was created below a group and could not be written: the call can be made again. The error stays. */
+/* Takes back an array that was created below a group and could not be written, or closed (NULL): the call can be made again. The error stays. */
 static ozarr_status take_back(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_array *array, ozarr_status status) {
     char text[1100];
     place p = {group, path};
     snprintf(text, sizeof text, "%s", ozarr_last_error());
-    const ozarr_status closed = ozarr_mpi_array_close(m, array), erased = ozarr_mpi_once(m, erase, &p);
+    const ozarr_status closed = array != NULL ? ozarr_mpi_array_close(m, array) : OZARR_OK, erased = ozarr_mpi_once(m, erase, &p);
     (void)closed;
     return ozarr_set_error(status, erased == OZARR_OK ? text : ozarr_last_error(), NULL);
 }
@@ -119,7 +120,8 @@ ozarr_status ozfm_put_spec(ozarr_mpi *m, ozarr_group *group, const char *path, c
     ozarr_status status = ozarr_mpi_group_create_array(m, group, path, spec, OZARR_CREATE_NEW, &array);
     if (status != OZARR_OK) return status;
     status = ozfm_move(m, array, 1, u, start, numbers);
-    return status == OZARR_OK ? ozarr_mpi_array_close(m, array) : take_back(m, group, path, array, status);
+    if (status == OZARR_OK) status = ozarr_mpi_array_close(m, array), array = NULL;
+    return status == OZARR_OK ? status : take_back(m, group, path, array, status);
 }
 
 /* Creates an array of a group of the variable's type, with default chunks and compression. `shape` is in C's order. */

@@ -168,6 +168,11 @@ static void request_free(ozarr_mpi_request *r) {
 /* Goes on; false when this rank has done its part. */
 static bool move_on(const ozarr_mpi_request *r) { return r->move != NULL && om_move_on(r->move); }
 
+/* The first error of this rank, as its last error; and chunks that it stored, of how many. */
+static ozarr_status outcome(const ozarr_mpi_request *r, int64_t *stored, int64_t *total) {
+    return r->move != NULL ? om_move_end(r->move, stored, total) : om_error(OZARR_ERR_NO_MEMORY, "the buffers of a collective call");
+}
+
 /* Whether two plans have a chunk of their blocks in common. */
 static bool meet(const plan *p, const plan *q) {
     bool common = p->chunk_count > 0 && q->chunk_count > 0;
@@ -206,7 +211,7 @@ ozarr_status om_finish(ozarr_mpi *m) {
         if (!earlier->write) continue;
         any = true;
         while (move_on(earlier)) om_move_pause(earlier->move);
-        const ozarr_status status = om_move_end(earlier->move, &stored, &total);
+        const ozarr_status status = outcome(earlier, &stored, &total);
         if (status != OZARR_OK && first.status == OZARR_OK) om_failure_last(&first, status);
     }
     return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
@@ -284,7 +289,7 @@ static ozarr_status end(ozarr_mpi_request *r) {
         if (shards != OZARR_OK) om_failure_last(&failed, shards);
     }
     while (move_on(r)) om_move_pause(r->move);
-    ozarr_status status = r->move != NULL ? om_move_end(r->move, &stored, &total) : om_error(OZARR_ERR_NO_MEMORY, "the buffers of a collective call");
+    ozarr_status status = outcome(r, &stored, &total);
     if (status == OZARR_OK && !r->own) status = om_check_begin(m, r->array);
     status = shards != OZARR_OK ? om_failure_set(&failed) : om_agree(m, status, NULL);
     if (status != OZARR_OK && status != OZARR_ERR_NETWORK && r->write && !r->own) status = tell_stored(m, status, stored, total);

@@ -59,12 +59,13 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     free(s);
 }
 
-/* Reads the coordinate's values of the last two steps, with which further ones are compared. */
+/* Reads the coordinate's values of the last two steps, with which further ones are compared; points in time are no numbers. */
 static ozarr_status read_last(ozarr_mpi_series *s) {
     const int64_t count = s->position < 2 ? s->position : 2, start = s->position - count;
     if (count == 0) return OZARR_OK;
-    s->known = (int)count;
-    return ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
+    const ozarr_status status = ozarr_array_read_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->last, (size_t)count * sizeof *s->last);
+    if (status == OZARR_OK) s->known = (int)count;
+    return status == OZARR_ERR_TYPE ? OZARR_OK : status;
 }
 
 /* Opens the variable of the dimension's name, if it is a coordinate: that has no other dimension. */
@@ -299,12 +300,16 @@ static void describe(const ozarr_mpi_series *s, const char *what, char call[OM_M
     else snprintf(call, OM_MESSAGE, "%.600s, no series", what);
 }
 
-/* Lets the value of step `at` wait with those of the coordinate that are put: that of rank 0 counts. */
-static ozarr_status keep_value(const ozarr_mpi *m, variable *coordinate, int64_t at, double value) {
-    const int64_t shape = m->rank == 0;
+/* Lets the coordinate's value of step `at` wait, in the coordinate's type. */
+static ozarr_status add_value(om_waiting *waiting, const ozarr_array *coordinate, int64_t count, int64_t at, double value) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = &value, memory.size = sizeof value, memory.type = OZARR_FLOAT64;
-    return om_waiting_add(&coordinate->waiting, coordinate->array, 1, &at, &shape, &memory);
+    return om_waiting_add(waiting, coordinate, 1, &at, &count, &memory);
+}
+
+/* Lets the value of step `at` wait with those of the coordinate that are put: that of rank 0 counts. */
+static ozarr_status keep_value(const ozarr_mpi *m, variable *coordinate, int64_t at, double value) {
+    return add_value(&coordinate->waiting, coordinate->array, m->rank == 0, at, value);
 }
 
 /* Opens a variable that is put for the first time. If it is the coordinate, it takes its values of the steps that are not published. */
@@ -384,16 +389,29 @@ ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const 
     return put(m, series, name, -1, &region, &memory);
 }
 
+/* Refuses a value that the coordinate cannot hold: a step with it could never be published. */
+static ozarr_status check_type(const ozarr_mpi_series *s, double value) {
+    ozarr_type type = 0;
+    om_waiting trial = {0};
+    ozarr_status status = ozarr_array_type(s->coordinate, &type);
+    if (status != OZARR_OK) return status;
+    const bool whole = type < OZARR_FLOAT16 || (type >= OZARR_INT2 && type <= OZARR_UINT4);
+    /* Beyond 2^63 no number has a fraction. */
+    if (whole && value > -9e18 && value < 9e18 && value != (double)(int64_t)value)
+        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", s->dimension, value);
+    status = add_value(&trial, s->coordinate, 1, 0, value);
+    om_waiting_drop(&trial, 0, 0, INT64_MAX);
+    if (status == OZARR_ERR_RANGE) return om_error(status, "the coordinate %.200s cannot hold %.17g", s->dimension, value);
+    return status;
+}
+
 /* Whether the coordinate can go on with a value: of its type, and in the direction of the steps before. Rank 0 has the coordinate. */
 static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
-    ozarr_type type = 0;
     if (s->coordinate == NULL || (coordinate_of(s) != NULL && coordinate_of(s)->given)) return OZARR_OK;
     if (value != value)
         return om_error(OZARR_ERR_ARGUMENT, "the value of the coordinate %.200s for step %" PRId64 " is NaN", s->dimension, s->position);
-    const ozarr_status status = ozarr_array_type(s->coordinate, &type);
+    const ozarr_status status = check_type(s, value);
     if (status != OZARR_OK) return status;
-    if (type < OZARR_FLOAT16 && !(value > -9e18 && value < 9e18 && value == (double)(int64_t)value))
-        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", s->dimension, value);
     const double before = s->known > 0 ? s->last[s->known - 1] : value - 1;
     const bool falls = s->known > 1 && before < s->last[0];
     if (s->known > 0 && (value == before || (s->known > 1 && (value < before) != falls)))

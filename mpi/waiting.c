@@ -13,19 +13,22 @@ bool om_can_wait(const ozarr_array *array) {
 }
 
 /* Converts elements to the array's type: by an array in memory of that type and the box's shape. */
-static ozarr_status convert(ozarr_type type, int32_t rank, const int64_t *shape, const ozarr_memory *memory, char *to, size_t size) {
+static ozarr_status convert(const ozarr_array *array, int32_t rank, const int64_t *shape, const ozarr_memory *memory, char *to, size_t size) {
     ozarr_store *store = NULL;
+    ozarr_dtype *dtype = NULL;
     ozarr_spec *spec = NULL;
     ozarr_array *box = NULL;
-    ozarr_status status = ozarr_spec_new(type, rank, shape, &spec);
+    ozarr_status status = ozarr_array_copy_dtype(array, &dtype);
+    if (status == OZARR_OK) status = ozarr_spec_new_dtype(dtype, rank, shape, &spec);
     if (status == OZARR_OK) status = ozarr_spec_set_chunks(spec, shape);
     if (status == OZARR_OK) status = ozarr_spec_set_compressor(spec, "none", -1);
     if (status == OZARR_OK) status = ozarr_store_memory(&store);
     if (status == OZARR_OK) status = ozarr_array_create_at(store, "box", spec, OZARR_CREATE_NEW, &box);
     if (status == OZARR_OK) status = ozarr_array_write_ex(box, NULL, memory);
-    if (status == OZARR_OK) status = ozarr_array_read(box, type, to, size);
+    if (status == OZARR_OK) status = ozarr_array_read(box, OZARR_AS_STORED, to, size);
     ozarr_array_free(box);
     ozarr_spec_free(spec);
+    ozarr_dtype_free(dtype);
     ozarr_store_free(store);
     return status;
 }
@@ -40,7 +43,7 @@ static ozarr_status fill(const ozarr_array *array, int32_t rank, const int64_t *
     if (status == OZARR_OK) status = om_item_size(array, memory, &item);
     if (status == OZARR_OK) status = om_view_of(memory, rank, shape, item, false, &view);
     if (status != OZARR_OK) return status;
-    if (memory->type != type && memory->type != OZARR_AS_STORED) return convert(type, rank, shape, memory, to, size);
+    if (memory->type != type && memory->type != OZARR_AS_STORED) return convert(array, rank, shape, memory, to, size);
     om_dense(rank, shape, item, dense);
     om_copy(rank, shape, item, to, dense, view.data + view.offset, view.stride);
     return OZARR_OK;

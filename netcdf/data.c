@@ -229,18 +229,24 @@ static int get(oz_var *var, const ozarr_array *array, box *b, void *values, nc_t
     return status;
 }
 
-int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
+/* Reads a region; `wrong` is what the caller found, with which this rank takes part with nothing. */
+static int get_region(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type, int wrong) {
     oz_var *var;
     ozarr_array *array;
     box b;
     int64_t ends[64];
     int own = begin(ncid, varid, &type, false, &var);
+    if (wrong) own = wrong;
     if (!own) own = make_box(var, start, count, stride, &b);
     if (!own) own = check_box(var, &b, false);
     if (!own && b.count && (array = oz_var_decoder(var)) && !get(var, array, &b, values, type)) return NC_NOERR;
     int status = prepare(var, &b, ends, own, false, &array);
     if (!status && array) status = get(var, array, &b, values, type);
     return own ? own : status;
+}
+
+int oz_get_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, void *values, nc_type type) {
+    return get_region(ncid, varid, start, count, stride, values, type, NC_NOERR);
 }
 
 /* Converts and rounds values for the store; NC_ERANGE comes after all are converted. */
@@ -284,12 +290,15 @@ static int put(oz_var *var, const ozarr_array *array, box *b, const void *values
     return status ? status : range;
 }
 
-int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *values, nc_type type) {
+/* Writes a region; `wrong` is what the caller found, with which this rank takes part with nothing. */
+static int put_region(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *values, nc_type type,
+    int wrong) {
     oz_var *var;
     ozarr_array *array;
     box b;
     int64_t ends[64];
     int own = begin(ncid, varid, &type, true, &var);
+    if (wrong) own = wrong;
     if (!own) own = make_box(var, start, count, stride, &b);
     if (!own) own = check_box(var, &b, true);
     if (!own && may_wait(var, &b)) return keep(var, &b, values, type);
@@ -299,6 +308,10 @@ int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, c
     grow(var, ends);
     var->written = var->written || array;
     return own ? own : status;
+}
+
+int oz_put_vars(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const void *values, nc_type type) {
+    return put_region(ncid, varid, start, count, stride, values, type, NC_NOERR);
 }
 
 int oz_get_vara(int ncid, int varid, const size_t *start, const size_t *count, void *values, nc_type type) {
@@ -342,7 +355,7 @@ int oz_get_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     char *block = NULL;
     if (!map) return oz_get_vars(ncid, varid, start, count, stride, values, type);
     int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
-    if (status) return status;
+    if (status) return get_region(ncid, varid, start, count, stride, NULL, type, status);
     status = oz_get_vars(ncid, varid, start, count, stride, block, type);
     if (!status || status == NC_ERANGE) copy_mapped(&b, map, values, block, size, true);
     free(block);
@@ -356,7 +369,7 @@ int oz_put_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     char *block = NULL;
     if (!map) return oz_put_vars(ncid, varid, start, count, stride, values, type);
     int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
-    if (status) return status;
+    if (status) return put_region(ncid, varid, start, count, stride, NULL, type, status);
     copy_mapped(&b, map, (char *)values, block, size, false);
     status = oz_put_vars(ncid, varid, start, count, stride, block, type);
     free(block);

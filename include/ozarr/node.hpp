@@ -24,7 +24,9 @@ inline ozarr_node *as_node(const ozarr_group *g) noexcept { return ozarr_group_n
 template <class T>
 constexpr ozarr_type number_type() {
     static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8, "an integer or floating-point type of up to 8 bytes");
-    if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? OZARR_FLOAT32 : OZARR_FLOAT64;
+    // Two types have two bytes: std::float16_t and std::bfloat16_t.
+    if constexpr (std::is_floating_point_v<T> && sizeof(T) < 4) return static_cast<ozarr_type>(type_of<T>::value);
+    else if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? OZARR_FLOAT32 : OZARR_FLOAT64;
     else if constexpr (std::is_signed_v<T>) return sizeof(T) == 1 ? OZARR_INT8 : sizeof(T) == 2 ? OZARR_INT16 : sizeof(T) == 4 ? OZARR_INT32 : OZARR_INT64;
     else return sizeof(T) == 1 ? OZARR_UINT8 : sizeof(T) == 2 ? OZARR_UINT16 : sizeof(T) == 4 ? OZARR_UINT32 : OZARR_UINT64;
 }

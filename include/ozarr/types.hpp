@@ -18,7 +18,7 @@
 #include <span>
 #endif
 #endif
-#if defined(__STDCPP_FLOAT16_T__)
+#if defined(__STDCPP_FLOAT16_T__) || defined(__STDCPP_BFLOAT16_T__)
 #include <stdfloat>
 #endif
 
@@ -113,6 +113,10 @@ struct type_of<std::string> { static constexpr type value = type::string; };
 #if defined(__STDCPP_FLOAT16_T__)
 template <>
 struct type_of<std::float16_t> { static constexpr type value = type::float16; };
+#endif
+#if defined(__STDCPP_BFLOAT16_T__)
+template <>
+struct type_of<std::bfloat16_t> { static constexpr type value = type::bfloat16; };
 #endif
 
 /// One number for each dimension: a start, a shape, steps, strides. Made from a list, `{10, 0, 0}`, or anything with data() and

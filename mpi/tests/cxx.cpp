@@ -165,6 +165,45 @@ static void failures_of_one(ozarr::ranks &m) {
     GET(m.close(t));
 }
 
+/* Calls of a start and a shape refuse all other regions by name, on all ranks; {} is all of an array. */
+static void regions_of_boxes(ozarr::ranks &m) {
+    const region r = mine(), all, none{{0, 0}, {0, columns}};
+    const struct {
+        region wrong;
+        ozarr_status status;
+        const char *word;
+    } cases[] = {
+        {{{0}, {columns}}, OZARR_ERR_RANK, "region's start"},
+        {{r.start, {rows}}, OZARR_ERR_RANK, "region's shape"},
+        {{r.start, r.shape, {1, 2}}, OZARR_ERR_UNSUPPORTED, "region.step[1] is 2"},
+        {r.periodic({false, true}), OZARR_ERR_UNSUPPORTED, "region.periodic[1] is true"},
+    };
+    auto g = GET(m.create_group("boxes.zarr", ozarr::existing::overwrite));
+    auto u = values(r, 1);
+    GET(m.put(g, "u", {rows, columns}, u.data(), u.size(), r));
+    auto a = GET(m.open_array(g, "u"));
+    const auto refused = [&](ozarr_status found, ozarr_status status, const char *word) {
+        CHECK(same_everywhere(ozarr_last_error()) && found == status && std::strstr(ozarr_last_error(), word) != nullptr);
+    };
+    for (const auto &c : cases) {
+        const region &given = rank == ranks - 1 ? c.wrong : r;
+        refused(failure([&] { return m.put(g, "v", {rows, columns}, u.data(), u.size(), given); }), c.status, c.word);
+        refused(failure([&] { return m.get(g, "u", u.data(), u.size(), given); }), c.status, c.word);
+        refused(failure([&] { return m.append(a, 0, 1, given, u.data(), u.size()); }), c.status, c.word);
+    }
+    refused(failure([&] { return m.append(a, 0, 1, all, u.data(), u.size()); }), OZARR_ERR_RANK, "region's start");
+    CHECK(GET(a.shape()) == ozarr::index(rows, columns));
+    GET(m.close(a));
+    const auto whole = values({{0, 0}, {rows, columns}}, 2);
+    std::vector<double> back(whole.size());
+    GET(m.put(g, "v", {rows, columns}, whole.data(), rank == 0 ? whole.size() : 0, rank == 0 ? all : none));
+    GET(m.get(g, "v", back.data(), back.size(), all));
+    CHECK(back == whole);
+    CHECK(failure([&] { return m.get(g, "v", back.data(), rank == ranks - 1 ? 1 : back.size(), all); }) == OZARR_ERR_BUFFER_SIZE);
+    CHECK(failure([&] { return m.get(g, "w", back.data(), back.size(), all); }) == OZARR_ERR_NOT_FOUND);
+    GET(m.close(g));
+}
+
 /* Steps of a dataset that rank 0 makes: from a vector, and from memory with ghost cells; a restart keeps two of them. */
 static void steps(ozarr::ranks &m) {
     const region r = mine();
@@ -197,6 +236,10 @@ static void steps(ozarr::ranks &m) {
     run = GET(ozarr::ranks_series::open(m, "steps.zarr", "time", 2));
     CHECK(GET(run.position()) == 2);
     const std::vector<double> u(n * columns, 7.0);
+    CHECK(failure([&] { return run.put("u", {r.start, r.shape, {1, 2}}, u.data(), u.size()); }) == OZARR_ERR_UNSUPPORTED);
+    CHECK(failure([&] { return run.put("u", r.periodic({false, true}), u.data(), u.size()); }) == OZARR_ERR_UNSUPPORTED);
+    CHECK(failure([&] { return run.put("u", {r.start, r.shape, {1}}, u.data(), u.size()); }) == OZARR_ERR_RANK);
+    CHECK(failure([&] { return run.put("u", {}, u.data(), u.size()); }) == OZARR_ERR_RANK);
     GET(run.put("u", r, u.data(), u.size()));
     CHECK(failure([&] { return run.put("u", r, u.data(), u.size()); }) == OZARR_ERR_STATE);
     GET(run.step(120));
@@ -217,6 +260,7 @@ int main(int argc, char **argv) {
         regions(m);
         nodes(m);
         failures_of_one(m);
+        regions_of_boxes(m);
         steps(m);
         GET(m.agree(OZARR_OK));
         GET(m.close());

@@ -1,10 +1,25 @@
 ! The module ozarr_mpi: arrays, groups, a specification, requests, steps with a restart, checkpoints; what differs on a rank is told to all.
 !
 !   fortran FOLDER
+
+! A disk that loses what is to be made durable: the library calls this function in place of the system's.
+module disk
+  use, intrinsic :: iso_c_binding, only: c_int
+  implicit none
+  logical :: loses = .false.
+contains
+  function fdatasync(file) bind(c) result(status)
+    integer(c_int), value :: file
+    integer(c_int) :: status
+    status = merge(-1_c_int, 0_c_int, loses .and. file >= 0)
+  end function fdatasync
+end module disk
+
 program fortran
   use mpi_f08
   use ozarr
   use ozarr_mpi
+  use disk, only: loses
   use, intrinsic :: iso_fortran_env, only: int64
   implicit none
   integer, parameter :: nx = 37, ny = 23
@@ -78,7 +93,7 @@ contains
 
   subroutine arrays
     type(ozarr_array) :: t
-    type(ozarr_ranks_request) :: request
+    type(ozarr_ranks_request) :: request, other
     integer :: status, mine
     logical :: is_done
     character(300) :: message
@@ -98,6 +113,15 @@ contains
     call check(is_step(2), "requests")
     call request%wait(stat=status)
     call check(status == OZARR_ERR_NULL, "a request that has ended")
+    call ranks%iwrite(request, t, u(low:high, 1:ny), start=[low, 1])
+    call ranks%iwrite(request, t, u(low:high, 1:ny), start=[low, 1], stat=status)
+    call check(status == OZARR_ERR_STATE, "a request that is in use, for a write")
+    if (rank == n - 1) call ranks%iread(request, t, v, stat=status)
+    if (rank /= n - 1) call ranks%iread(other, t, v, stat=status)
+    call check(status == OZARR_ERR_STATE, "a request that is in use on one rank, for a read")
+    call ranks%close(stat=status)
+    call check(status == OZARR_ERR_STATE, "ranks with a request under way")
+    call request%wait()
     if (n > 1) then
       call ranks%write(t, v, stat=status, errmsg=message)
       call check(status /= OZARR_OK, "regions of all ranks with common elements")
@@ -145,6 +169,14 @@ contains
     call ranks%get(g, "s", v, start=[1, 1])
     call check(is_step(3), "an array that was put by a specification")
     call ranks%close_group(g)
+    call ranks%create_group(g, place("lost.zarr"))
+    loses = .true.
+    call ranks%put(g, "s", spec, u(low:high, 1:ny), start=[low, 1], stat=status)
+    loses = .false.
+    call check(status == OZARR_ERR_IO, "an array that cannot be made durable")
+    call ranks%open_array(t, g, "s", stat=status)
+    call check(status == OZARR_ERR_NOT_FOUND, "it is taken back")
+    call ranks%close_group(g, stat=status)
     call ranks%begin_checkpoint(g, place("states.zarr"), "first")
     call ranks%put(g, "u", [nx, ny], u(low:high, 1:ny), start=[low], stat=status)
     call check(status == OZARR_ERR_RANK, "a start of too few numbers")
@@ -180,6 +212,8 @@ contains
     call series%put("u", u(low:high, 1:ny), start=[low, 1])
     call series%put("u", u(low:high, 1:ny), start=[low, 1], stat=status)
     call check(status == OZARR_ERR_STATE, "a variable that was given twice")
+    call series%put("u", u(low:high, 1:ny), start=[(1, step=1, 500)], stat=status)
+    call check(status == OZARR_ERR_RANK, "a start of more numbers than an array has dimensions")
     call series%step(300.0)
     call check(series%published() == 6, "every second step")
     call series%close()

@@ -56,6 +56,29 @@ static ozarr_status save(void) {
     return put != OZARR_OK ? put : ended;
 }
 
+/* A write that is waited for after the commit, which completes it. */
+static ozarr_status save_under_way(void) {
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_mpi_request *request = NULL;
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, count));
+    ozarr_status status = ozarr_mpi_checkpoint_begin(m, "behind.zarr", "state", &g), ended;
+    if (status == OZARR_OK) {
+        status = ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a);
+        if (status == OZARR_OK) status = begin_write(m, a, start, count, u, sizeof u, &request);
+        ended = status == OZARR_OK ? ozarr_mpi_checkpoint_commit(m, g) : ozarr_mpi_checkpoint_abandon(m, g);
+        if (status == OZARR_OK) status = ended;
+        ended = request != NULL ? ozarr_mpi_request_wait(request) : OZARR_OK;
+        if (status == OZARR_OK) status = ended;
+        ended = a != NULL ? ozarr_mpi_array_close(m, a) : OZARR_OK;
+        if (status == OZARR_OK) status = ended;
+    }
+    ozarr_spec_free(spec);
+    return status;
+}
+
 static void sweep(const char *name, ozarr_status (*call)(void)) {
     for (int more = 1, k = 0; more; k++) {
         failed = 0;
@@ -86,6 +109,7 @@ int main(int argc, char **argv) {
     }
     sweep("open", open_it);
     sweep("checkpoint", save);
+    sweep("a checkpoint with a write under way", save_under_way);
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

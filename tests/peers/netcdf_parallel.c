@@ -125,6 +125,29 @@ static void write_steps(const ids *i) {
     free(block);
 }
 
+/* Errors of one rank in calls whose memory is mapped, found before the elements are laid one behind the other. */
+static void map_wrong(const ids *i) {
+    const size_t corner[2] = {ROWS - 1, COLUMNS - 2};
+    const ptrdiff_t map[2] = {2, 1};
+    const struct wrong {
+        size_t count[2];
+        ptrdiff_t stride[2];
+        int status;
+    } cases[] = {{{1, (size_t)-1}, {1, 1}, NC_EEDGE}, {{1, 3}, {1, 1}, NC_EEDGE}, {{1, 2}, {1, 0}, NC_ESTRIDE}};
+    const struct wrong right = {{1, 2}, {1, 1}, NC_NOERR};
+    short values[2] = {-1, -2}, found[3];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct wrong *mine = rank == 0 ? &cases[k] : &right;
+        FAILS(nc_put_varm_short(i->file, i->packed, corner, mine->count, mine->stride, map, values), mine->status);
+        found[0] = found[1] = 0;
+        FAILS(nc_get_varm_short(i->file, i->packed, corner, mine->count, mine->stride, map, found), mine->status);
+        if (rank != 0) FAILS(found[0] == -1 && found[1] == -2 ? NC_NOERR : NC_EIO, NC_NOERR);
+    }
+    char letters[2] = {'a', 'b'};
+    if (rank == 0) FAILS(nc_put_varm_text(i->file, i->packed, corner, right.count, right.stride, map, letters), NC_ECHAR);
+    else CHECK(nc_put_varm_short(i->file, i->packed, corner, right.count, right.stride, map, values));
+}
+
 /* Errors of one rank are no errors of the others, whose elements are stored; and nobody waits. */
 static void write_wrong(const ids *i) {
     short values[2] = {-1, -2};
@@ -137,6 +160,7 @@ static void write_wrong(const ids *i) {
     ptrdiff_t stride[2] = {2, 1};
     short minus[ROWS / 2] = {-5, -5, -5, -5, -5, -5};
     CHECK(nc_put_vars_short(i->file, i->packed, strided, counts, rank == 0 ? stride : NULL, minus));
+    if (parallel) map_wrong(i);
 }
 
 static void read_back(const char *path) {
