@@ -204,13 +204,21 @@ fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
         .replace("\"fill_value\":7", "\"fill_value\":\"\"")
         .replace(r#"[{"name":"bytes"}]"#, r#"[{"name":"vlen-utf8"},{"name":"gzip","configuration":{"level":1}}]"#);
     let three = [&[3, 0, 0, 0][..], &[1, 0, 0, 0, b'a', 1, 0, 0, 0, b'b', 1, 0, 0, 0, b'c']].concat();
-    for (head, says) in [(&[][..], "found 0 elements, expected 3"), (&three, "of which the 3 elements are the first 19")] {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(head).unwrap();
-        (0..64).for_each(|_| gzip.write_all(&[0; 1 << 20]).unwrap());
+    let plain = document.replace(r#",{"name":"gzip","configuration":{"level":1}}"#, "");
+    let says = [(&[][..], "found 0 elements, expected 3"), (&three, "of which the 3 elements are the first 19")];
+    // Without a compressor the bytes are read, and not copied.
+    for (document, most, (head, says)) in [(&document, 8, says[0]), (&document, 8, says[1]), (&plain, 72, says[0]), (&plain, 72, says[1])] {
+        let mut bytes = head.to_vec();
+        bytes.resize(64 << 20, 0);
+        if *document != plain {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gzip.write_all(&bytes).unwrap();
+            bytes = gzip.finish().unwrap();
+        }
         let shared: SharedStore = Arc::new(MemoryStore::new());
         shared.put("zarr.json", &[document.as_bytes()], Condition::None).unwrap();
-        shared.put("c/0", &[&gzip.finish().unwrap()], Condition::None).unwrap();
+        shared.put("c/0", &[&bytes], Condition::None).unwrap();
+        drop(bytes);
         let store = Store::from_shared(&Context::default(), shared, Mode::ReadWrite);
         let array = Array::open(&store, "").unwrap();
         let selection = Selection::new(&[3], &[0], &[3], None).unwrap();
@@ -219,6 +227,39 @@ fn a_chunk_of_text_does_not_unpack_to_more_than_its_elements_say() {
         let e = array.read_variable(&selection).unwrap_err();
         let peak = PEAK.load(Relaxed).saturating_sub(before);
         assert!(e.kind() == ErrorKind::Chunk && e.message().contains(says), "{e}");
-        assert!(peak < 8 << 20, "{peak} bytes for {says:?}");
+        assert!(peak < most << 20, "{peak} bytes for {says:?}");
     }
+}
+
+/// The index of a shard tells of an inner chunk of a gigabyte, which a file without data has.
+#[test]
+fn an_inner_chunk_that_is_said_to_be_very_large_is_not_brought() {
+    use std::io::{Seek, SeekFrom, Write};
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let root = std::env::temp_dir().join(format!("ozarr-hostile-{}", std::process::id()));
+    std::fs::create_dir_all(root.join("c")).unwrap();
+    let codecs = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[4],"codecs":[{"name":"bytes"},{"name":"zstd",
+        "configuration":{"level":1,"checksum":false}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}]"#;
+    std::fs::write(root.join("zarr.json"), v3("[8]", "[8]", "").replace(r#"[{"name":"bytes"}]"#, codecs)).unwrap();
+    let mut file = std::fs::File::create(root.join("c/0")).unwrap();
+    file.seek(SeekFrom::Start((1 << 30) - 32)).unwrap();
+    for word in [0, (1 << 30) - 32, u64::MAX, u64::MAX] {
+        file.write_all(&u64::to_le_bytes(word)).unwrap();
+    }
+    drop(file);
+    let store = Store::open(&Context::default(), root.to_str().unwrap(), Mode::Read, &[]).unwrap();
+    let array = Array::open(&store, "").unwrap();
+    for count in [1, 8] {
+        let mut values = [0i8; 8];
+        let (data, strides) = (values.as_mut_ptr().cast(), c_strides(&[count], 1));
+        let memory = Memory { data, size: 8, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error, arena: None };
+        let before = USED.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        // SAFETY: the memory lives as long as the call.
+        let e = unsafe { array.read(&Selection::new(&[8], &[0], &[count as i64], None).unwrap(), &memory) }.unwrap_err();
+        let peak = PEAK.load(Relaxed).saturating_sub(before);
+        assert!(e.kind() == ErrorKind::Limit && e.to_string().contains("inner chunk 0"), "{e}");
+        assert!(peak < 8 << 20, "{peak} bytes");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
 }

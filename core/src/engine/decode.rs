@@ -11,7 +11,7 @@ use super::cost::Cost;
 use super::cut::Cut;
 use super::item::{Axes, Item};
 use super::leaf::{first_byte, low_byte, reach};
-use super::part::{Part, PartKind, sort_for_popping};
+use super::part::{Part, PartKind, inner_name, sort_for_popping};
 use super::place::{self, PlaceAxis};
 use super::raw_spans::{advance_counter, cheapest_split, cut_long, sparse_spans};
 use super::scratch::{ChainScratch, StageBuffers};
@@ -21,7 +21,7 @@ use super::stages::{decode_bounded, decode_stages};
 use super::stats::{self, Counter};
 use super::target::Target;
 use crate::codec::fused::Fused;
-use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, VariableCodec, sharding};
+use crate::codec::{BoundChain, FIRST_BYTES, FIRST_ROOM, IndexLocation, Leaf, Sharded, VariableCodec, sharding};
 use crate::dtype::transfer::Transfer;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
@@ -206,7 +206,13 @@ impl Machine<'_> {
 
     /// Returns the most bytes that an object read as a whole can need; more is an error.
     pub fn most_bytes(&self, part: &Part) -> usize {
-        match chain_at(self.root, part.depth) {
+        self.most_encoded(part.depth)
+    }
+
+    /// Returns the most bytes that an encoded chunk of that depth can have.
+    fn most_encoded(&self, depth: u8) -> usize {
+        match chain_at(self.root, depth) {
+            BoundChain::Leaf(leaf) if leaf.variable.is_some() => usize::try_from(max_chunk()).unwrap_or(usize::MAX),
             // Other writers' encoders may be worse than the bound of ours.
             BoundChain::Leaf(leaf) => leaf.sizes.last().map_or(0, |s| s.max()).saturating_mul(2).saturating_add(1 << 20),
             BoundChain::Sharded(_) => usize::try_from(max_chunk()).unwrap_or(usize::MAX),
@@ -377,12 +383,15 @@ impl Machine<'_> {
         scratch: &mut ChainScratch,
     ) -> Result<()> {
         let mut bytes = Vec::new();
+        let count = leaf.layout.bytes / leaf.layout.element.size().max(1);
         if leaf.stages.is_empty() {
+            if encoded.len() > FIRST_ROOM {
+                codec.check_first(&encoded[..FIRST_BYTES], count).map_err(|e| e.at_field(codec.name()))?;
+            }
             reserve(&mut bytes, encoded.len())?;
             bytes.extend_from_slice(encoded);
         } else {
             let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
-            let count = leaf.layout.bytes / leaf.layout.element.size().max(1);
             let check = |first: &[u8]| codec.check_first(first, count).map_err(|e| e.at_field(codec.name()));
             decode_bounded(&leaf.stages, most, Some(&check), encoded, &mut bytes, &mut scratch.stages)?;
         }
@@ -439,11 +448,15 @@ impl Machine<'_> {
         let mark = out.len();
         let base = part.span.map_or(0, |s| s.0);
         let room = sharding::room(shard.location, index_bytes(shard), len.unwrap_or(u64::MAX));
+        let most = self.most_encoded(part.depth + 1) as u64;
         let result =
             cut.each(0..cut.len(), shard, &part.axes, part.memory, &mut |inner| match sharding::decode_entry(index, inner.number)? {
                 None => self.target.fill(&inner.axes, inner.memory),
                 Some((offset, len)) => {
                     sharding::check_entry(inner.number, (offset, len), &room)?;
+                    if len > most {
+                        return Err(err!(Limit, "{} has {len} bytes, the limit is {most}", inner_name(inner.number, offset)));
+                    }
                     let start = base.checked_add(offset).ok_or_else(|| err!(ShardIndex, "the offset {offset} overflows"))?;
                     let (depth, number, span) = (part.depth + 1, inner.number as u64, Some((start, len)));
                     self.expand(Part { depth, kind: PartKind::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)
