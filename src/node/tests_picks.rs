@@ -161,6 +161,37 @@ fn lists_are_checked_against_the_array_before_anything_is_touched() {
     assert!(data.iter().all(|&v| v == 7) && array.stats().snapshot().writes == 0);
 }
 
+#[test]
+fn nothing_is_picked_from_very_many_chunks_at_once() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[1 << 40, 4, 4], &[1, 4, 4]), Create::New).unwrap();
+    let (mut data, uneven, none) = ([7; 4], [0i64, 3, 2], [0i64; 0]);
+    let region = Selection::new(&array.shape(), &[0, 0, 0], &[1 << 40, 4, 0], None).unwrap();
+    for (picks, strides) in [
+        (CoordinateSelection::Mask { region: &region, mask: &[] }, &[4][..]),
+        (CoordinateSelection::Orthogonal(&[None, Some(&uneven[..]), Some(&none[..])]), &[0, 0, 0]),
+    ] {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.read_picks(&picks, &line(&mut data, strides)) }.unwrap();
+        // SAFETY: as above.
+        unsafe { array.write_picks(&picks, &line(&mut data, strides)) }.unwrap();
+    }
+    assert_eq!(data, [7; 4]);
+}
+
+#[test]
+fn points_are_read_from_a_shard_that_no_memory_would_hold() {
+    let store = memory();
+    let mut spec = spec(&[1 << 20, 1 << 20], &[1 << 20, 1 << 20]);
+    spec.set_inner_chunks(&[1024, 1024]).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let mut data = [7; 2];
+    let picks = CoordinateSelection::Points { count: 2, coordinates: &[5, 5, 1000, 1000] };
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read_picks(&picks, &line(&mut data, &[4])) }.unwrap();
+    assert_eq!(data, [0, 0]);
+}
+
 /// Points of few shards are cut into items, and points whose chunk, inner chunk and place have no room in one number
 /// are sorted by comparing.
 #[test]

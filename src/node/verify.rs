@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The names of documents.
 const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
 
+/// What is more than these bytes is decoded by inner chunks.
+const LARGE: u64 = 256 << 20;
+
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
 
@@ -90,6 +93,8 @@ struct Work {
     array: Arc<BoundArray>,
     /// How many chunks it has along each dimension.
     counts: Dims,
+    /// What is decoded at once: a chunk, or a shard's inner chunk.
+    inner: Dims,
     chunks: Chosen,
 }
 
@@ -378,8 +383,10 @@ impl Verification<'_> {
         let mut work = Vec::new();
         for (((number, chunks), node), found) in batch.into_iter().zip(nodes).zip(found) {
             let array = found.and_then(|found| found.map(|found| Array::quietly(self.store, node.clone(), found)).transpose());
-            match array.and_then(|array| array.map(|array| array.state().bound(&node)).transpose()) {
-                Ok(Some(bound)) if bound.shape.len() == arrays[number].places.counts.len() => work.push(Work::new(bound, chunks)),
+            match array.and_then(|array| array.map(|array| array.state()).map(|state| Ok((state.bound(&node)?, state))).transpose()) {
+                Ok(Some((bound, state))) if bound.shape.len() == arrays[number].places.counts.len() => {
+                    work.push(Work::new(bound, state.inner_chunk.clone(), chunks));
+                }
                 Ok(_) => {}
                 Err(e) => self.tell_of(e, &node)?,
             }
@@ -438,7 +445,7 @@ fn of_no_node(key: &str) -> Fault {
 
 impl Work {
     /// The array as if it ended with its last chunks, so that each of them is read whole.
-    fn new(bound: Arc<BoundArray>, chunks: Chosen) -> Work {
+    fn new(bound: Arc<BoundArray>, inner: Dims, chunks: Chosen) -> Work {
         let counts = bound.grid.counts(&bound.shape);
         let end = |(d, &count): (usize, &u64)| {
             count
@@ -447,7 +454,7 @@ impl Work {
         };
         let shape: Dims = counts.iter().enumerate().map(end).collect();
         let array = Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() });
-        Work { array, counts, chunks }
+        Work { array, counts, inner, chunks }
     }
 
     /// How many bytes are stored under a key.
@@ -460,9 +467,25 @@ impl Work {
         if index.iter().zip(&self.counts).any(|(i, n)| i >= n) {
             return Ok(());
         }
+        let array = &self.array;
+        let origin: Dims = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
+        let count: Dims = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
+        self.decode_box(origin, count)
+    }
+
+    /// Reads a box of elements, in two halves where it is large and more than one inner chunk.
+    fn decode_box(&self, origin: Dims, count: Dims) -> Result<()> {
         let (array, data_type) = (&self.array, self.array.data_type);
-        let origin: Vec<u64> = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
-        let count: Vec<u64> = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
+        let bytes = count.iter().fold(data_type.size() as u64, |bytes, &n| bytes.saturating_mul(n));
+        let parts = |d: usize| count[d].div_ceil(self.inner[d].max(1));
+        if bytes > LARGE
+            && let Some(d) = (0..count.len()).max_by_key(|&d| parts(d)).filter(|&d| parts(d) > 1)
+        {
+            let (mut first, mut rest, mut at) = (count.clone(), count.clone(), origin.clone());
+            first[d] = parts(d) / 2 * self.inner[d];
+            (rest[d], at[d]) = (count[d] - first[d], origin[d] + first[d]);
+            return self.decode_box(origin, first).and_then(|()| self.decode_box(at, rest));
+        }
         let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
         let selection = Selection::new(&array.shape, &signed(&origin), &signed(&count), None)?;
         let bytes = chunk_bytes(&count, data_type.size())?;

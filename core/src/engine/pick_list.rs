@@ -109,15 +109,20 @@ impl PickList {
 
     /// Returns the box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are
     /// [`PickList::chunks`].
-    pub fn segments(&self, d: usize) -> Option<Vec<Segment>> {
+    pub fn segments(&self, d: usize) -> Result<Option<Vec<Segment>>> {
         let mut out: Vec<Segment> = Vec::new();
         match &self.kind {
-            PickKind::Points(..) => return None,
-            PickKind::Mask(bits) => self.grid.segments(d, bits.start[d], bits.shape[d], 1, &mut out),
+            PickKind::Points(..) => return Ok(None),
+            PickKind::Mask(bits) => {
+                self.grid.reserve_segments(d, bits.start[d], bits.shape[d], 1, &mut out)?;
+                self.grid.segments(d, bits.start[d], bits.shape[d], 1, &mut out);
+            }
             PickKind::Orthogonal(lists) => {
                 let mut cut = Vec::new();
                 for run in &lists[d] {
                     cut.clear();
+                    self.grid.reserve_segments(d, run.index, run.count, 1, &mut cut)?;
+                    out.try_reserve(cut.capacity()).map_err(|_| err!(NoMemory, "no memory for {} chunks", out.len()))?;
                     self.grid.segments(d, run.index, run.count, 1, &mut cut);
                     for s in &cut {
                         match out.last_mut() {
@@ -128,7 +133,7 @@ impl PickList {
                 }
             }
         }
-        Some(out)
+        Ok(Some(out))
     }
 
     /// Returns whether the items are the chunks of points, not combinations of segments.

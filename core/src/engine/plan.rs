@@ -5,7 +5,6 @@ use super::chunk_picks::ChunkPicks;
 use super::item::{Axes, Axis, Item};
 use super::leaf::sort_falling;
 use super::pick_list::PickList;
-use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
@@ -70,16 +69,20 @@ impl Plan {
             list: None,
             first_in_region: None,
         };
-        for segments in (0..rank).map_while(|d| list.segments(d)) {
+        if plan.bytes == 0 {
+            // No element is touched: dimensions of many chunks must cost nothing.
+            plan.bounds.resize(rank + 1, 0);
+            (plan.items, plan.list) = (0, Some(list));
+            return Ok(plan);
+        }
+        for d in 0..rank {
+            let Some(segments) = list.segments(d)? else { break };
             plan.segments.extend(segments);
             plan.bounds.push(plan.segments.len());
         }
         plan.list = Some(list);
         if plan.is_product() {
             plan.count_items()?;
-        }
-        if plan.bytes == 0 {
-            plan.items = 0;
         }
         Ok(plan)
     }
@@ -103,12 +106,7 @@ impl Plan {
         if count == 0 {
             return Ok(());
         }
-        let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
-        let chunks = grid.chunk_of(d, start.max(last)) - grid.chunk_of(d, start.min(last)) + 1;
-        let most = usize::try_from(chunks.min(count)).unwrap_or(usize::MAX);
-        self.segments
-            .try_reserve_exact(most)
-            .map_err(|_| err!(NoMemory, "the region touches {most} chunks along {}", counting::dimension(d, selection.shape().len())))?;
+        grid.reserve_segments(d, start, count, step, &mut self.segments)?;
         grid.segments(d, start, count, step, &mut self.segments);
         Ok(())
     }

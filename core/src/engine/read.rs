@@ -58,7 +58,9 @@ pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, m
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         // What is read for few elements are their inner chunks.
         let inner = chunk_bytes(&shard.inner_shape, array.data_type.size())? as u64;
-        let all = plan.items().saturating_mul(chunk_bytes(array.chain.shape(), array.data_type.size())? as u64);
+        // A shard is never in memory as a whole.
+        let whole = array.chain.shape().iter().fold(array.data_type.size() as u64, |bytes, &n| bytes.saturating_mul(n));
+        let all = plan.items().saturating_mul(whole);
         let bytes = (plan.bytes() / memory.data_type.size().max(1) as u64).saturating_mul(inner).min(all);
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }

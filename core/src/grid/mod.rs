@@ -6,7 +6,7 @@ pub mod rectilinear;
 pub mod registered;
 
 use crate::counting;
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use rectilinear::{Cell, Extents};
 use std::sync::Arc;
@@ -159,6 +159,18 @@ impl Grid {
                 Ok(Grid::Rectilinear { extents: each.collect::<Result<Vec<_>>>()?.into() })
             }
         }
+    }
+
+    /// Makes room in `out` for what [`Grid::segments`] makes of these arguments.
+    pub fn reserve_segments(&self, d: usize, start: u64, count: u64, step: i64, out: &mut Vec<Segment>) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
+        let chunks = self.chunk_of(d, start.max(last)) - self.chunk_of(d, start.min(last)) + 1;
+        let most = usize::try_from(chunks.min(count)).unwrap_or(usize::MAX);
+        let failed = |_| err!(NoMemory, "the region touches {most} chunks along {}", counting::dimension(d, self.rank()));
+        out.try_reserve_exact(most).map_err(failed)
     }
 
     /// Cuts `start, start + step, …` (`count` of them) along dimension `d` at the borders of chunks.
