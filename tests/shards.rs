@@ -5,7 +5,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection, stats};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
-use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
+use ozarr::node::{Array, Context, Create, Mode, Options, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
@@ -529,4 +529,26 @@ fn compressed_shards_have_no_inner_chunks_of_their_own_but_read_and_write() {
     assert_eq!(read(&array, &[0], &[5]).unwrap(), [0, 1, 2, 3, 0]);
     assert_eq!(array.chunk_place(&[0], true).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(array.chunk_place(&[0], false).unwrap().is_some());
+}
+
+#[test]
+fn an_empty_object_is_a_missing_shard_to_writers_too_where_that_was_asked_for() {
+    let _one = alone();
+    for (threads, inner) in [(1, LITTLE.to_string()), (2, format!("{LITTLE},{ZSTD}"))] {
+        let shared = memory();
+        create(&shared, &shard(&inner, "[2]", LITTLE, "end"), &[8], &[8], threads);
+        shared.put("a/c/0", &[], Condition::None).unwrap();
+        let e = write(
+            &Array::open(&Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite), "a").unwrap(),
+            &[1],
+            &[2],
+            &[5, 6],
+        );
+        assert_eq!(e.unwrap_err().kind(), ErrorKind::ShardIndex);
+        let options = Options { empty_is_missing: true, ..Options::default() };
+        let array = Array::open(&Store::new(&Context::default(), shared, Mode::ReadWrite, options), "a").unwrap();
+        assert_eq!(read(&array, &[0], &[8]).unwrap(), [0; 8]);
+        write(&array, &[1], &[2], &[5, 6]).unwrap();
+        assert_eq!(read(&array, &[0], &[8]).unwrap(), [0, 5, 6, 0, 0, 0, 0, 0]);
+    }
 }

@@ -72,6 +72,8 @@ impl Edit<'_> {
         let at_once = Edit { sink: sink.on(swap::condition_of(&*array.store, found.as_ref())?), ..*self };
         match found {
             None => at_once.put(shard, key, selected, &Old::default(), s),
+            // The condition of the put stays that of the empty object.
+            Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => at_once.put(shard, key, selected, &Old::default(), s),
             Some(object) => {
                 let old = self.read_old(&object, shard, selected, old, &mut s.chain)?;
                 drop(object);
@@ -319,6 +321,7 @@ pub(super) fn replace_inner(
     // The file is closed before it is replaced: a file system of Windows may want that.
     let old = match object {
         None => Old::default(),
+        Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => Old::default(),
         Some(object) => Old::read(&object, shard, &|n| n == number, 1, Cost::of(&*array.store), buf, s)?,
     };
     let there = !old.index.is_empty() && !matches!(sharding::decode_entry(&old.index, number), Ok(None));
