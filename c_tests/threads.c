@@ -1,6 +1,7 @@
 /* Eight threads read and write one array through one handle; each has its own last error. */
 #include "table.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 enum { THREADS = 8, ROWS = 64, COLUMNS = 96, ROUNDS = 40 };
@@ -51,6 +52,45 @@ static void *read_until_gone(void *argument) {
     return NULL;
 }
 
+/* The array's metadata are read again for as long as `reading` is. */
+static atomic_int reading;
+
+static void *refresh(void *unused) {
+    ozarr_node *node = ozarr_array_node(shared);
+    while (atomic_load(&reading)) OK(ozarr_node_refresh(node, NULL, 0));
+    return unused;
+}
+
+/* Texts that are not stored are those of the fill value, whatever another thread does with the handle meanwhile. */
+static void texts_beside_a_refresh(void) {
+    enum { TEXTS = 20000 };
+    int64_t shape[] = {TEXTS}, wrong = 0;
+    ozarr_spec *spec = NULL;
+    ozarr_varlen *texts = NULL;
+    pthread_t other;
+    OK(ozarr_spec_new(OZARR_STRING, 1, shape, &spec));
+    OK(ozarr_spec_set_member_json(spec, "fill_value", "\"a text that is not stored\""));
+    OK(ozarr_array_create_ex("texts.zarr", spec, OZARR_CREATE_OVERWRITE, &shared));
+    ozarr_spec_free(spec);
+    atomic_store(&reading, 1);
+    pthread_create(&other, NULL, refresh, NULL);
+    for (int round = 0; round < 50; round++) {
+        OK(ozarr_array_read_varlen(shared, NULL, &texts));
+        for (int64_t i = 0; i < TEXTS; i++) {
+            const char *text = NULL;
+            size_t len = 0;
+            OK(ozarr_varlen_get(texts, i, &text, &len));
+            wrong += len != 25 || memcmp(text, "a text that is not stored", 25) != 0;
+        }
+        ozarr_varlen_free(texts);
+        texts = NULL;
+    }
+    atomic_store(&reading, 0);
+    pthread_join(other, NULL);
+    EQUAL(wrong, 0);
+    OK(ozarr_array_close(shared));
+}
+
 int main(void) {
     static int32_t all[ROWS][COLUMNS];
     int64_t shape[] = {ROWS, COLUMNS}, chunks[] = {16, 32};
@@ -74,5 +114,6 @@ int main(void) {
     nanosleep(&moment, NULL);
     ozarr_array_free(shared);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    texts_beside_a_refresh();
     return finish();
 }

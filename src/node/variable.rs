@@ -3,7 +3,7 @@
 use super::Array;
 use crate::dtype::DataType;
 use crate::dtype::variable::{self, Arena, VarItem};
-use crate::engine::{Memory, Overflow, Selection};
+use crate::engine::{self, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::limits::{c_strides, chunk_bytes, element_count, grow, reserve};
 use std::sync::Arc;
@@ -51,10 +51,14 @@ impl Array {
         grow(&mut buffer, bytes)?;
         let arena = Arc::new(Arena::default());
         let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Some(arena.clone()));
+        // Items of chunks that are not stored point into its fill value, which a handle on another shape has not any more.
+        let bound = self.bound_for_reading(selection)?;
         // SAFETY: the buffer has room for every item and nothing else uses it.
-        unsafe { self.read(selection, &memory) }?;
-        // SAFETY: reading filled every item; the arena and the array's fill value keep what they point into.
-        unsafe { gather(&buffer) }
+        unsafe { engine::read(&bound, selection, &memory) }?;
+        // SAFETY: reading filled every item; the arena and `bound` keep what they point into.
+        let all = unsafe { gather(&buffer) };
+        drop(bound);
+        all
     }
 
     /// [`Array::read_variable`] of text or bytes of a fixed length.
