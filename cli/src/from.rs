@@ -245,7 +245,7 @@ impl Copying<'_> {
         let classic = part.path.is_empty() && self.file.is_classic()?;
         let mut attributes: Map = record::members(&part.attributes, None, format);
         attributes.insert(RECORD.into(), part.record(classic));
-        group.attributes().replace(attributes)?;
+        group.attributes().replace_shown(attributes)?;
         for planned in &part.arrays {
             let spec = planned.spec(&self.from.layout, format)?;
             let array = Array::create(store, &format!("{}/{}", part.path, planned.variable.name), &spec, Create::New)?;

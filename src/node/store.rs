@@ -216,21 +216,17 @@ impl Store {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }
         for (name, value) in options {
-            if files.set(name, value)? {
-                continue;
-            }
             if *name == "cloud.options" {
                 set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
             } else if let Some(short) = name.strip_prefix("cloud.") {
                 if !remote.set(short, value)? {
                     bail!(Argument, "unknown option {name:?} of a store");
                 }
-            } else if !chosen.set(name, value)? {
+            } else if !files.set(name, value)? && !chosen.set(name, value)? {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
-        let said = [remote.named("endpoint"), remote.named("account_name"), remote.profile.as_deref()];
-        chosen.server = said.iter().flatten().map(ToString::to_string).collect();
+        chosen.server = remote.server();
         let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
         let folder = if let Root::Folder(path) = root { Some((path.clone(), files)) } else { None };
         Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))

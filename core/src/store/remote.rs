@@ -291,6 +291,12 @@ impl RemoteOptions {
         self.named.push((name.to_string(), Secret(value.to_string())));
     }
 
+    /// What they say of the server: buckets of two servers may have one name.
+    pub fn server(&self) -> Vec<String> {
+        let said = [self.named("endpoint"), self.named("account_name"), self.profile.as_deref()];
+        said.iter().flatten().map(ToString::to_string).collect()
+    }
+
     /// The value of such a setting.
     pub fn named(&self, name: &str) -> Option<&str> {
         self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
