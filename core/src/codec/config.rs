@@ -145,6 +145,12 @@ fn parse_element(value: &Value) -> Result<ElementType> {
     parse_v2::parse(value).or_else(|e| parse_v2::parse(&format!("<{bare}").into()).map_err(|_| e))
 }
 
+/// Returns what codecs of numbers take elements for: times are their counts, integers of 64 bits just as they lie in the buffer, because
+/// numcodecs does not turn them even where their order is not the host's.
+pub(super) fn as_number(item: ElementType) -> ElementType {
+    if item.data_type.kind() == Kind::Time { ElementType::native(DataType::Int64) } else { item }
+}
+
 /// Whether numcodecs' codecs know the type: NumPy's numbers, and times.
 fn is_numpy_number(element: ElementType) -> bool {
     DataType::NUMPY.contains(&element.data_type) || element.data_type.kind() == Kind::Time

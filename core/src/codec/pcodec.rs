@@ -5,10 +5,10 @@
 //! Example: `{"name": "numcodecs.pcodec", "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto"}}`
 //!
 //! Decoding needs no configuration. Single bytes are read but not written, since numcodecs knows none; complex numbers are
-//! stored as their components.
+//! stored as their components, times as their counts.
 
 use super::build::Built;
-use super::config::Config;
+use super::config::{Config, as_number};
 use super::stage::{Dest, Stage};
 use super::streams::{check_whole, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
@@ -33,7 +33,8 @@ struct Pcodec {
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time | Kind::Struct | Kind::Variable) || item.swapped() {
+    let item = as_number(item);
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Struct | Kind::Variable) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
         bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
     }
@@ -238,6 +239,7 @@ impl Stage for Pcodec {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Unit;
 
     fn stage(json: &str, t: DataType) -> StageRef {
         stage_v2("pcodec", json, t)
@@ -281,6 +283,28 @@ mod tests {
     }
 
     #[test]
+    fn times_are_counts_of_64_bits_as_they_lie_in_the_buffer() {
+        // What numcodecs 0.16.6 makes of -1, 0, 1782864000, NaT and 5 in either byte order.
+        let little = "70636f21024201030404000000330000000000000000000080ffffffffffffff7f83006211a9010000000200ea00016200";
+        let big = "70636f21024201030404000000330000000000801a11160080ffffffffffffff7f8800000000000000140200290a0140402000";
+        let seconds = Unit::new("s", 1).unwrap();
+        for t in [DataType::DateTime(seconds), DataType::TimeDelta(seconds)] {
+            for (order, file, data) in [
+                (ByteOrder::Little, little, le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5)),
+                (ByteOrder::Big, big, be!(i64, -1, 0, 1_782_864_000, i64::MIN, 5)),
+            ] {
+                let stage = build_v2("pcodec", &config_of("{}"), ElementType::new(t, order)).unwrap().stage;
+                assert_eq!(decoded(&stage, &bytes_of_hex(file)), data, "{t:?} {order:?}");
+                assert_eq!(decoded(&stage, &encoded(&stage, &data)), data, "{t:?} {order:?}");
+            }
+            for name in ["pcodec", "numcodecs.pcodec"] {
+                let stage = stage_v3(name, &config_of("{}"), ElementType::native(t)).unwrap();
+                assert_eq!(decoded(&stage, &bytes_of_hex(little)), le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5), "{name} {t:?}");
+            }
+        }
+    }
+
+    #[test]
     fn damage_is_an_error() {
         refuses_damage(&*stage("{}", DataType::Int32));
         refuses_damage(&*stage("{}", DataType::Float64));
@@ -293,7 +317,7 @@ mod tests {
 
     #[test]
     fn types_and_configurations_are_checked() {
-        let big = ElementType::new(DataType::Int32, crate::dtype::ByteOrder::Big);
+        let big = ElementType::new(DataType::Int32, ByteOrder::Big);
         assert_eq!(build_v2("pcodec", &config_of("{}"), big).err().unwrap().kind(), ErrorKind::Unsupported);
         let e = stage("{}", DataType::UInt8).encode(&[1], &mut Vec::new()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
