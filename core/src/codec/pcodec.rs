@@ -70,16 +70,17 @@ fn mode(config: &Config<'_>) -> Result<ModeSpec> {
     parameter.ok_or_else(|| config.error("mode_spec", format!("found {}, expected \"auto\" or \"classic\"", brief(value))))
 }
 
+/// numcodecs' names; newer releases say "no_op" for "none".
 fn delta(config: &Config<'_>) -> Result<DeltaSpec> {
     let order = config.get("delta_encoding_order").map(|_| config.int("delta_encoding_order", 0, 7, 0)).transpose()?;
     match (config.text("delta_spec")?, order) {
         // An order alone is how older documents asked for it.
         (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order as usize)),
         (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
-        (Some("none"), None) => Ok(DeltaSpec::NoOp),
+        (Some("none" | "no_op"), None) => Ok(DeltaSpec::NoOp),
         (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
         (Some("try_consecutive"), None) => Err(config.error("delta_encoding_order", "the member is missing".into())),
-        (Some("none" | "try_lookback"), Some(_)) => {
+        (Some("none" | "no_op" | "try_lookback"), Some(_)) => {
             Err(config.error("delta_encoding_order", "found an order, expected none with this delta_spec".into()))
         }
         (Some(other), _) => {
@@ -273,6 +274,7 @@ mod tests {
     fn configurations_round_trip() {
         for json in [
             r#"{"level": 0, "mode_spec": "classic", "delta_spec": "none"}"#,
+            r#"{"delta_spec": "no_op", "delta_encoding_order": null}"#,
             r#"{"delta_spec": "try_consecutive", "delta_encoding_order": 2}"#,
             r#"{"delta_encoding_order": 1, "delta_spec": "auto"}"#,
             r#"{"delta_spec": "try_lookback", "level": 12}"#,
@@ -328,6 +330,7 @@ mod tests {
             (r#"{"delta_spec": "some"}"#, "delta_spec"),
             (r#"{"delta_spec": "try_consecutive"}"#, "delta_encoding_order"),
             (r#"{"delta_spec": "none", "delta_encoding_order": 1}"#, "delta_encoding_order"),
+            (r#"{"delta_spec": "no_op", "delta_encoding_order": 1}"#, "delta_encoding_order"),
             (r#"{"paging_spec": "exact"}"#, "paging_spec"),
             (r#"{"equal_pages_up_to": 0}"#, "equal_pages_up_to"),
         ] {

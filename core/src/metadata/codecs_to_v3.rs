@@ -120,6 +120,10 @@ impl CodecList {
                     bail!(Unsupported, "{id:?} behind a codec that makes bytes, or of big-endian elements, has no form in Zarr v3");
                 }
                 self.bytes = true;
+                // numcodecs' newer name, which its older releases and zarrs refuse.
+                if id == "pcodec" && configuration.get("delta_spec").is_some_and(|spec| *spec == "no_op") {
+                    configuration.insert("delta_spec".into(), "none".into());
+                }
                 // The codecs for elements of variable length are registered under their own names.
                 let name = if id.starts_with("vlen") { id.to_string() } else { format!("numcodecs.{id}") };
                 self.push(&name, Value::Object(configuration));

@@ -175,6 +175,10 @@ mod tests {
                 r#","filters":[{"id":"astype","encode_dtype":">f8","decode_dtype":">i4"}]"#,
                 r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":">f8","decode_dtype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
             ),
+            (
+                r#","dtype":"<i4","compressor":{"id":"pcodec","level":8,"delta_spec":"no_op"}"#,
+                r#"[{"name":"numcodecs.pcodec","configuration":{"level":8,"delta_spec":"none"}}]"#,
+            ),
             (r#","dtype":"|b1","filters":[{"id":"packbits"}]"#, r#"[{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}]"#),
         ];
         for (members, want) in cases {
