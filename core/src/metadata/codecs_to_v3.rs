@@ -110,7 +110,7 @@ impl CodecList {
                 self.check_type(&configuration)?;
                 self.item = match (id, after.and_then(|member| configuration.get(member))) {
                     ("packbits", _) => ElementType::native(DataType::UInt8),
-                    (_, Some(value)) => parse_v2::parse(value)?,
+                    (_, Some(value)) => parse_v2::parse_spelling(value)?,
                     (_, None) => self.item,
                 };
                 self.push(&format!("numcodecs.{id}"), Value::Object(configuration));
@@ -146,7 +146,7 @@ impl CodecList {
     /// A filter that takes the elements for something else than they are moves bytes in a way that v3 has no form for.
     fn check_type(&self, configuration: &Map) -> Result<()> {
         let Some(value) = configuration.get("dtype").or_else(|| configuration.get("decode_dtype")) else { return Ok(()) };
-        if parse_v2::parse(value)? != self.item {
+        if parse_v2::parse_spelling(value)? != self.item {
             bail!(Unsupported, "a filter of {} where the elements are {} has no form in Zarr v3", brief(value), self.item.data_type.name());
         }
         Ok(())
