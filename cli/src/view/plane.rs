@@ -78,7 +78,7 @@ fn has_wide_integers(array: &Array) -> Outcome<bool> {
         return Ok(true);
     }
     let coding = array.packing()?;
-    let is_plain = !coding.unsigned && coding.rule == Rule::Scale { scale: 1.0, offset: 0.0 };
+    let is_plain = !coding.other_sign && coding.rule == Rule::Scale { scale: 1.0, offset: 0.0 };
     Ok(is_plain && matches!(data_type, DataType::Int64 | DataType::UInt64))
 }
 

@@ -1,14 +1,14 @@
 //! `bitround`: numbers rounded to their leading bits, so that they compress better. Decoding changes nothing.
 //!
 //! Specification: numcodecs `BitRound` (v2 id `bitround`; v3 name `numcodecs.bitround`), for real floating-point numbers;
-//! zarr-extensions, "bitround" (v3 name `bitround`), for integers and complex numbers, too.
+//! zarr-extensions, "bitround" (v3 name `bitround`), for integers, times (as their counts) and complex numbers, too.
 //! Example: `{"name": "bitround", "configuration": {"keepbits": 10}}`
 //!
 //! Of a floating-point number `keepbits` bits of the mantissa are kept; NaN and infinities are treated like numbers, as
 //! numcodecs does. Of an integer the bits from the highest one of its magnitude on are kept.
 
 use super::build::ArrayCodec;
-use super::config::Config;
+use super::config::{Config, as_number};
 use super::elementwise::Elementwise;
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
@@ -103,7 +103,7 @@ multiversion! {
     }
 
     fn round(codec: &BitRound, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        let (t, from, to) = (codec.from.data_type, codec.from.swapped(), codec.to.swapped());
+        let (t, from, to) = (as_number(codec.from).data_type, codec.from.swapped(), codec.to.swapped());
         let (unit, signed, keep) = (t.swap_unit(), t.kind() == Kind::Int, codec.keepbits);
         let mantissa = mantissa(t);
         if let Some(mantissa) = mantissa.filter(|mantissa| keep > *mantissa) {
@@ -163,6 +163,7 @@ impl Elementwise for BitRound {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Unit;
 
     fn stage(keepbits: u32, t: DataType) -> StageRef {
         let json = format!(r#"{{"keepbits": {keepbits}}}"#);
@@ -198,6 +199,11 @@ mod tests {
         let values = le!(i32, 1000, -1000, i32::MIN, i32::MAX, 3);
         assert_eq!(encoded(&stage(3, DataType::Int32), &values), le!(i32, 1024, -1024, i32::MIN, 0x7000_0000, 3));
         assert!(stage(0, DataType::Int8).encode(&[1], &mut Vec::new()).is_err());
+        let seconds = Unit::new("s", 1).unwrap();
+        for t in [DataType::DateTime(seconds), DataType::TimeDelta(seconds), DataType::Int64] {
+            let (counts, rounded) = (le!(i64, 1000, -1000, i64::MIN, i64::MAX, 3), le!(i64, 1024, -1024, i64::MIN, 7i64 << 60, 3));
+            assert_eq!(encoded(&stage(3, t), &counts), rounded, "{t:?}");
+        }
     }
 
     #[test]

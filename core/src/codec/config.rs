@@ -113,7 +113,7 @@ impl<'a> Config<'a> {
     /// Reads a NumPy type string, with a byte order (`<i4`), without one (`i4`) or as a name (`int32`), or `None` where the member is missing.
     pub fn element(&self, name: &str) -> Result<Option<ElementType>> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let element = parse_element(value).map_err(|e| e.at_field(self.path(name)))?;
+        let element = parse_v2::parse_spelling(value).map_err(|e| e.at_field(self.path(name)))?;
         if !is_numpy_number(element) {
             let found = element.data_type.name();
             return Err(err!(Unsupported, "found {found}, expected the type of a number of NumPy").at_field(self.path(name)));
@@ -134,15 +134,10 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Reads the type of a number in each of its spellings: zarr-python stores the one that its caller gave. Without an order, or with `=`,
-/// it is little-endian, as the hosts are that wrote it.
-fn parse_element(value: &Value) -> Result<ElementType> {
-    let Value::String(text) = value else { return parse_v2::parse(value) };
-    if let Some(named) = DataType::NUMPY.iter().find(|t| t.name() == text.as_str()) {
-        return Ok(ElementType::native(*named));
-    }
-    let bare = text.strip_prefix('=').unwrap_or(text);
-    parse_v2::parse(value).or_else(|e| parse_v2::parse(&format!("<{bare}").into()).map_err(|_| e))
+/// Returns what codecs of numbers take elements for: times are their counts, integers of 64 bits just as they lie in the buffer, because
+/// numcodecs does not turn them even where their order is not the host's.
+pub(super) fn as_number(item: ElementType) -> ElementType {
+    if item.data_type.kind() == Kind::Time { ElementType::native(DataType::Int64) } else { item }
 }
 
 /// Whether numcodecs' codecs know the type: NumPy's numbers, and times.

@@ -175,7 +175,7 @@ impl Parser {
             "transpose" => self.expect_elements(&name).and_then(|()| self.transpose(&config)),
             "bytes" | "endian" => self.expect_elements(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.expect_elements(&name).and_then(|()| self.shards(at, &config)),
-            // The second is what its URL, and older releases, call it.
+            // The second is what older releases call it.
             "zarrs.vlen" | "vlen" => self.expect_elements(&name).and_then(|()| self.offsets(&config)),
             _ if registry::is_variable(&name) => self.expect_elements(&name).and_then(|()| self.variable(&name, &config)),
             "n5_default" => self.expect_elements(&name).and_then(|()| self.n5(&config)),
@@ -834,8 +834,39 @@ mod tests {
         ] {
             assert!(has(name), "{name}");
         }
-        assert!(!has("pickle"));
-        assert_eq!(registry::canonical("https://codec.zarrs.dev/bytes_to_bytes/zstd"), "zstd");
+        assert!(!has("pickle") && !has("zarrs.optional"));
+        for (url, name) in [
+            ("bytes_to_bytes/zstd", "zstd"),
+            ("bytes_to_bytes/bz2", "numcodecs.bz2"),
+            ("bytes_to_bytes/fletcher32", "numcodecs.fletcher32"),
+            ("array_to_array/bitround", "bitround"),
+            ("array_to_bytes/pcodec", "pcodec"),
+            ("array_to_bytes/zfp", "zfp"),
+            ("array_to_bytes/vlen", "zarrs.vlen"),
+            ("array_to_bytes/vlen_v2", "zarrs.vlen_v2"),
+            ("bytes_to_bytes/gdeflate", "gdeflate"),
+        ] {
+            let url = format!("https://codec.zarrs.dev/{url}");
+            assert_eq!(registry::canonical(&url), name);
+            assert_eq!(has(&url), name != "gdeflate", "{name}");
+        }
+    }
+
+    #[test]
+    fn codecs_of_old_urls_are_read() {
+        let bz2 = r#"["bytes",{"name":"https://codec.zarrs.dev/bytes_to_bytes/bz2","configuration":{"level":9}}]"#;
+        let sum = r#"["bytes",{"name":"https://codec.zarrs.dev/bytes_to_bytes/fletcher32"}]"#;
+        for (codecs, stage) in [(bz2, "bz2"), (sum, "fletcher32")] {
+            assert_eq!(leaf(&v3(codecs), DataType::UInt8, &[4]).stages[0].name(), stage);
+        }
+        for name in ["https://codec.zarrs.dev/array_to_bytes/vlen_v2", "zarrs.vlen_v2"] {
+            for (t, codec) in [(DataType::VarText, "vlen-utf8"), (DataType::VarBytes, "vlen-bytes")] {
+                let chain = Chain::parse(&v3(&format!(r#"["{name}"]"#)), t, 1).unwrap();
+                assert!(matches!(&chain.body, Body::Variable(_, found) if found.name() == codec), "{name} {t:?}");
+            }
+            let e = Chain::parse(&v3(&format!(r#"["{name}"]"#)), DataType::Int32, 1).err().unwrap();
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("codecs[0]")), "{e}");
+        }
     }
 
     #[test]

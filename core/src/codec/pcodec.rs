@@ -5,10 +5,10 @@
 //! Example: `{"name": "numcodecs.pcodec", "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto"}}`
 //!
 //! Decoding needs no configuration. Single bytes are read but not written, since numcodecs knows none; complex numbers are
-//! stored as their components.
+//! stored as their components, times as their counts.
 
 use super::build::Built;
-use super::config::Config;
+use super::config::{Config, as_number};
 use super::stage::{Dest, Stage};
 use super::streams::{check_whole, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
@@ -33,7 +33,8 @@ struct Pcodec {
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time | Kind::Struct | Kind::Variable) || item.swapped() {
+    let item = as_number(item);
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Struct | Kind::Variable) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
         bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
     }
@@ -69,16 +70,17 @@ fn mode(config: &Config<'_>) -> Result<ModeSpec> {
     parameter.ok_or_else(|| config.error("mode_spec", format!("found {}, expected \"auto\" or \"classic\"", brief(value))))
 }
 
+/// numcodecs' names; newer releases say "no_op" for "none".
 fn delta(config: &Config<'_>) -> Result<DeltaSpec> {
     let order = config.get("delta_encoding_order").map(|_| config.int("delta_encoding_order", 0, 7, 0)).transpose()?;
     match (config.text("delta_spec")?, order) {
         // An order alone is how older documents asked for it.
         (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order as usize)),
         (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
-        (Some("none"), None) => Ok(DeltaSpec::NoOp),
+        (Some("none" | "no_op"), None) => Ok(DeltaSpec::NoOp),
         (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
         (Some("try_consecutive"), None) => Err(config.error("delta_encoding_order", "the member is missing".into())),
-        (Some("none" | "try_lookback"), Some(_)) => {
+        (Some("none" | "no_op" | "try_lookback"), Some(_)) => {
             Err(config.error("delta_encoding_order", "found an order, expected none with this delta_spec".into()))
         }
         (Some(other), _) => {
@@ -238,6 +240,7 @@ impl Stage for Pcodec {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Unit;
 
     fn stage(json: &str, t: DataType) -> StageRef {
         stage_v2("pcodec", json, t)
@@ -271,12 +274,35 @@ mod tests {
     fn configurations_round_trip() {
         for json in [
             r#"{"level": 0, "mode_spec": "classic", "delta_spec": "none"}"#,
+            r#"{"delta_spec": "no_op", "delta_encoding_order": null}"#,
             r#"{"delta_spec": "try_consecutive", "delta_encoding_order": 2}"#,
             r#"{"delta_encoding_order": 1, "delta_spec": "auto"}"#,
             r#"{"delta_spec": "try_lookback", "level": 12}"#,
             r#"{"mode_spec": {"try_int_mult": 3}, "paging_spec": "equal_pages_up_to"}"#,
         ] {
             round_trips(&*stage(json, DataType::Int32), &[0, 40, 40_000]);
+        }
+    }
+
+    #[test]
+    fn times_are_counts_of_64_bits_as_they_lie_in_the_buffer() {
+        // What numcodecs 0.16.6 makes of -1, 0, 1782864000, NaT and 5 in either byte order.
+        let little = "70636f21024201030404000000330000000000000000000080ffffffffffffff7f83006211a9010000000200ea00016200";
+        let big = "70636f21024201030404000000330000000000801a11160080ffffffffffffff7f8800000000000000140200290a0140402000";
+        let seconds = Unit::new("s", 1).unwrap();
+        for t in [DataType::DateTime(seconds), DataType::TimeDelta(seconds)] {
+            for (order, file, data) in [
+                (ByteOrder::Little, little, le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5)),
+                (ByteOrder::Big, big, be!(i64, -1, 0, 1_782_864_000, i64::MIN, 5)),
+            ] {
+                let stage = build_v2("pcodec", &config_of("{}"), ElementType::new(t, order)).unwrap().stage;
+                assert_eq!(decoded(&stage, &bytes_of_hex(file)), data, "{t:?} {order:?}");
+                assert_eq!(decoded(&stage, &encoded(&stage, &data)), data, "{t:?} {order:?}");
+            }
+            for name in ["pcodec", "numcodecs.pcodec"] {
+                let stage = stage_v3(name, &config_of("{}"), ElementType::native(t)).unwrap();
+                assert_eq!(decoded(&stage, &bytes_of_hex(little)), le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5), "{name} {t:?}");
+            }
         }
     }
 
@@ -293,7 +319,7 @@ mod tests {
 
     #[test]
     fn types_and_configurations_are_checked() {
-        let big = ElementType::new(DataType::Int32, crate::dtype::ByteOrder::Big);
+        let big = ElementType::new(DataType::Int32, ByteOrder::Big);
         assert_eq!(build_v2("pcodec", &config_of("{}"), big).err().unwrap().kind(), ErrorKind::Unsupported);
         let e = stage("{}", DataType::UInt8).encode(&[1], &mut Vec::new()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
@@ -304,6 +330,7 @@ mod tests {
             (r#"{"delta_spec": "some"}"#, "delta_spec"),
             (r#"{"delta_spec": "try_consecutive"}"#, "delta_encoding_order"),
             (r#"{"delta_spec": "none", "delta_encoding_order": 1}"#, "delta_encoding_order"),
+            (r#"{"delta_spec": "no_op", "delta_encoding_order": 1}"#, "delta_encoding_order"),
             (r#"{"paging_spec": "exact"}"#, "paging_spec"),
             (r#"{"equal_pages_up_to": 0}"#, "equal_pages_up_to"),
         ] {

@@ -78,7 +78,7 @@ fn build_conditional(config: &Config<'_>, item: ElementType) -> Result<Built> {
 }
 
 /// The array→bytes codecs of elements of variable length, in v2 and in v3.
-const VARIABLE: &[&str] = &["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "categorize"];
+const VARIABLE: &[&str] = &["vlen-utf8", "vlen-bytes", "vlen-array", "zarrs.vlen_v2", "json2", "msgpack2", "categorize"];
 
 /// Whether that is the v3 name of a codec of elements of variable length.
 pub(super) fn is_variable(name: &str) -> bool {
@@ -88,7 +88,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 /// The codec of that name for elements of that type, which is of variable length.
 pub(super) fn build_variable(name: &str, config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     match name.strip_prefix("numcodecs.").unwrap_or(name) {
-        "vlen-utf8" | "vlen-bytes" | "vlen-array" => vlen::build(name, config, data_type),
+        "vlen-utf8" | "vlen-bytes" | "vlen-array" | "zarrs.vlen_v2" => vlen::build(name, config, data_type),
         "json2" => objects::build_json(config, data_type),
         "msgpack2" => objects::build_msgpack(data_type),
         "categorize" => categorize::build_objects(config, data_type),
@@ -104,15 +104,18 @@ fn pickle() -> Error {
 /// The v3 names that [`super::parse`] handles itself.
 const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze", "zarrs.vlen"];
 
-/// The registered name of a v3 codec that may be written as a URL.
+/// Returns the name that a v3 codec has here, which may be written as a URL. Those of zarrs are of codecs that have since been registered, or
+/// got a name with that of their project before it.
 pub(super) fn canonical(name: &str) -> String {
     if let Some(id) = name.strip_prefix("https://zarr.dev/numcodecs/") {
         return format!("numcodecs.{id}");
     }
-    match name.strip_prefix("https://codec.zarrs.dev/").and_then(|rest| rest.split_once('/')) {
-        Some((_kind, id)) => id.into(),
-        None => name.into(),
-    }
+    let Some((_kind, id)) = name.strip_prefix("https://codec.zarrs.dev/").and_then(|rest| rest.split_once('/')) else {
+        return name.into();
+    };
+    let is_known = |name: &String| is_structural(name) || find_v3(name).is_some();
+    let names = [id.to_string(), format!("zarrs.{id}"), format!("numcodecs.{id}")];
+    names.into_iter().find(is_known).unwrap_or_else(|| id.into())
 }
 
 /// Whether a name is that of a codec which shapes, not values, are known by: it cannot be replaced.

@@ -64,6 +64,11 @@ pub(super) fn decoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The bytes that hexadecimal digits say: what another writer made.
+pub(super) fn bytes_of_hex(digits: &str) -> Vec<u8> {
+    digits.as_bytes().as_chunks::<2>().0.iter().map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
 /// The bytes of numbers of a type, the lowest first.
 macro_rules! le {
     ($t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.to_le_bytes()).collect(); v } };

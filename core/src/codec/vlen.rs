@@ -1,6 +1,7 @@
 //! `vlen-utf8`, `vlen-bytes`, `vlen-array`: the number of elements, then for each its number of bytes and the bytes; numbers are
 //! of 32 bits, little-endian.
-//! Specification: numcodecs `vlen` (v2); zarr-extensions `codecs/vlen-utf8`, `codecs/vlen-bytes`.
+//! Specification: numcodecs `vlen` (v2); zarr-extensions `codecs/vlen-utf8`, `codecs/vlen-bytes`. `zarrs.vlen_v2` is one writer's name for either
+//! of these.
 
 use super::config::Config;
 use super::stage::{FIRST_ROOM, VariableCodec};
@@ -26,8 +27,8 @@ struct Vlen {
 /// The codec of that name for elements of `data_type`.
 pub(super) fn build(name: &str, config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     let codec = match (name.strip_prefix("numcodecs.").unwrap_or(name), data_type) {
-        ("vlen-utf8", DataType::VarText) => Vlen { name: "vlen-utf8", content: Content::Text },
-        ("vlen-bytes", DataType::VarBytes) => Vlen { name: "vlen-bytes", content: Content::Bytes },
+        ("vlen-utf8" | "zarrs.vlen_v2", DataType::VarText) => Vlen { name: "vlen-utf8", content: Content::Text },
+        ("vlen-bytes" | "zarrs.vlen_v2", DataType::VarBytes) => Vlen { name: "vlen-bytes", content: Content::Bytes },
         // Text is bytes; other writers do so.
         ("vlen-bytes", DataType::VarText) => Vlen { name: "vlen-bytes", content: Content::Text },
         ("vlen-array", DataType::VarArray(_)) => {

@@ -8,10 +8,10 @@
 //! Decoding `zfpy` follows its header, whose type and number of values must be those of the chunk. Streams end at a word of 64
 //! bits; libraries that were built for words of 8 bits end them at a byte, which is read, too.
 //! In v3 integers of 8 and 16 bits are moved to the top of 32 bits, as zfp's own promotion does. Unsigned ones of 32 and 64 bits are
-//! what the signed type of their size can hold.
+//! what the signed type of their size can hold. Times are their counts, integers of 64 bits.
 
 use super::build::Built;
-use super::config::{Config, Style};
+use super::config::{Config, Style, as_number};
 use super::stage::{Dest, Size, Stage, StageRef};
 use super::streams::{check_whole, decode_known};
 use crate::dtype::{DataType, ElementType};
@@ -56,7 +56,7 @@ struct ZfpStage {
 /// v3's `zfp`: reads `mode` and its parameters.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     use DataType::*;
-    let t = item.data_type;
+    let t = as_number(item).data_type;
     if !matches!(t, Int8 | UInt8 | Int16 | UInt16 | Int32 | UInt32 | Int64 | UInt64 | Float32 | Float64) {
         bail!(Unsupported, "zfp of {} is not supported", t.name());
     }
@@ -86,9 +86,10 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
 /// `zfpy`: reads `mode`, `tolerance`, `rate` and `precision`; parameters below 0, as numcodecs writes them, mean reversible.
 pub(super) fn build_zfpy(config: &Config<'_>, item: ElementType) -> Result<Built> {
     use DataType::*;
+    let item = as_number(item);
     if !matches!(item.data_type, Int32 | Int64 | Float32 | Float64) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
-        bail!(Unsupported, "zfpy of {order}{} is not supported, expected int32, int64, float32 or float64", item.data_type.name());
+        bail!(Unsupported, "zfpy of {order}{} is not supported, expected int32, int64, float32, float64 or times", item.data_type.name());
     }
     let parameter = |name: &str| config.get(name).map_or(Ok(-1.0), |_| number(config, name));
     let (tolerance, rate) = (parameter("tolerance")?, parameter("rate")?);
@@ -468,6 +469,7 @@ impl Stage for ZfpStage {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Unit;
 
     fn bound(name: &str, json: &str, t: DataType, shape: &[u64]) -> StageRef {
         stage_v3(name, &config_of(json), ElementType::native(t)).unwrap().for_shape(shape).unwrap().unwrap()
@@ -563,6 +565,28 @@ mod tests {
         let clamped: Vec<u8> = [0i32, 5, 0, 8].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert_eq!(decoded(&s, &encoded(&signed, &negative), 16).unwrap(), clamped);
         assert_eq!(s.encode(&negative, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn times_are_counts_of_64_bits_as_they_lie_in_the_buffer() {
+        // What numcodecs 0.16.6 makes of -1, 0, 1782864000, NaT and 5 in either byte order.
+        let little = "7a66700541000000000000887f00000000000000000000000000000032231111213022303201010332030040fd0f00000000000000460000";
+        let big = "7a66700541000000000000887f06000064020206446044606446226206000000000000000000000040040080fa038c00";
+        let (forth, back) = (le!(i64, -1, 0, 1_782_864_000, i64::MIN, 5), be!(i64, -1, 0, 1_782_864_000, i64::MIN, 5));
+        let seconds = Unit::new("s", 1).unwrap();
+        for t in [DataType::DateTime(seconds), DataType::TimeDelta(seconds)] {
+            for (order, stream, data) in [(ByteOrder::Little, little, &forth), (ByteOrder::Big, big, &back)] {
+                let stage = build_v2("zfpy", &config_of(r#"{"mode": 4}"#), ElementType::new(t, order)).unwrap().stage;
+                let stage = stage.for_shape(&[5]).unwrap().unwrap();
+                assert_eq!(decoded(&stage, &bytes_of_hex(stream), 40).unwrap(), *data, "{t:?} {order:?}");
+                assert_eq!(encoded(&stage, data), bytes_of_hex(stream), "{t:?} {order:?}");
+            }
+            let stage = bound("numcodecs.zfpy", r#"{"mode": 4}"#, t, &[5]);
+            assert_eq!(decoded(&stage, &bytes_of_hex(little), 40).unwrap(), forth, "{t:?}");
+            let (stage, counts) = [t, DataType::Int64].map(|t| bound("zfp", r#"{"mode": "reversible"}"#, t, &[5])).into();
+            assert_eq!(encoded(&stage, &forth), encoded(&counts, &forth), "{t:?}");
+            assert_eq!(decoded(&stage, &encoded(&counts, &forth), 40).unwrap(), forth, "{t:?}");
+        }
     }
 
     #[test]

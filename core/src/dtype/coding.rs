@@ -20,8 +20,8 @@ pub const NOT_A_TIME: i64 = i64::MIN;
 pub struct Coding {
     /// Elements of the stored type, in this host's byte order, that stand for "missing"; the first is what is written for it.
     pub missing: Vec<Element>,
-    /// Stored integers with a sign mean those without one that have the same bits (`_Unsigned`).
-    pub unsigned: bool,
+    /// Stored integers with a sign mean those without one that have the same bits, and the other way round (`_Unsigned`).
+    pub other_sign: bool,
     /// What is made of the others.
     pub rule: Rule,
 }
@@ -75,7 +75,7 @@ type Scratch = run::Scratch<{ BLOCK * 8 }>;
 impl Coded {
     /// From stored elements to memory.
     pub fn decoding(stored: ElementType, memory: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
-        let stored = meant(stored, coding.unsigned);
+        let stored = meant(stored, coding.other_sign);
         let native = ElementType::native(stored.data_type);
         let (middle, memory) = middle(native, memory, coding)?;
         Ok(Coded {
@@ -91,7 +91,7 @@ impl Coded {
 
     /// From memory to stored elements.
     pub fn encoding(memory: ElementType, stored: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
-        let stored = meant(stored, coding.unsigned);
+        let stored = meant(stored, coding.other_sign);
         let native = ElementType::native(stored.data_type);
         let (middle, memory) = middle(native, memory, coding)?;
         let wide = if is_real(native) { ElementType::native(DataType::Float64) } else { middle };
@@ -294,15 +294,24 @@ fn middle(stored: ElementType, memory: ElementType, coding: &Coding) -> Result<(
 }
 
 /// The type that stored elements are taken as.
-fn meant(stored: ElementType, unsigned: bool) -> ElementType {
-    let data_type = match stored.data_type {
-        DataType::Int8 => DataType::UInt8,
-        DataType::Int16 => DataType::UInt16,
-        DataType::Int32 => DataType::UInt32,
-        DataType::Int64 => DataType::UInt64,
+fn meant(stored: ElementType, other_sign: bool) -> ElementType {
+    if other_sign { ElementType { data_type: of_other_sign(stored.data_type), ..stored } } else { stored }
+}
+
+/// Returns the integers of the same size with a sign for those without one, and the other way round; any other type as it is.
+pub fn of_other_sign(data_type: DataType) -> DataType {
+    use DataType::*;
+    match data_type {
+        Int8 => UInt8,
+        Int16 => UInt16,
+        Int32 => UInt32,
+        Int64 => UInt64,
+        UInt8 => Int8,
+        UInt16 => Int16,
+        UInt32 => Int32,
+        UInt64 => Int64,
         other => other,
-    };
-    if unsigned { ElementType { data_type, ..stored } } else { stored }
+    }
 }
 
 fn is_real(element: ElementType) -> bool {
@@ -344,7 +353,7 @@ mod tests {
 
     fn scaled(missing: &[&[u8]], scale: f64, offset: f64) -> Coding {
         let missing = missing.iter().map(|m| Element::from_slice(m)).collect();
-        Coding { missing, unsigned: false, rule: Rule::Scale { scale, offset } }
+        Coding { missing, other_sign: false, rule: Rule::Scale { scale, offset } }
     }
 
     fn times(missing: &[&[u8]], num: i128, den: i128, add: i128) -> Coding {
@@ -418,8 +427,8 @@ mod tests {
         let got =
             decode(ElementType::native(DataType::Int64), &scaled(&[&big.to_ne_bytes()], 1.0, 0.0), &bytes, DataType::Float64).unwrap();
         assert!(f64::from_bits(got[0]).is_nan() && f64::from_bits(got[1]) == (big - 1) as f64);
-        let unsigned = Coding { unsigned: true, ..scaled(&[&[0xff]], 1.0, 0.0) };
-        let got = decode(ElementType::native(DataType::Int8), &unsigned, &[0xff, 0xfe, 3], DataType::Float64).unwrap();
+        let other_sign = Coding { other_sign: true, ..scaled(&[&[0xff]], 1.0, 0.0) };
+        let got = decode(ElementType::native(DataType::Int8), &other_sign, &[0xff, 0xfe, 3], DataType::Float64).unwrap();
         assert!(f64::from_bits(got[0]).is_nan());
         assert_eq!(got[1..].iter().map(|g| f64::from_bits(*g)).collect::<Vec<_>>(), [254.0, 3.0]);
     }

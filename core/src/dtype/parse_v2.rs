@@ -18,6 +18,17 @@ pub fn parse(value: &Value) -> Result<ElementType> {
     }
 }
 
+/// Reads the type of a number in each of its spellings in the configuration of a codec: zarr-python stores the one that its caller gave, GDAL
+/// leaves the order of bytes out. Without an order, or with `=`, it is little-endian, as the hosts are that wrote it.
+pub fn parse_spelling(value: &Value) -> Result<ElementType> {
+    let Value::String(text) = value else { return parse(value) };
+    if let Some(named) = DataType::NUMPY.iter().find(|t| t.name() == text.as_str()) {
+        return Ok(ElementType::native(*named));
+    }
+    let bare = text.strip_prefix('=').unwrap_or(text);
+    parse(value).or_else(|e| parse(&format!("<{bare}").into()).map_err(|_| e))
+}
+
 /// The number that NumPy does not have of that name. TensorStore and zarr-python's extensions write such names, without a byte
 /// order: they are little-endian.
 fn named(text: &str) -> Option<ElementType> {

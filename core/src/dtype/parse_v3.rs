@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn types_of_others_are_refused_by_name() {
-        for name in ["bfloat8", "float8_e9m9", "int3", "Int32", "<f8", "", "uint128"] {
+        for name in ["bfloat8", "float8_e9m9", "int3", "Int32", "<f8", "", "uint128", "zarrs.optional"] {
             for value in [json!(name), json!({"name": name, "configuration": {"unit": "s"}})] {
                 let e = parse(&value).unwrap_err();
                 assert_eq!(e.kind(), ErrorKind::Unsupported, "{name}");

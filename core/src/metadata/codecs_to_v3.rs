@@ -110,7 +110,7 @@ impl CodecList {
                 self.check_type(&configuration)?;
                 self.item = match (id, after.and_then(|member| configuration.get(member))) {
                     ("packbits", _) => ElementType::native(DataType::UInt8),
-                    (_, Some(value)) => parse_v2::parse(value)?,
+                    (_, Some(value)) => parse_v2::parse_spelling(value)?,
                     (_, None) => self.item,
                 };
                 self.push(&format!("numcodecs.{id}"), Value::Object(configuration));
@@ -120,6 +120,10 @@ impl CodecList {
                     bail!(Unsupported, "{id:?} behind a codec that makes bytes, or of big-endian elements, has no form in Zarr v3");
                 }
                 self.bytes = true;
+                // numcodecs' newer name, which its older releases and zarrs refuse.
+                if id == "pcodec" && configuration.get("delta_spec").is_some_and(|spec| *spec == "no_op") {
+                    configuration.insert("delta_spec".into(), "none".into());
+                }
                 // The codecs for elements of variable length are registered under their own names.
                 let name = if id.starts_with("vlen") { id.to_string() } else { format!("numcodecs.{id}") };
                 self.push(&name, Value::Object(configuration));
@@ -142,7 +146,7 @@ impl CodecList {
     /// A filter that takes the elements for something else than they are moves bytes in a way that v3 has no form for.
     fn check_type(&self, configuration: &Map) -> Result<()> {
         let Some(value) = configuration.get("dtype").or_else(|| configuration.get("decode_dtype")) else { return Ok(()) };
-        if parse_v2::parse(value)? != self.item {
+        if parse_v2::parse_spelling(value)? != self.item {
             bail!(Unsupported, "a filter of {} where the elements are {} has no form in Zarr v3", brief(value), self.item.data_type.name());
         }
         Ok(())

@@ -175,6 +175,19 @@ mod tests {
                 r#","filters":[{"id":"astype","encode_dtype":">f8","decode_dtype":">i4"}]"#,
                 r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":">f8","decode_dtype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
             ),
+            // GDAL's of bytes, and NumPy's name of a type.
+            (
+                r#","dtype":"|u1","filters":[{"id":"delta","dtype":"u1"}]"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":"u1"}},{"name":"bytes"}]"#,
+            ),
+            (
+                r#","dtype":"<f8","filters":[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"float64","astype":"i2"}]"#,
+                r#"[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"float64","astype":"i2"}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+            ),
+            (
+                r#","dtype":"<i4","compressor":{"id":"pcodec","level":8,"delta_spec":"no_op"}"#,
+                r#"[{"name":"numcodecs.pcodec","configuration":{"level":8,"delta_spec":"none"}}]"#,
+            ),
             (r#","dtype":"|b1","filters":[{"id":"packbits"}]"#, r#"[{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}]"#),
         ];
         for (members, want) in cases {
@@ -204,6 +217,8 @@ mod tests {
         let pcodec = r#","compressor":{"id":"pcodec"}"#;
         assert!(array(&v2_array(pcodec), Map::new()).is_err(), "of big-endian elements");
         assert_eq!(recoded(&v2_array(pcodec), Map::new()).unwrap().document["codecs"][0]["name"], "numcodecs.pcodec");
+        let strange = r#","dtype":"|u1","filters":[{"id":"delta","dtype":"i1"}]"#;
+        assert!(may_recode(&array(&v2_array(strange), Map::new()).unwrap_err()));
         let e = array(&v2_array(r#","compressor":{"id":"blosc","shuffle":7}"#), Map::new()).unwrap_err();
         assert!(!may_recode(&e), "{e}");
     }

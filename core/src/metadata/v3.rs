@@ -7,7 +7,7 @@ use super::json::{self, member};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, Kind, parse_v3};
+use crate::dtype::{ByteOrder, DataType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::limits;
 
@@ -110,36 +110,50 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
     let grid = chunk_grid(member(&document, "chunk_grid")?, &shape, document.get("codecs")).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
-    let fill = fill_value(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
     let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let mut packed = data_type;
     if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
-        codecs.iter_mut().for_each(order_of_structured);
+        let order = codecs.iter_mut().fold(None, |found, codec| order_of_structured(codec).or(found));
+        packed = in_order(data_type, order.unwrap_or(ByteOrder::Little));
     }
+    let fill = fill_value(packed, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     let (format, dialect, codecs) = (Format::V3, Dialect::Final, Codecs::V3(codecs));
     Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names, document })
 }
 
-/// The older form of structs was written with `bytes` without an order, which means little-endian there (DT-19).
-fn order_of_structured(codec: &mut Extension) {
+/// Returns the struct with its fields in that byte order, any other type as it is.
+fn in_order(data_type: DataType, order: ByteOrder) -> DataType {
+    if let DataType::Struct(fields) = data_type { DataType::Struct(fields.in_order(order)) } else { data_type }
+}
+
+/// Returns the byte order that a codec gives elements in the older form of structs; a packed fill value has it, too. `bytes` was written
+/// without one, which means little-endian there and is filled in (DT-19).
+fn order_of_structured(codec: &mut Extension) -> Option<ByteOrder> {
     match codec.name.as_str() {
-        "bytes" if !codec.configuration.contains_key("endian") => {
-            codec.configuration.insert("endian".into(), "little".into());
+        "bytes" => {
+            if !codec.configuration.contains_key("endian") {
+                codec.configuration.insert("endian".into(), "little".into());
+            }
+            let is_big = codec.configuration.get("endian").is_some_and(|endian| *endian == "big");
+            Some(if is_big { ByteOrder::Big } else { ByteOrder::Little })
         }
         "sharding_indexed" => {
-            let Some(Value::Array(inner)) = codec.configuration.get("codecs") else { return };
+            let Some(Value::Array(inner)) = codec.configuration.get("codecs") else { return None };
+            let mut order = None;
             let turned = inner.iter().map(|value| match Extension::from_v3(value) {
                 Ok(mut inner) => {
-                    order_of_structured(&mut inner);
+                    order = order_of_structured(&mut inner).or(order);
                     inner.to_v3()
                 }
                 Err(_) => value.clone(),
             });
             let turned = turned.collect();
             codec.configuration.insert("codecs".into(), Value::Array(turned));
+            order
         }
-        _ => {}
+        _ => None,
     }
 }
 
@@ -536,6 +550,38 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Extension);
         assert_eq!(parse_group(ARRAY.as_bytes()).unwrap_err().kind(), ErrorKind::NodeKind);
         assert!(parse_node(br#"{"zarr_format":3}"#).unwrap_err().to_string().contains("node_type"));
+    }
+
+    #[test]
+    fn packed_fill_values_of_the_older_form_of_structs_have_the_order_of_the_elements() {
+        let fields = r#"{"fields":[["x","int32"],["y","int16"]]}"#;
+        let within = |codec: &str| {
+            format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1,1],"codecs":[{codec}],"index_codecs":["bytes"]}}}}]"#
+            )
+        };
+        let (big, little) =
+            (r#"{"name":"bytes","configuration":{"endian":"big"}}"#, r#"{"name":"bytes","configuration":{"endian":"little"}}"#);
+        for (name, codecs, fill, want) in [
+            ("structured", format!("[{big}]"), r#""AAAAAQAC""#, [1, 2]),
+            ("structured", within(big), r#""AAAAAQAC""#, [1, 2]),
+            ("structured", within(within(big).trim_matches(['[', ']'])), r#""AAAAAQAC""#, [1, 2]),
+            ("structured", format!("[{big}]"), r#"{"x":1,"y":2}"#, [1, 2]),
+            ("structured", format!("[{big}]"), "0", [0, 0]),
+            // What zarr-python 3.1.6 writes.
+            ("structured", r#"["bytes"]"#.into(), r#""AQAAAAIA""#, [1, 2]),
+            ("structured", format!("[{little}]"), r#""AQAAAAIA""#, [1, 2]),
+            ("structured", within(r#""bytes""#), r#""AQAAAAIA""#, [1, 2]),
+            ("struct", format!("[{big}]"), r#""AQAAAAIA""#, [1, 2]),
+        ] {
+            let mut document = json::parse_object(ARRAY.as_bytes(), 1 << 20).unwrap();
+            document.insert("data_type".into(), json::parse_text(&format!(r#"{{"name":"{name}","configuration":{fields}}}"#)).unwrap());
+            document.insert("fill_value".into(), json::parse_text(fill).unwrap());
+            document.insert("codecs".into(), json::parse_text(&codecs).unwrap());
+            let meta = array_from(document).unwrap();
+            let (x, y) = (i32::to_le_bytes(want[0]), i16::to_le_bytes(want[1] as i16));
+            assert_eq!(meta.fill.element(meta.data_type).to_vec(), [&x[..], &y].concat(), "{name} {codecs} {fill}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::missing::{FILL, missing_value};
 use super::time::{Calendar, TimeUnits};
-use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
+use crate::dtype::coding::{Coding, NOT_A_TIME, Rule, of_other_sign};
 use crate::dtype::transfer::Transfer;
 use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Run};
 use crate::engine::{self, Memory, Selection};
@@ -17,7 +17,7 @@ impl Array {
     /// version 2 the fill value is it), `missing_value`.
     pub fn packing(&self) -> Result<Coding> {
         let (scale, offset) = self.scale_and_offset()?;
-        Ok(Coding { missing: self.missing_values()?, unsigned: self.is_unsigned()?, rule: Rule::Scale { scale, offset } })
+        Ok(Coding { missing: self.missing_values()?, other_sign: self.has_other_sign()?, rule: Rule::Scale { scale, offset } })
     }
 
     /// The attributes `scale_factor` and `add_offset`.
@@ -34,10 +34,15 @@ impl Array {
         Ok((scale, offset))
     }
 
-    /// Whether signed integers are stored in place of unsigned ones.
-    fn is_unsigned(&self) -> Result<bool> {
+    /// Whether signed integers are stored in place of unsigned ones or, by servers that know no signed bytes, the other way round.
+    fn has_other_sign(&self) -> Result<bool> {
+        let told = match self.data_type().kind() {
+            Kind::Int => "true",
+            Kind::UInt => "false",
+            _ => return Ok(false),
+        };
         let attributes = self.attributes().view()?;
-        Ok(attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("true")))
+        Ok(attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case(told)))
     }
 
     /// The units of time in which the array counts, once it is unpacked, by its attributes `units` and `calendar`; an array of `datetime64` by
@@ -72,6 +77,7 @@ impl Array {
         if data_type.kind() == Kind::Time {
             missing.push(Element::from_slice(&NOT_A_TIME.to_ne_bytes()));
         }
+        let meant = if self.has_other_sign()? { of_other_sign(data_type) } else { data_type };
         let fill = self.fill();
         if self.format() == Format::V2 && fill.defined {
             missing.push(fill.element(data_type));
@@ -87,6 +93,8 @@ impl Array {
                     err!(Metadata, "the array {:?} has {name} {}, which is no {}", self.path(), brief(value), data_type.name())
                         .at_field(name)
                 })?;
+                // What does not fit the stored type may be the number that is meant.
+                let element = element.or_else(|| missing_value(meant, value).flatten());
                 missing.extend(element.filter(|e| !missing.contains(e)));
             }
         }
@@ -178,7 +186,7 @@ impl Array {
         if self.data_type() == DataType::Int64 && !missing.contains(&not_a_time) {
             missing.push(not_a_time);
         }
-        Ok(Coding { missing, unsigned: self.is_unsigned()?, rule: stored.rule(&wanted) })
+        Ok(Coding { missing, other_sign: self.has_other_sign()?, rule: stored.rule(&wanted) })
     }
 }
 
@@ -294,6 +302,47 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn integers_of_either_sign_mean_those_of_the_other_as_unsigned_says() {
+        let store = Store::new(&Context::default(), Arc::new(MemoryStore::new()), Mode::ReadWrite, Options::default());
+        let all = Selection::all(&[3]);
+        let nan = f64::NAN;
+        // What xarray 2026.9 makes of the bytes 200, 255 and 5; it fails on 255 where the number meant is -1, and the other way round.
+        for (name, data_type, attributes, want) in [
+            ("a", DataType::UInt8, r#"{"_Unsigned":"false"}"#, [-56.0, -1.0, 5.0]),
+            ("b", DataType::UInt8, r#"{"_Unsigned":"false","_FillValue":-1}"#, [-56.0, nan, 5.0]),
+            ("c", DataType::UInt8, r#"{"_Unsigned":"false","_FillValue":255}"#, [-56.0, nan, 5.0]),
+            ("d", DataType::UInt8, r#"{"_Unsigned":"true","_FillValue":200}"#, [nan, 255.0, 5.0]),
+            ("e", DataType::Int8, r#"{"_Unsigned":"true","_FillValue":-1}"#, [200.0, nan, 5.0]),
+            ("f", DataType::Int8, r#"{"_Unsigned":"true","_FillValue":255}"#, [200.0, nan, 5.0]),
+            ("g", DataType::Int8, r#"{"_Unsigned":"false","_FillValue":-1}"#, [-56.0, nan, 5.0]),
+            ("h", DataType::Int8, r#"{"_FillValue":255}"#, [-56.0, -1.0, 5.0]),
+        ] {
+            let mut spec = Spec::new(data_type, &[3]).unwrap();
+            spec.set_attributes_json(attributes).unwrap();
+            let array = Array::create(&store, name, &spec, Create::New).unwrap();
+            let (mut bytes, mut got) = ([200u8, 255, 5], [0.0; 3]);
+            let raw = |bytes: &mut [u8; 3]| Memory {
+                data: bytes.as_mut_ptr().cast(),
+                size: 3,
+                strides: c_strides(&[3], 1),
+                data_type,
+                ..memory(&mut [], &[3])
+            };
+            // SAFETY: the memory is this function's.
+            unsafe { array.write(&all, &raw(&mut bytes)) }.unwrap();
+            // SAFETY: as above.
+            unsafe { array.read_unpacked(&all, &memory(&mut got, &[3])) }.unwrap();
+            assert!(got.iter().zip(want).all(|(x, want)| *x == want || x.is_nan() && want.is_nan()), "{name}: {got:?}, expected {want:?}");
+            // SAFETY: as above.
+            unsafe { array.write_packed(&all, &memory(&mut got, &[3])) }.unwrap();
+            let mut back = [0u8; 3];
+            // SAFETY: as above.
+            unsafe { array.read(&all, &raw(&mut back)) }.unwrap();
+            assert_eq!(back, bytes, "{name}");
         }
     }
 }

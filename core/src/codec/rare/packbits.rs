@@ -9,7 +9,7 @@
 //! Example of numcodecs: `{"name": "numcodecs.packbits", "configuration": {}}`
 
 use crate::codec::build::{ArrayCodec, Built};
-use crate::codec::config::Config;
+use crate::codec::config::{Config, as_number};
 use crate::codec::stage::{BYTES, Dest, Size, Stage};
 use crate::codec::streams::{check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind};
@@ -166,7 +166,8 @@ pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<
             return Err(config.error("padding_encoding", format!("found {other:?}, expected none, first_byte or last_byte")));
         }
     };
-    let data_type = item.data_type;
+    // The count of a time has a sign.
+    let data_type = as_number(item).data_type;
     if matches!(data_type, DataType::Struct(_)) {
         bail!(Unsupported, "packbits of {} is not supported", data_type.name());
     }
@@ -310,6 +311,7 @@ impl Stage for PackBits {
 mod tests {
     use super::*;
     use crate::codec::testing::*;
+    use crate::dtype::Unit;
 
     fn v3(json: &str, t: DataType) -> StageRef {
         stage_v3("packbits", &config_of(json), ElementType::native(t)).unwrap()
@@ -399,6 +401,18 @@ mod tests {
         ] {
             let e = stage_v3("packbits", &config_of(json), ElementType::native(t)).err().unwrap();
             assert_eq!(e.field(), Some(field), "{json}");
+        }
+    }
+
+    #[test]
+    fn times_have_the_sign_of_their_count() {
+        let seconds = Unit::new("s", 1).unwrap();
+        for t in [DataType::DateTime(seconds), DataType::TimeDelta(seconds), DataType::Int64] {
+            let (stage, data) = (v3(r#"{"last_bit": 39}"#, t), le!(i64, -1, 5, -(1i64 << 39), 1_782_864_000));
+            let packed = encoded(&stage, &data);
+            assert_eq!(packed[..10], [0xff, 0xff, 0xff, 0xff, 0xff, 5, 0, 0, 0, 0], "{t:?}");
+            assert_eq!(decoded(&stage, &packed), data, "{t:?}");
+            assert_eq!(encoded(&v3("{}", t), &data), data, "{t:?}");
         }
     }
 
