@@ -1,7 +1,8 @@
 /* Random programs that end in the middle: they create, write, resize, append to, rename, copy and erase arrays of one hierarchy, and write the steps
  * of a run, until the process ends before a random file call. What is stored then is what was there before the call of the library in which it ended, or
  * what is there after it, for readers of the documents and of consolidated metadata; the next process goes on from there, and ends, too. In one of three
- * programs file calls fail instead, and in one of three allocations: there the same process goes on with the handles that it has.
+ * programs file calls fail instead, and in one of three allocations: there the same process goes on with the handles that it has. In one of two
+ * programs two processes do so at the same time, each with nodes of its own, and both with one array, of which each has every other row.
  *
  *   kill_programs FOLDER [CASES] [SEED] */
 #define _GNU_SOURCE
@@ -16,8 +17,10 @@
 
 enum { NODES = 10, WIDE = 8, SIZE = WIDE * WIDE, ENDS = 12, CALLS_EACH = 25, STEPS = 12 };
 
-static const char *const PATHS[NODES] = {"a", "b", "k", "g/a", "g/b", "g/h/a", "m/a", "m/b", "m/h/a", "solo.zarr"};
-/* The last one is a store of its own. */
+/* The arrays of each of two processes; the last one is a store of its own. */
+static const char *const PATHS[2][NODES] = {{"a", "b", "k", "g/a", "g/b", "g/h/a", "m/a", "m/b", "m/h/a", "solo.zarr"},
+                                            {"a2", "b2", "k2", "g2/a", "g2/b", "g2/h/a", "m2/a", "m2/b", "m2/h/a", "solo2.zarr"}};
+static const char *const GROUP_G[] = {"g", "g2"}, *const GROUP_M[] = {"m", "m2"}, *const RUN[] = {"s.zarr/run", "s.zarr/run2"};
 enum { IN_G = 3, IN_M = 6, IN_GROUP = 3, SOLO = 9 };
 
 /* An array, and what it holds: shape[0] rows of shape[1]. */
@@ -33,6 +36,9 @@ typedef struct model {
     node nodes[NODES];
     /* The steps of the run that readers may see: at least, at most. */
     int64_t least, most;
+    /* Of the array that two processes write: every other row of it, and an attribute. */
+    int32_t rows[WIDE / 2][WIDE];
+    int64_t number;
 } model;
 
 /* What the process says before and after each call: whether the call may be seen in part. */
@@ -44,7 +50,9 @@ typedef struct diary {
     char what[100];
 } diary;
 
-static diary *shared;
+static diary *diaries, *shared;
+/* Which of the processes this is, and how many there are. */
+static int who, processes;
 /* What is in front of all locations: nothing, or a place on a server. */
 static char base[100];
 static int is_remote;
@@ -142,9 +150,9 @@ static void create(ozarr_store *store) {
     if (format == 3 && pick(&state, 0, 2) == 0) DO(ozarr_spec_set_inner_chunks(spec, inner));
     DO(ozarr_spec_set_compressor(spec, pick(&state, 0, 1) ? "none" : "zstd", -1));
     DO(ozarr_spec_set_fill_value(spec, OZARR_INT32, &n->fill));
-    say(0, which, "create", PATHS[which]);
-    if (which == SOLO) DO(ozarr_array_create_ex(at("solo.zarr"), spec, OZARR_CREATE_OVERWRITE, &array));
-    else DO(ozarr_array_create_at(store, PATHS[which], spec, OZARR_CREATE_OVERWRITE, &array));
+    say(0, which, "create", PATHS[who][which]);
+    if (which == SOLO) DO(ozarr_array_create_ex(at(PATHS[who][SOLO]), spec, OZARR_CREATE_OVERWRITE, &array));
+    else DO(ozarr_array_create_at(store, PATHS[who][which], spec, OZARR_CREATE_OVERWRITE, &array));
     DO(ozarr_array_close(array));
     ozarr_spec_free(spec);
 }
@@ -160,7 +168,7 @@ static void write_some(ozarr_array *array, int which) {
     }
     for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         n->values[(start[0] + i / shape[1]) * n->shape[1] + start[1] + i % shape[1]] = data[i] = salt + (int32_t)i;
-    say(1, which, "write", PATHS[which]);
+    say(1, which, "write", PATHS[who][which]);
     DO(ozarr_array_write_region(array, start, shape, OZARR_INT32, data, sizeof data));
 }
 
@@ -170,7 +178,7 @@ static void resize(ozarr_array *array, int which) {
         if (shared->before.nodes[which].appended && shape[d] > shared->before.nodes[which].shape[d]) shape[d] = shared->before.nodes[which].shape[d];
     node *n = &shared->after.nodes[which];
     reshape(n->values, SIZE, n->shape, n->fill, shape[0], shape[1]);
-    say(1, which, "resize", PATHS[which]);
+    say(1, which, "resize", PATHS[who][which]);
     DO(ozarr_array_resize(array, shape, 0));
 }
 
@@ -181,7 +189,7 @@ static void append(ozarr_array *array, int which) {
     if (before + count > WIDE) return;
     reshape(n->values, SIZE, n->shape, n->fill, before + count, n->shape[1]);
     for (int64_t i = 0; i < count * n->shape[1]; i++) n->values[before * n->shape[1] + i] = data[i] = (int32_t)pick(&state, 1, 1 << 20);
-    say(1, which, every < 0 ? "append to" : "append steps to", PATHS[which]);
+    say(1, which, every < 0 ? "append to" : "append steps to", PATHS[who][which]);
     if (every < 0) {
         DO(ozarr_array_append(array, 0, count, OZARR_INT32, data, sizeof data));
         return;
@@ -194,7 +202,7 @@ static void append(ozarr_array *array, int which) {
 
 static void set_attribute(ozarr_array *array, int which) {
     shared->after.nodes[which].attribute = pick(&state, 1, 1000);
-    say(1, which, "set the attribute of", PATHS[which]);
+    say(1, which, "set the attribute of", PATHS[who][which]);
     DO(ozarr_attr_set_int64(ozarr_array_node(array), "number", shared->after.nodes[which].attribute));
 }
 
@@ -203,8 +211,8 @@ static void change(ozarr_store *store) {
     const int which = any(1);
     ozarr_array *array = NULL;
     if (which < 0) return;
-    if (which == SOLO) DO(ozarr_array_open(at("solo.zarr"), "r+", &array));
-    else DO(ozarr_array_open_at(store, PATHS[which], &array));
+    if (which == SOLO) DO(ozarr_array_open(at(PATHS[who][SOLO]), "r+", &array));
+    else DO(ozarr_array_open_at(store, PATHS[who][which], &array));
     for (int64_t calls = pick(&state, 1, 3); calls > 0; calls--) {
         const int64_t kind = pick(&state, 0, 9);
         if (kind < 4) write_some(array, which);
@@ -220,9 +228,9 @@ static void erase(ozarr_store *store) {
     const int which = any(1);
     if (which < 0) return;
     memset(&shared->after.nodes[which], 0, sizeof(node));
-    say(0, which, "erase", PATHS[which]);
-    if (which == SOLO) DO(ozarr_node_erase(at("solo.zarr")));
-    else DO(ozarr_store_node_erase(store, PATHS[which]));
+    say(0, which, "erase", PATHS[who][which]);
+    if (which == SOLO) DO(ozarr_node_erase(at(PATHS[who][SOLO])));
+    else DO(ozarr_store_node_erase(store, PATHS[who][which]));
 }
 
 static void rename_or_copy(ozarr_store *store) {
@@ -232,19 +240,19 @@ static void rename_or_copy(ozarr_store *store) {
     if (from < 0 || to < 0 || to == from || (renames && (from == SOLO || to == SOLO))) return;
     shared->after.nodes[to] = shared->after.nodes[from];
     if (renames) memset(&shared->after.nodes[from], 0, sizeof(node));
-    say(renames, renames ? -1 : to, renames ? "rename to" : "copy to", PATHS[to]);
+    say(renames, renames ? -1 : to, renames ? "rename to" : "copy to", PATHS[who][to]);
     if (renames) shared->moved[0] = from, shared->moved[1] = to;
     options.mode = OZARR_CREATE_OVERWRITE;
     if (!renames) {
         char location[2][200];
-        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s%s", base, (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[i ? to : from]);
+        for (int i = 0; i < 2; i++) snprintf(location[i], sizeof location[i], "%s%s%s", base, (i ? to : from) == SOLO ? "" : "s.zarr/", PATHS[who][i ? to : from]);
         if (from == SOLO || to == SOLO || pick(&state, 0, 1)) DO(ozarr_copy(location[0], location[1], &options));
-        else DO(ozarr_copy_at(store, PATHS[from], store, PATHS[to], &options));
+        else DO(ozarr_copy_at(store, PATHS[who][from], store, PATHS[who][to], &options));
         return;
     }
     DO(ozarr_group_open_at(store, "", &root));
     /* What an interrupted copy of another array has left in its place is to be overwritten first. */
-    ozarr_status status = ozarr_group_rename(root, PATHS[from], PATHS[to]);
+    ozarr_status status = ozarr_group_rename(root, PATHS[who][from], PATHS[who][to]);
     if (status == OZARR_ERR_EXISTS) shared->after = shared->before;
     else DO(status);
     DO(ozarr_group_close(root));
@@ -256,7 +264,7 @@ static void whole_group(ozarr_store *store) {
     const int kind = (int)pick(&state, 0, 1);
     ozarr_node_kind there = OZARR_NODE_KIND_NONE;
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
-    DO(ozarr_store_node_kind(store, kind ? "m" : "g", &there));
+    DO(ozarr_store_node_kind(store, kind ? GROUP_M[who] : GROUP_G[who], &there));
     if (there == OZARR_NODE_KIND_NONE) return;
     for (int i = 0; i < IN_GROUP; i++) {
         shared->after.nodes[IN_M + i] = shared->after.nodes[IN_G + i];
@@ -264,11 +272,33 @@ static void whole_group(ozarr_store *store) {
     }
     /* Where there is no group m, what is there is left from a copy that was interrupted: it goes, and comes again. */
     ozarr_node_kind m = OZARR_NODE_KIND_NONE;
-    DO(ozarr_store_node_kind(store, "m", &m));
-    say(m == OZARR_NODE_KIND_NONE ? 2 : 0, -1, what[kind], "m");
+    DO(ozarr_store_node_kind(store, GROUP_M[who], &m));
+    say(m == OZARR_NODE_KIND_NONE ? 2 : 0, -1, what[kind], GROUP_M[who]);
     options.mode = OZARR_CREATE_OVERWRITE;
-    if (kind) DO(ozarr_store_node_erase(store, "m"));
-    else DO(ozarr_copy_at(store, "g", store, "m", &options));
+    if (kind) DO(ozarr_store_node_erase(store, GROUP_M[who]));
+    else DO(ozarr_copy_at(store, GROUP_G[who], store, GROUP_M[who], &options));
+}
+
+/* Writes parts of rows of the array that both write, or its own attribute of it. */
+static void change_both(ozarr_store *store) {
+    static const char *const names[] = {"first", "second"};
+    ozarr_array *array = NULL;
+    DO(ozarr_array_open_at(store, "both", &array));
+    for (int64_t calls = pick(&state, 1, 4); calls > 0; calls--) {
+        const int64_t row = pick(&state, 0, WIDE / 2 - 1), start[] = {2 * row + who, pick(&state, 0, WIDE - 1)}, shape[] = {1, pick(&state, 1, WIDE - start[1])};
+        int32_t *values = shared->after.rows[row] + start[1];
+        if (pick(&state, 0, 3) == 0) {
+            shared->after.number = pick(&state, 1, 1000);
+            say(1, -1, "set an attribute of", "both");
+            DO(ozarr_attr_set_int64(ozarr_array_node(array), names[who], shared->after.number));
+        } else {
+            for (int64_t i = 0; i < shape[1]; i++) values[i] = (int32_t)pick(&state, 1, 1 << 20);
+            say(1, -1, "write", "both");
+            DO(ozarr_array_write_region(array, start, shape, OZARR_INT32, values, (size_t)shape[1] * sizeof *values));
+        }
+        settle(NULL, 0);
+    }
+    DO(ozarr_array_close(array));
 }
 
 static void consolidate_root(ozarr_store *store) {
@@ -284,7 +314,7 @@ static double step_value(int64_t step, int x) { return (double)(100 * step + x);
 static void write_steps(ozarr_dataset **run, ozarr_series **series, int64_t keep, int64_t more) {
     int64_t step = keep, published;
     const int64_t every = pick(&state, 0, 3);
-    DO(ozarr_dataset_open(at("s.zarr/run"), "r+", run));
+    DO(ozarr_dataset_open(at(RUN[who]), "r+", run));
     DO(ozarr_series_open(*run, "time", keep, every, 0, series));
     DO(ozarr_series_position(*series, &step, &published));
     for (int64_t end = step + more < STEPS ? step + more : STEPS; step < end; step++) {
@@ -310,23 +340,37 @@ static void go_on(void) {
     shared->before.least = keep < 0 || keep > before->least ? before->least : keep;
     shared->after.most = (keep < 0 ? before->most : keep) + more < STEPS ? (keep < 0 ? before->most : keep) + more : STEPS;
     shared->after.least = shared->before.least;
-    say(1, -1, "the steps of", "run");
+    say(1, -1, "the steps of", RUN[who]);
     write_steps(&run, &series, keep, more);
     ozarr_series_free(series);
     ozarr_dataset_free(run);
 }
 
+/* The root, and the array that both write. */
 static void begin(void) {
-    static const char *const t[] = {"time", "x"}, *const mean[] = {"time"};
-    ozarr_dataset *run = NULL;
-    ozarr_array *none = NULL;
+    const int64_t shape[] = {WIDE, WIDE}, inner[] = {pick(&state, 1, 2), pick(&state, 1, 4)}, chunks[] = {inner[0] * pick(&state, 1, 4), inner[1] * pick(&state, 1, 2)};
+    ozarr_array *both = NULL;
     ozarr_group *root = NULL;
+    ozarr_spec *spec = NULL;
     ozarr_store *store;
     open_store(&store);
     DO(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &root));
     DO(ozarr_group_close(root));
+    DO(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    if (format == 2) DO(ozarr_spec_set_zarr_format(spec, 2));
+    DO(ozarr_spec_set_chunks(spec, chunks));
+    if (format == 3 && pick(&state, 0, 1)) DO(ozarr_spec_set_inner_chunks(spec, inner));
+    DO(ozarr_array_create_at(store, "both", spec, OZARR_CREATE_NEW, &both));
+    DO(ozarr_array_close(both));
+    ozarr_spec_free(spec);
     DO(ozarr_store_close(store));
-    DO(ozarr_dataset_create(at("s.zarr/run"), format, OZARR_CREATE_OVERWRITE, &run));
+}
+
+static void begin_run(void) {
+    static const char *const t[] = {"time", "x"}, *const mean[] = {"time"};
+    ozarr_dataset *run = NULL;
+    ozarr_array *none = NULL;
+    DO(ozarr_dataset_create(at(RUN[who]), format, OZARR_CREATE_OVERWRITE, &run));
     DO(ozarr_dataset_define_dimension(run, "x", 3));
     DO(ozarr_dataset_define_time(run, "time", 0, 4, "seconds since 2026-01-01", NULL, &none));
     ozarr_array_free(none);
@@ -348,6 +392,7 @@ static void one_call(ozarr_store **store) {
     else if (kind < 15) rename_or_copy(*store);
     else if (kind < 16) whole_group(*store);
     else if (kind < 17) consolidate_root(*store);
+    else if (kind < 18) change_both(*store);
     else if (kind < 19) go_on();
     else {
         ozarr_store *closed = *store;
@@ -445,7 +490,7 @@ static void compare(const char *reader, const model *found) {
     FAIL("seed %" PRIu64 ", %s%s: %s find something else", seed_now, shared->what, shared->under_way ? " under way" : "", reader);
     for (int i = 0; i < NODES; i++) {
         if (same(&found->nodes[i], &shared->before.nodes[i]) && same(&found->nodes[i], &shared->after.nodes[i])) continue;
-        fprintf(stderr, " %s\n", PATHS[i]);
+        fprintf(stderr, " %s\n", PATHS[who][i]);
         print_node("found", &found->nodes[i]), print_node("before", &shared->before.nodes[i]), print_node("after", &shared->after.nodes[i]);
     }
 }
@@ -459,7 +504,7 @@ static void look(int consolidated, model *found) {
     SURE(ozarr_group_open_at(store, "", &root));
     for (int i = 0; i < NODES; i++) {
         ozarr_array *array = NULL;
-        ozarr_status status = i == SOLO ? ozarr_array_open(at("solo.zarr"), "r", &array) : ozarr_group_open_array(root, PATHS[i], &array);
+        ozarr_status status = i == SOLO ? ozarr_array_open(at(PATHS[who][SOLO]), "r", &array) : ozarr_group_open_array(root, PATHS[who][i], &array);
         if (status != OZARR_ERR_NOT_FOUND) SURE(status);
         look_at(array, &found->nodes[i]);
         ozarr_array_free(array);
@@ -468,13 +513,36 @@ static void look(int consolidated, model *found) {
     ozarr_store_free(store);
 }
 
+/* The array that both write: the rows and the attribute of this one. */
+static void look_at_both(void) {
+    static const char *const names[] = {"first", "second"};
+    const model *before = &shared->before, *after = &shared->after;
+    ozarr_array *array = NULL;
+    int32_t values[WIDE][WIDE];
+    int64_t number = 0;
+    SURE(ozarr_array_open(at("s.zarr/both"), "r", &array));
+    SURE(ozarr_array_read(array, OZARR_INT32, values, sizeof values));
+    const ozarr_status status = ozarr_attr_get_int64(ozarr_array_node(array), names[who], &number);
+    if (status != OZARR_ERR_NOT_FOUND) SURE(status);
+    ozarr_array_free(array);
+    int right = number == before->number || (shared->under_way && number == after->number);
+    for (int row = 0; row < WIDE / 2; row++)
+        for (int x = 0; x < WIDE; x++) {
+            const int32_t value = values[2 * row + who][x];
+            right &= value == before->rows[row][x] || (shared->under_way && value == after->rows[row][x]);
+            shared->before.rows[row][x] = value;
+        }
+    if (!right) FAIL("seed %" PRIu64 ", %s: of what process %d has put into both something is lost", seed_now, shared->what, who);
+    shared->before.number = number;
+}
+
 /* The steps of the run: whole ones, of all variables. */
 static void look_at_run(void) {
     ozarr_dataset *run = NULL;
     double found[3][STEPS * 3];
     int64_t length[3] = {-1, -1, -1}, shape[2];
     static const char *const names[] = {"time", "mean", "t"};
-    SURE(ozarr_dataset_open(at("s.zarr/run"), "r", &run));
+    SURE(ozarr_dataset_open(at(RUN[who]), "r", &run));
     for (int i = 0; i < 3; i++) {
         ozarr_array *array = NULL;
         SURE(ozarr_dataset_open_variable(run, names[i], &array));
@@ -528,6 +596,9 @@ static void compare_all(void) {
     look(1, &through);
     if (current) compare("readers of consolidated metadata", &through);
     look_at_run();
+    look_at_both();
+    memcpy(found.rows, shared->before.rows, sizeof found.rows);
+    found.number = shared->before.number;
     for (int n = 0; n < NODES; n++) {
         found.nodes[n].appended = shared->after.nodes[n].appended | shared->before.nodes[n].appended;
         if (n == shared->which && shared->under_way) found.nodes[n].appended |= strncmp(shared->what, "append", 6) == 0;
@@ -575,20 +646,33 @@ static void settle(ozarr_array *array, int which) {
     arm();
 }
 
-/* Runs a process until it ends. */
-static void run_process(void) {
+/* Whose nodes are looked at and changed from now on. */
+static void be(int process) {
+    who = process;
+    shared = &diaries[process];
+}
+
+/* Runs the processes until they end. */
+static void run_processes(void) {
+    pid_t children[2];
     fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
+    for (int i = 0; i < processes; i++) {
+        children[i] = fork();
+        if (children[i]) continue;
+        be(i);
+        state.state += (uint64_t)i << 32;
         alarm(is_remote ? 300 : 60);
         failures = 0;
         arm();
         program();
         _exit(failures ? 4 : 0);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 9)) FAIL("seed %" PRIu64 ", %s: the process ended with %d", seed_now, shared->what, status);
+    for (int i = 0; i < processes; i++) {
+        int status = 0;
+        waitpid(children[i], &status, 0);
+        be(i);
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 9)) FAIL("seed %" PRIu64 ", %s: the process ended with %d", seed_now, shared->what, status);
+    }
 }
 
 static void one_case(uint64_t seed) {
@@ -596,12 +680,16 @@ static void one_case(uint64_t seed) {
     const int before = failures;
     seed_now = seed, state.state = seed * 0x2545f4914f6cdd1du;
     consolidate = modes[pick(&state, 0, 3)], format = (int)pick(&state, 2, 3), failing = seed % 3;
-    memset(shared, 0, sizeof *shared);
+    processes = 1 + (int)(seed / 3 % 2);
+    memset(diaries, 0, 2 * sizeof *diaries);
     if (is_remote) snprintf(base, sizeof base, "s3://bucket/kill%" PRIu64 "-%d/", seed, (int)getpid());
-    nftw("solo.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(PATHS[0][SOLO], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(PATHS[1][SOLO], remove_one, 16, FTW_DEPTH | FTW_PHYS);
     nftw("s.zarr", remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    be(0);
     strcpy(shared->what, "begin");
     begin();
+    for (int i = 0; i < processes; i++) be(i), begin_run();
     ozarr_store *store;
     open_store(&store);
     if (pick(&state, 0, 1)) consolidate_root(store);
@@ -609,9 +697,9 @@ static void one_case(uint64_t seed) {
     for (int i = 0; i < ENDS && failures == before; i++) {
         const uint64_t kept = state.state;
         current = !failing && is_current();
-        run_process();
+        run_processes();
         state.state = kept + (uint64_t)i + 1;
-        if (failures == before) compare_all();
+        for (int i = 0; i < processes && failures == before; i++) be(i), compare_all();
     }
     open_store(&store);
     ozarr_verified verified = OZARR_VERIFIED_INIT;
@@ -632,7 +720,7 @@ int main(int argc, char **argv) {
         setenv("AWS_SECRET_ACCESS_KEY", "planted-secret", 1);
         setenv("AWS_REGION", "us-east-1", 1);
     }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    diaries = mmap(NULL, 2 * sizeof *diaries, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (long i = 0; i < cases && failures < 5; i++) one_case(seed + (uint64_t)i);
     printf("%ld programs, %d ends each: %d wrong\n", cases, ENDS, failures);
     return finish();
