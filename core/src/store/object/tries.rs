@@ -143,7 +143,7 @@ impl Tries {
         let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
         let is_unknown = sight.trouble == Trouble::Unreached && !self.patience.answered.load(Ordering::Relaxed);
         let most = if is_unknown { self.patience.retries.min(FEW) } else { self.patience.retries };
-        if !verdict.again || self.done > most || now + wait >= self.until {
+        if !verdict.again || self.done > most || now.checked_add(wait).is_none_or(|then| then >= self.until) {
             return Err(self.error(verdict, &sight));
         }
         self.anew |= sight.transport.is_some() && matches!(sight.trouble, Trouble::Other | Trouble::Silence);
@@ -305,12 +305,13 @@ mod tests {
     fn tries_end_with_their_number_or_the_deadline_and_wait_as_long_as_the_server_asks() {
         /// Retries, the seconds that the server asks for, those that each try takes; the tries after the first, and the error's text.
         type Row = (u32, Option<u64>, u64, u32, &'static str);
-        let cases: [Row; 6] = [
+        let cases: [Row; 7] = [
             (4, None, 0, 4, "tried 5 times"),
             (0, None, 0, 0, "the server answered 503"),
             (4, Some(2), 0, 4, "tried 5 times"),
             (4, Some(40), 0, 2, "tried 3 times"),
             (4, Some(900), 0, 0, "the server answered 503"),
+            (4, Some(u64::MAX), 0, 0, "the server answered 503"),
             (9, None, 60, 1, "tried 2 times"),
         ];
         for (retries, after, takes, expected, text) in cases {
