@@ -75,6 +75,7 @@ fn what_passes_is_waited_for_and_what_stays_is_told() {
         ("busy-for-ever", Fault::Answer(503, "", SLOW_DOWN), 99, Err(ErrorKind::Throttled), 5),
         ("told-to-wait", Fault::Answer(429, "Retry-After: 1\r\n", ""), 1, Ok(()), 2),
         ("told-to-wait-long", Fault::Answer(429, "Retry-After: 900\r\n", ""), 1, Err(ErrorKind::Throttled), 1),
+        ("told-to-wait-for-ever", Fault::Answer(503, "Retry-After: 18446744073709551615\r\n", ""), 1, Err(ErrorKind::Throttled), 1),
         ("broken", Fault::Answer(500, "", "<html>planted-secret</html>"), 99, Err(ErrorKind::Network), 5),
         ("reset", Fault::Reset, 2, Ok(()), 3),
         ("reset-for-ever", Fault::Reset, 99, Err(ErrorKind::Network), 5),
@@ -277,6 +278,39 @@ fn a_put_whose_answer_was_lost_is_known_again() {
         _ => Fault::None,
     });
     assert_eq!(case.store.put("new", &[b"same"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn errors_of_single_keys_in_an_answer_to_many_mean_what_they_say() {
+    /// Name, the code, how often it comes, what comes of it, requests that erase.
+    type Row = (&'static str, &'static str, usize, std::result::Result<(), ErrorKind>, usize);
+    let cases: [Row; 5] = [
+        ("bulk", "", 0, Ok(()), 1),
+        ("bulk-internal", "InternalError", 2, Ok(()), 3),
+        ("bulk-busy", "ServiceUnavailable", 1, Ok(()), 2),
+        ("bulk-busy-for-ever", "SlowDown", 99, Err(ErrorKind::Throttled), 5),
+        ("bulk-denied", "AccessDenied", 99, Err(ErrorKind::Permission), 1),
+    ];
+    for (name, code, times, expected, requests) in cases {
+        for below in [false, true] {
+            let name = format!("{name}-{below}");
+            let text = format!(
+                "<DeleteResult><Error><Key>faults/{name}/d/1</Key><Code>{code}</Code><Message>planted-token</Message></Error></DeleteResult>"
+            );
+            let (text, erased): (&'static str, _) = (Box::leak(text.into_boxed_str()), AtomicUsize::new(0));
+            let is_bulk = |seen: &Seen| seen.method == "POST" && seen.target.contains("?delete");
+            let case = Case::new(&name, &[("disable_bulk_delete", "false")], move |_, seen| {
+                let fails = is_bulk(seen) && erased.fetch_add(1, Ordering::Relaxed) < times;
+                if fails { Fault::Answer(200, "Content-Type: application/xml\r\n", text) } else { Fault::None }
+            });
+            (0..3).for_each(|i| case.direct.put(&format!("d/{i}"), &[b"1"], Condition::None).unwrap());
+            let done = if below { case.store.erase_prefix("d/") } else { case.store.erase("d/1").map(drop) }.inspect_err(no_secrets);
+            assert_eq!(done.as_ref().copied().map_err(Error::kind), expected, "{name}: {done:?}");
+            assert_eq!(case.proxy.seen().iter().filter(|seen| is_bulk(seen)).count(), requests, "{name}");
+            assert!(expected.is_err() || case.direct.open("d/1").unwrap().is_none(), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
             false,
         );
     }
-    if sight.status >= 300 {
+    if sight.meant() >= 300 {
         return by_status(sight, hint);
     }
     if let Some(text) = &sight.transport {
@@ -227,8 +227,9 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
 }
 
 fn by_status(sight: &Sight, hint: &str) -> Verdict {
-    let status = sight.status;
-    let mut text = format!("the server answered {status}");
+    let status = sight.meant();
+    let late = if sight.inside == 0 { "" } else { " and then an error" };
+    let mut text = format!("the server answered {}{late}", sight.status);
     match (sight.code.as_str(), sight.text.as_str()) {
         ("", "") => {}
         (code, "") => text.push_str(&format!(" ({code})")),
