@@ -104,6 +104,11 @@ impl Tries {
         self.seen.sight()
     }
 
+    /// Begins notes for another request, which those of the last one say nothing of.
+    pub(super) fn note_anew(&mut self) {
+        self.seen = Arc::new(Seen::new(self.untold, self.anew));
+    }
+
     /// True the first time that it is asked.
     pub(super) fn once(&mut self) -> bool {
         !std::mem::replace(&mut self.once, true)
@@ -147,7 +152,7 @@ impl Tries {
             return Err(self.error(verdict, &sight));
         }
         self.anew |= sight.transport.is_some() && matches!(sight.trouble, Trouble::Other | Trouble::Silence);
-        self.seen = Arc::new(Seen::new(self.untold, self.anew));
+        self.note_anew();
         Ok(wait)
     }
 

@@ -111,7 +111,7 @@ impl Upload {
                 if unsure && (sight.meant() == 404 || sight.code == "InvalidBlockList") {
                     return Ok(());
                 }
-                unsure |= sight.status == 0 || sight.status >= 500;
+                unsure |= sight.is_lost();
                 live.again(&mut tries, fault).await?;
             }
         });

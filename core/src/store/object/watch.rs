@@ -80,6 +80,11 @@ impl Sight {
         if self.inside == 0 { self.status } else { self.inside }
     }
 
+    /// Whether what was asked for may have been done though nobody says so.
+    pub(super) fn is_lost(&self) -> bool {
+        self.transport.is_some() || matches!(self.meant(), 0 | 500..)
+    }
+
     fn has_failed(&self) -> bool {
         self.transport.is_some() || self.meant() >= 300
     }
@@ -496,6 +501,23 @@ mod tests {
         }
         for (text, most) in [("bytes=100-355", Some(256)), ("bytes=-7", Some(7)), ("bytes=5-", None), ("items=0-1", None)] {
             assert_eq!(most_of(text), most, "{text}: no more is kept of an answer without a length");
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_told_by_all_that_was_seen() {
+        let broken = Some("reset".to_string());
+        for (status, inside, transport, expected) in [
+            (0, 0, None, true),
+            (200, 0, None, false),
+            (200, 0, broken.clone(), true),
+            (200, 500, None, true),
+            (200, 403, None, false),
+            (403, 0, None, false),
+            (503, 0, None, true),
+        ] {
+            let sight = Sight { status, inside, transport, ..Sight::default() };
+            assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
         }
     }
 }
