@@ -445,7 +445,9 @@ fn from_afar_each_value_is_one_request() {
     let mut odd = stored("odd", &value);
     odd.extra = [&[9u8, 9, 200, 0][..], &[7; 200]].concat();
     let memory = Arc::new(MemoryStore::new());
-    memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd])], Condition::None).unwrap();
+    // An entry that is said to be small, and is not.
+    let bloated = part("bloated", &[0; 10], vec![1; 3 << 20], DEFLATED);
+    memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd, bloated])], Condition::None).unwrap();
     let far = Arc::new(LatencyStore::new(memory.clone(), Duration::from_millis(1)));
     let store = ZipStore::over(far.clone(), "x.zip").unwrap();
     assert!(store.capabilities().latency);
@@ -460,6 +462,12 @@ fn from_afar_each_value_is_one_request() {
         ("odd", &[ByteRange::WHOLE], 1),
         ("none", &[ByteRange::WHOLE], 0),
         ("s", &[span(199_999, 2)], 0),
+        ("s", &[ByteRange::up_to(200_000)], 1),
+        ("s", &[ByteRange::up_to(199_999)], 0),
+        ("s", &[span(5, 10), ByteRange::up_to(199_999)], 0),
+        ("d", &[ByteRange::up_to(199_999)], 0),
+        ("bloated", &[ByteRange::up_to(10)], 0),
+        ("bloated", &[span(5, 1)], 0),
     ];
     for (key, ranges, requests) in cases {
         let before = far.stats().requests;
