@@ -20,7 +20,7 @@ mod tests_damage;
 mod write;
 
 use super::file_object::FileObject;
-use super::file_options::SyncMode;
+use super::file_options::FileOptions;
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
@@ -34,7 +34,7 @@ use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use write::Writer;
 
@@ -64,10 +64,12 @@ struct Content {
 /// What the first put needs to open the file.
 struct Append {
     path: PathBuf,
-    sync: SyncMode,
+    files: FileOptions,
     /// The file's records, and its length; `None` if it is new.
     old: Option<(Vec<u8>, u64)>,
     writer: Mutex<Option<Arc<Writer>>>,
+    /// The error with which the file system refused the writer's lock, 0 if it did not.
+    lock_refused: AtomicI32,
 }
 
 impl std::fmt::Debug for ZipStore {
@@ -78,7 +80,8 @@ impl std::fmt::Debug for ZipStore {
 
 impl ZipStore {
     /// The archive in the file at `path`. Reading needs the file; for writing it is made by the first put.
-    pub fn open(path: &Path, writable: bool, sync: SyncMode) -> Result<ZipStore> {
+    pub fn open(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<ZipStore> {
+        let files = files.into();
         let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
         let shown = path.display().to_string();
         let mut store = match os::open(CWD, &c_path(&path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
@@ -96,9 +99,9 @@ impl ZipStore {
             Err(e) => return Err(e.error(&format!("open {shown}"))),
         };
         if let Some(append) = &mut store.append {
-            (append.path, append.sync) = (path, sync);
+            (append.path, append.files) = (path, files);
         } else if writable {
-            store.append = Some(Append { path, sync, old: None, writer: Mutex::default() });
+            store.append = Some(Append { path, files, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
         }
         Ok(store)
     }
@@ -145,9 +148,10 @@ impl ZipStore {
         let any_thread = if let ArchiveBytes::Far { store, .. } = &source { store.any_thread() } else { true };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
-            sync: SyncMode::default(),
+            files: FileOptions::default(),
             old: Some((records, len)),
             writer: Mutex::default(),
+            lock_refused: AtomicI32::new(0),
         });
         let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token });
         Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
@@ -206,7 +210,8 @@ impl ZipStore {
             },
             _ => None,
         };
-        let new = Arc::new(Writer::open(&append.path, append.sync, as_read)?);
+        let new = Arc::new(Writer::open(&append.path, append.files, as_read)?);
+        append.lock_refused.store(new.lock_refused, Ordering::Relaxed);
         if source.is_none() {
             let source = ArchiveBytes::Near(Object::File(new.reader()?));
             let token = source.token()?;
@@ -254,7 +259,12 @@ fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
 
 impl Storage for ZipStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { latency: self.latency, any_thread: self.any_thread, ..Capabilities::local(self.append.is_some(), false) }
+        Capabilities {
+            latency: self.latency,
+            any_thread: self.any_thread,
+            lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
+            ..Capabilities::local(self.append.is_some(), false)
+        }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -393,12 +403,12 @@ impl ZipStore {
 }
 
 /// The archive at `path`, shared with all of this process that have it open for writing.
-pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<SharedStore> {
+pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<SharedStore> {
     let path = resolved(path)?;
     if let Some(store) = open_already(&path, None) {
         return Ok(store);
     }
-    let store = Arc::new(ZipStore::open(&path, writable, sync)?);
+    let store = Arc::new(ZipStore::open(&path, writable, files)?);
     if !writable {
         return Ok(store);
     }

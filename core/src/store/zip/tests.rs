@@ -7,6 +7,7 @@ use super::*;
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind};
 use crate::store::fault;
+use crate::store::file_options::{LockMode, SyncMode};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
@@ -492,6 +493,33 @@ fn the_lock_goes_with_the_writer() {
     drop(store);
     let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
     os::try_lock_byte(fd.as_fd(), super::write::LOCK_BYTE).unwrap();
+}
+
+#[test]
+fn without_locks_of_the_file_system_an_archive_is_written_or_not_as_the_mode_says() {
+    /// The mode, the error of the lock, and what a put gives: the errno that is told then, or its error's kind.
+    type Row = (LockMode, i32, std::result::Result<i32, ErrorKind>);
+    let cases: [Row; 6] = [
+        (LockMode::Require, libc::ENOLCK, Err(ErrorKind::Io)),
+        (LockMode::Require, libc::ENOTSUP, Err(ErrorKind::Io)),
+        (LockMode::Try, libc::ENOLCK, Ok(libc::ENOLCK)),
+        (LockMode::Try, libc::EINVAL, Ok(libc::EINVAL)),
+        (LockMode::None, libc::ENOSYS, Ok(0)),
+        (LockMode::None, libc::EAGAIN, Err(ErrorKind::Again)),
+    ];
+    for (mode, errno, expected) in cases {
+        let folder = Folder::new();
+        let options = FileOptions { lock: mode, ..FileOptions::default() };
+        let store = ZipStore::open(&folder.file("x.zip"), true, options).unwrap();
+        assert_eq!(store.capabilities().lock_refused, 0);
+        let (done, left) = fault::with(&[fault::fail(Call::Lock, errno)], || store.put("k", &[b"1"], Condition::None));
+        assert_eq!(
+            (done.as_ref().map_err(|e| e.kind()).map(|()| store.capabilities().lock_refused), left),
+            (expected, 0),
+            "{mode:?} {errno}"
+        );
+        assert!(done.is_ok() || expected != Err(ErrorKind::Io) || done.unwrap_err().os_errno() == errno);
+    }
 }
 
 #[test]

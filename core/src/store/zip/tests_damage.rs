@@ -7,6 +7,7 @@ use super::write::{central_record, end_records};
 use super::*;
 use crate::codec::Packing;
 use crate::error::ErrorKind;
+use crate::store::file_options::SyncMode;
 use crate::store::get;
 
 /// What a damaged archive gives: on opening, or on reading the key `k`.
