@@ -34,7 +34,7 @@ pub(super) const LOCATOR64_LEN: u64 = 20;
 /// The most entries of an archive.
 pub(super) const MAX_ENTRIES: u64 = 10_000_000;
 /// The most bytes of a directory.
-const MAX_DIRECTORY: u64 = 2 << 30;
+pub(super) const MAX_DIRECTORY: u64 = 2 << 30;
 /// No byte of deflate makes more bytes than this.
 const MAX_RATIO: u64 = 1032;
 

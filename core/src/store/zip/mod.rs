@@ -59,17 +59,40 @@ struct Content {
     map: BTreeMap<Arc<str>, Arc<Slot>>,
     source: Option<Arc<ArchiveBytes>>,
     token: u64,
+    /// What a directory of all that was put has at most.
+    listed: DirectorySize,
+}
+
+/// How large a directory is: its records, and their bytes.
+#[derive(Clone, Copy, Default)]
+struct DirectorySize {
+    count: u64,
+    bytes: u64,
 }
 
 /// What the first put needs to open the file.
 struct Append {
     path: PathBuf,
     files: FileOptions,
+    /// The most that whoever opens the archive takes.
+    most: DirectorySize,
     /// The file's records, and its length; `None` if it is new.
     old: Option<(Vec<u8>, u64)>,
     writer: Mutex<Option<Arc<Writer>>>,
     /// The error with which the file system refused the writer's lock, 0 if it did not.
     lock_refused: AtomicI32,
+}
+
+/// The most that [`directory::find`] takes.
+const MOST: DirectorySize = DirectorySize { count: directory::MAX_ENTRIES, bytes: directory::MAX_DIRECTORY };
+/// The most bytes of a record's field of zip64.
+const MOST_EXTRA: u64 = 28;
+
+impl DirectorySize {
+    /// With one more key.
+    fn and(self, name: &str) -> DirectorySize {
+        DirectorySize { count: self.count + 1, bytes: self.bytes + directory::CENTRAL_LEN as u64 + MOST_EXTRA + name.len() as u64 }
+    }
 }
 
 impl std::fmt::Debug for ZipStore {
@@ -101,7 +124,7 @@ impl ZipStore {
         if let Some(append) = &mut store.append {
             (append.path, append.files) = (path, files);
         } else if writable {
-            store.append = Some(Append { path, files, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
+            store.append = Some(Append { path, files, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
         }
         Ok(store)
     }
@@ -140,20 +163,23 @@ impl ZipStore {
             if writable && directory.base > 0 {
                 bail!(Unsupported, "{} bytes are in front of the zip archive, which can be read, but not written to", directory.base);
             }
-            Ok((map_of(&directory)?, directory.bytes))
+            // A record that is written anew may have a longer field of zip64.
+            let listed = DirectorySize { count: directory.count, bytes: directory.bytes.len() as u64 + MOST_EXTRA * directory.count };
+            Ok((map_of(&directory)?, directory.bytes, listed))
         });
-        let (map, records) = found.map_err(|e| e.at_key(&shown))?;
+        let (map, records, listed) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let (token, latency) = (source.token()?, matches!(source, ArchiveBytes::Far { .. }));
         let any_thread = if let ArchiveBytes::Far { store, .. } = &source { store.any_thread() } else { true };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
             files: FileOptions::default(),
+            most: MOST,
             old: Some((records, len)),
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token });
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token, listed });
         Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
     }
 
@@ -222,9 +248,22 @@ impl ZipStore {
         Ok(new)
     }
 
-    /// Whether what a key holds allows a put; whether it holds anything.
-    fn check_condition(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
+    /// Refuses a put that what the key holds does not allow, and a new key that would make the archive too large to be opened again.
+    fn check_put(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
         let found = content.map.get(name);
+        if let (None, Some(append)) = (found, &self.append) {
+            let (with, most) = (content.listed.and(name), append.most);
+            if with.count > most.count || with.bytes > most.bytes {
+                bail!(
+                    Limit,
+                    "the zip archive has {} entries, described in about {} bytes; with one more it exceeds the limit of {} and {}",
+                    content.listed.count,
+                    content.listed.bytes,
+                    most.count,
+                    most.bytes
+                );
+            }
+        }
         match condition {
             Condition::None => Ok(()),
             Condition::Absent if found.is_none() => Ok(()),
@@ -283,14 +322,15 @@ impl Storage for ZipStore {
         if name.contains('\\') && !name.contains('/') {
             bail!(Name, "the name has backslashes and no slash, which zip archives of Windows have between folders");
         }
-        self.content.read(|content| self.check_condition(content, &name, condition))?;
+        self.content.read(|content| self.check_put(content, &name, condition))?;
         writer.append(&name, parts, |entry, data| {
             let slot = Arc::new(Slot::new(name.clone(), entry, data));
             let _old = self.content.write(|content| {
-                self.check_condition(content, &name, condition)?;
+                self.check_put(content, &name, condition)?;
                 let old = content.map.insert(name.clone(), slot);
-                if let Some(old) = &old {
-                    old.current.store(false, Ordering::Release);
+                match &old {
+                    Some(old) => old.current.store(false, Ordering::Release),
+                    None => content.listed = content.listed.and(&name),
                 }
                 Ok(old)
             })?;

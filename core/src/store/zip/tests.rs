@@ -570,6 +570,34 @@ fn a_new_archive_whose_first_entry_failed_is_none() {
 }
 
 #[test]
+fn no_archive_becomes_too_large_to_be_opened_again() {
+    // By the number of its entries, and by the bytes of their records.
+    for most in [DirectorySize { count: 4, ..MOST }, DirectorySize { bytes: 4 * (CENTRAL_LEN as u64 + MOST_EXTRA + 2), ..MOST }] {
+        let folder = Folder::new();
+        let path = folder.file("x.zip");
+        let opened = || {
+            let mut store = writer(&path);
+            store.append.as_mut().unwrap().most = most;
+            store
+        };
+        let store = opened();
+        (0..3).for_each(|i| put(&store, &format!("k{i}"), b"1"));
+        (0..9).for_each(|_| put(&store, "k0", b"2"));
+        drop(store);
+        let store = opened();
+        put(&store, "k3", b"1");
+        let e = store.put("k4", &[b"1"], Condition::None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Limit && e.message().contains("exceeds the limit"), "{e}");
+        assert_eq!(store.put("k4", &[b"1"], Condition::Absent).unwrap_err().kind(), ErrorKind::Limit);
+        put(&store, "k3", b"3");
+        store.flush().unwrap();
+        drop(store);
+        let expected = [("k0", b"2"), ("k1", b"1"), ("k2", b"1"), ("k3", b"3")].map(|(key, value)| (key.to_string(), value.to_vec()));
+        assert_eq!(content(&reader(&path).unwrap()), expected);
+    }
+}
+
+#[test]
 fn archives_of_65535_entries_and_more_are_counted_in_zip64() {
     let folder = Folder::new();
     let path = folder.file("x.zip");
