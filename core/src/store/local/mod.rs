@@ -110,8 +110,8 @@ impl LocalStore {
         let root = self.root_to_write()?;
         let hidden = self.stay_hidden();
         let mut made = Made::new();
-        let (temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
-        os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
+        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
+        temp.write(fd.as_fd(), parts)?;
         self.give_name(temp, fd, key, &path, absent, &made)
     }
 
