@@ -75,6 +75,7 @@ fn what_passes_is_waited_for_and_what_stays_is_told() {
         ("busy-for-ever", Fault::Answer(503, "", SLOW_DOWN), 99, Err(ErrorKind::Throttled), 5),
         ("told-to-wait", Fault::Answer(429, "Retry-After: 1\r\n", ""), 1, Ok(()), 2),
         ("told-to-wait-long", Fault::Answer(429, "Retry-After: 900\r\n", ""), 1, Err(ErrorKind::Throttled), 1),
+        ("told-to-wait-for-ever", Fault::Answer(503, "Retry-After: 18446744073709551615\r\n", ""), 1, Err(ErrorKind::Throttled), 1),
         ("broken", Fault::Answer(500, "", "<html>planted-secret</html>"), 99, Err(ErrorKind::Network), 5),
         ("reset", Fault::Reset, 2, Ok(()), 3),
         ("reset-for-ever", Fault::Reset, 99, Err(ErrorKind::Network), 5),
@@ -247,26 +248,29 @@ fn an_object_that_is_replaced_while_its_body_comes_is_read_anew() {
 #[test]
 #[ignore = "needs servers: tools/cloud"]
 fn a_put_whose_answer_was_lost_is_known_again() {
-    let lose_first_put = || {
-        let puts = AtomicUsize::new(0);
-        move |_: usize, seen: &Seen| {
-            let lost = seen.method == "PUT" && !seen.target.contains(".ozarr") && puts.fetch_add(1, Ordering::Relaxed) == 0;
-            if lost { Fault::Lost } else { Fault::None }
-        }
-    };
     // With `always` no probe comes before it.
     let always = [("conditional_put", "always")];
-    let case = Case::new("lost", &always, lose_first_put());
-    case.store.put("a", &[b"1"], Condition::None).unwrap();
-    assert_eq!(case.get("a").unwrap().unwrap(), b"1");
-    let case = Case::new("lost-absent", &always, lose_first_put());
-    case.store.put("new", &[b"mine"], Condition::Absent).unwrap();
-    assert_eq!(case.get("new").unwrap().unwrap(), b"mine");
-    assert_eq!(case.store.put("new", &[b"mine"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
-    let case = Case::new("lost-match", &always, lose_first_put());
-    let version = case.direct.open("k").unwrap().unwrap().version().unwrap();
-    case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap();
-    assert_eq!(case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap_err().kind(), ErrorKind::Conflict);
+    // All of an answer is lost, or what follows its status line.
+    for (name, fault) in [("lost", Fault::Lost), ("torn", Fault::Torn)] {
+        let lose_first_put = || {
+            let (puts, fault) = (AtomicUsize::new(0), fault.clone());
+            move |_: usize, seen: &Seen| {
+                let lost = seen.method == "PUT" && !seen.target.contains(".ozarr") && puts.fetch_add(1, Ordering::Relaxed) == 0;
+                if lost { fault.clone() } else { Fault::None }
+            }
+        };
+        let case = Case::new(name, &always, lose_first_put());
+        case.store.put("a", &[b"1"], Condition::None).unwrap();
+        assert_eq!(case.get("a").unwrap().unwrap(), b"1");
+        let case = Case::new(&format!("{name}-absent"), &always, lose_first_put());
+        case.store.put("new", &[b"mine"], Condition::Absent).unwrap();
+        assert_eq!(case.get("new").unwrap().unwrap(), b"mine");
+        assert_eq!(case.store.put("new", &[b"mine"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+        let case = Case::new(&format!("{name}-match"), &always, lose_first_put());
+        let version = case.direct.open("k").unwrap().unwrap().version().unwrap();
+        case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap();
+        assert_eq!(case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap_err().kind(), ErrorKind::Conflict);
+    }
     // The value of another writer is not taken for one's own, though it has the same bytes.
     let direct = s3("faults/lost-other", &[]);
     direct.erase("new").unwrap();
@@ -277,6 +281,69 @@ fn a_put_whose_answer_was_lost_is_known_again() {
         _ => Fault::None,
     });
     assert_eq!(case.store.put("new", &[b"same"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn an_upload_whose_last_answer_breaks_off_is_done_and_one_that_says_so_too_late_is_ended_again() {
+    let value = vec![7; 23_000_001];
+    let xml = "Content-Type: application/xml\r\n";
+    let busy = Fault::Answer(200, xml, "  <Error><Code>InternalError</Code><Message>Please try again.</Message></Error>");
+    let denied = Fault::Answer(200, xml, "  <Error><Code>AccessDenied</Code></Error>");
+    // What services answer that know nothing of an upload any more.
+    let gone = Fault::Answer(404, xml, "<Error><Code>NoSuchUpload</Code></Error>");
+    for (name, faults, expected) in [
+        ("end-cut", vec![Fault::Cut(20), gone.clone()], Ok(())),
+        ("end-torn", vec![Fault::Torn, gone.clone()], Ok(())),
+        ("end-lost", vec![Fault::Lost, gone.clone()], Ok(())),
+        ("end-busy", vec![busy.clone()], Ok(())),
+        ("end-busy-for-ever", vec![busy; 9], Err(ErrorKind::Network)),
+        ("end-denied", vec![denied], Err(ErrorKind::Permission)),
+        ("end-gone", vec![gone], Err(ErrorKind::NotFound)),
+    ] {
+        let ends = AtomicUsize::new(0);
+        let case = Case::new(name, &[("part_size", "5242880")], move |_, seen| {
+            let is_end = seen.method == "POST" && seen.target.contains("uploadId=");
+            let fault = is_end.then(|| faults.get(ends.fetch_add(1, Ordering::Relaxed))).flatten();
+            fault.cloned().unwrap_or(Fault::None)
+        });
+        let done = case.store.put("large", &[&value], Condition::None).inspect_err(no_secrets);
+        assert_eq!(done.as_ref().copied().map_err(Error::kind), expected, "{name}: {done:?}");
+        assert!(expected.is_err() || case.direct.open("large").unwrap().unwrap().len().unwrap() == 23_000_001, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn errors_of_single_keys_in_an_answer_to_many_mean_what_they_say() {
+    /// Name, the code, how often it comes, what comes of it, requests that erase.
+    type Row = (&'static str, &'static str, usize, std::result::Result<(), ErrorKind>, usize);
+    let cases: [Row; 5] = [
+        ("bulk", "", 0, Ok(()), 1),
+        ("bulk-internal", "InternalError", 2, Ok(()), 3),
+        ("bulk-busy", "ServiceUnavailable", 1, Ok(()), 2),
+        ("bulk-busy-for-ever", "SlowDown", 99, Err(ErrorKind::Throttled), 5),
+        ("bulk-denied", "AccessDenied", 99, Err(ErrorKind::Permission), 1),
+    ];
+    for (name, code, times, expected, requests) in cases {
+        for below in [false, true] {
+            let name = format!("{name}-{below}");
+            let text = format!(
+                "<DeleteResult><Error><Key>faults/{name}/d/1</Key><Code>{code}</Code><Message>planted-token</Message></Error></DeleteResult>"
+            );
+            let (text, erased): (&'static str, _) = (Box::leak(text.into_boxed_str()), AtomicUsize::new(0));
+            let is_bulk = |seen: &Seen| seen.method == "POST" && seen.target.contains("?delete");
+            let case = Case::new(&name, &[("disable_bulk_delete", "false")], move |_, seen| {
+                let fails = is_bulk(seen) && erased.fetch_add(1, Ordering::Relaxed) < times;
+                if fails { Fault::Answer(200, "Content-Type: application/xml\r\n", text) } else { Fault::None }
+            });
+            (0..3).for_each(|i| case.direct.put(&format!("d/{i}"), &[b"1"], Condition::None).unwrap());
+            let done = if below { case.store.erase_prefix("d/") } else { case.store.erase("d/1").map(drop) }.inspect_err(no_secrets);
+            assert_eq!(done.as_ref().copied().map_err(Error::kind), expected, "{name}: {done:?}");
+            assert_eq!(case.proxy.seen().iter().filter(|seen| is_bulk(seen)).count(), requests, "{name}");
+            assert!(expected.is_err() || case.direct.open("d/1").unwrap().is_none(), "{name}");
+        }
+    }
 }
 
 #[test]
@@ -363,6 +430,16 @@ fn a_bucket_in_another_region_is_looked_for_there() {
     assert_eq!(get(&guessed, "k", 100).unwrap().unwrap(), BODY);
     assert_eq!(get(&guessed, "k", 100).unwrap().unwrap(), BODY);
     assert_eq!(proxy.seen().len(), 3, "once it is known it is kept");
+    // The answer of the first put there is lost: the redirection before says nothing of it.
+    let puts = AtomicUsize::new(0);
+    let lossy = Proxy::new(&var("OZARR_TEST_S3"), move |n, seen| match away(n, seen) {
+        Fault::None if seen.method == "PUT" && puts.fetch_add(1, Ordering::Relaxed) == 0 => Fault::Lost,
+        fault => fault,
+    });
+    s3("faults/region", &[]).erase("new").unwrap();
+    let url = lossy.url();
+    let store_there = store("s3://bucket/faults/region", &[("endpoint", &url), ("conditional_put", "always"), KEYS[0], KEYS[1]]);
+    store_there.put("new", &[b"mine"], Condition::Absent).unwrap();
     let said = store("s3://bucket/faults/region", &[&[("endpoint", endpoint.as_str())], &KEYS[..]].concat());
     let e = get(&said, "k", 100).unwrap_err();
     assert!(e.kind() == ErrorKind::Network && e.message().contains("eu-west-1"), "{e:?}");

@@ -34,6 +34,8 @@ pub enum Fault {
     Flood(u16, &'static str),
     /// The server does what is asked; its answer is lost.
     Lost,
+    /// The server does what is asked; its answer, which comes in chunks, ends before the last of them.
+    Torn,
     /// No answer, the connection stays.
     Hang,
     /// The connection ends.
@@ -205,6 +207,11 @@ fn answer(upstream: &str, mut head: Vec<String>, body: &[u8], fault: &Fault) -> 
             }
         }
         Fault::Cut(n) => bytes.truncate(*n),
+        Fault::Torn => {
+            without(&mut answer, &["content-length"]);
+            answer.push("Transfer-Encoding: chunked".to_string());
+            bytes = b"1\r\n \r\n".to_vec();
+        }
         Fault::Short(n) => {
             bytes.truncate(*n);
             without(&mut answer, &["content-length"]);

@@ -14,7 +14,10 @@ pub fn store(url: &str, pairs: &[(&str, &str)]) -> RemoteStore {
     let (scheme, rest) = url.split_once(':').unwrap();
     let mut options = RemoteOptions::default();
     for (name, value) in pairs {
-        assert!(options.set(name, value).unwrap(), "{name}");
+        if !options.set(name, value).unwrap() {
+            // What only the service knows.
+            options.set_named(name, value);
+        }
     }
     RemoteStore::open(&Remote::parse(scheme, rest).unwrap().unwrap(), &options).unwrap()
 }

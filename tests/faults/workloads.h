@@ -224,6 +224,37 @@ static void run_write(void) {
     LAST(ozarr_array_close(a));
 }
 
+/* Erases the chunks by values that need none, and stores them again. */
+static void run_rewrite(void) {
+    ozarr_array *a = NULL;
+    memset(data, 0, sizeof data);
+    STEP(ozarr_array_open(at(current->location), "r+", &a));
+    STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
+    fill(1);
+    STEP(ozarr_array_write_region(a, ORIGIN, SHAPE, OZARR_FLOAT64, data, sizeof data));
+    LAST(ozarr_array_close(a));
+}
+
+/* Meanwhile each chunk is old, new, or not there. */
+static void check_rewritten(int all_new) {
+    ozarr_array *a = NULL;
+    memset(back, 0xff, sizeof back);
+    SURE(ozarr_array_open(at(current->location), "r", &a));
+    SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
+    ozarr_array_free(a);
+    for (int c = 0; c < CELLS / (CHUNK_ROWS * CHUNK_COLUMNS) && !all_new; c++) {
+        int first = c / 2 * CHUNK_ROWS * COLUMNS + c % 2 * CHUNK_COLUMNS, there = 0;
+        for (int pass = 0; pass < 2 && !there; pass++)
+            for (int r = 0; r < CHUNK_ROWS; r++)
+                for (int k = 0; k < CHUNK_COLUMNS; k++) {
+                    int i = first + r * COLUMNS + k;
+                    if (pass) back[i] = value(i, 0);
+                    else there |= back[i] != 0;
+                }
+    }
+    check_values(back, all_new, "stored");
+}
+
 /* Parts of chunks, so that chunks are read and encoded again. */
 static void run_update(void) {
     ozarr_array *a = NULL;
@@ -965,6 +996,7 @@ static const workload workloads[] = {
     {"read shards", prepare_array, run_read, check_read, "zstd", 0, 1, "array.zarr/a", 31},
     {"update", prepare_array, run_update, check_updated, "zstd", 0, 0, "array.zarr/a", 32},
     {"update shards", prepare_array, run_update, check_updated, "gzip", 0, 1, "array.zarr/a", 33},
+    {"rewrite", prepare_array, run_rewrite, check_rewritten, "zstd", 0, 0, "array.zarr/a", 57},
     {"resize", prepare_array, run_resize, check_resized, "zstd", 0, 0, "array.zarr/a", 54},
     {"resize shards", prepare_array, run_resize, check_resized, "zstd", 0, 1, "array.zarr/a", 55},
     {"rename", prepare_rename, run_rename, check_renamed, "", 0, 0, "", 56},

@@ -192,9 +192,12 @@ impl OpenShards {
         Some((found.version?, found))
     }
 
-    /// Keeps an index that was read of that version.
+    /// Keeps an index that was read of that version, if a later change gives another one.
     pub(super) fn keep_version(&self, key: &str, version: Version, index: &[u8]) {
         let mut copy = Vec::new();
+        if !version.is_settled() {
+            return self.forget(key);
+        }
         if index.len() > MOST_BYTES || crate::limits::reserve(&mut copy, index.len()).is_err() {
             return;
         }
@@ -341,6 +344,15 @@ pub(super) mod tests {
             // SAFETY: as above.
             unsafe { read(array, &one, &view(&mut value)).unwrap() };
             assert_eq!(value[0], at as i32 + 1);
+        }
+    }
+
+    #[test]
+    fn an_index_is_kept_by_a_version_that_tells_every_later_change() {
+        let shards = OpenShards::default();
+        for (version, kept) in [(Version::untagged(1, 9), true), (Version::untagged(0, 9), false), (Version([1, 2, 3, 4]), true)] {
+            shards.keep_version("a", version, b"index");
+            assert_eq!(shards.version("a").map(|(found, _)| found), kept.then_some(version));
         }
     }
 

@@ -46,7 +46,7 @@ impl Root {
             Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
             // A folder may have any name.
             Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
-            Root::Zip(path) => zip::open_shared(path, writable, files.sync),
+            Root::Zip(path) => zip::open_shared(path, writable, files),
             Root::Remote(remote, is_archive) => open_remote(remote, *is_archive, writable, options),
             Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
             Root::Memory(name) => Ok(named_memory(name)),

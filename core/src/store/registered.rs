@@ -109,7 +109,8 @@ impl CallbackStore {
         check_key(key)?;
         if !self.cuts() || matches!(ranges, [ByteRange::Whole { .. }]) {
             let Some((bytes, version)) = self.whole(key)? else { return Ok(None) };
-            if matches!(ranges, [ByteRange::Whole { .. }]) {
+            if let [range @ ByteRange::Whole { .. }] = ranges {
+                piece(&bytes, *range)?;
                 return Ok(Some(Fetched { parts: vec![bytes], version }));
             }
             let parts = ranges.iter().map(|range| cut(&bytes, *range)).collect::<Result<_>>()?;
@@ -248,7 +249,10 @@ fn checked(name: &str, what: &str, answer: Answer, ranges: &[ByteRange]) -> Resu
         if let Some(size) = wrong {
             return Err(lied(format!("gave {found} bytes for {range:?} of a value that it says has {size}")));
         }
-        let (ByteRange::Span { len, .. } | ByteRange::Suffix { len }) = *range else { continue };
+        let (ByteRange::Span { len, .. } | ByteRange::Suffix { len }) = *range else {
+            piece(part, *range)?;
+            continue;
+        };
         if (part.len() as u64) < len {
             bail!(Truncated, "found {} bytes, expected {len}", part.len());
         }
@@ -328,6 +332,7 @@ fn cut(bytes: &[u8], range: ByteRange) -> Result<Vec<u8>> {
 fn piece(bytes: &[u8], range: ByteRange) -> Result<&[u8]> {
     let have = bytes.len() as u64;
     let (start, len) = match range {
+        ByteRange::Whole { most, .. } if have > most => bail!(Limit, "found {have} bytes, expected at most {most}"),
         ByteRange::Whole { .. } => (Some(0), have),
         ByteRange::Span { offset, len } => (Some(offset), len),
         ByteRange::Suffix { len } => (have.checked_sub(len), len),
@@ -599,6 +604,28 @@ mod tests {
         suite::check(&store(Can { start: false, ..ALL }, 31));
         suite::check(&store(Can { start: false, erase_prefix: false, list_dir: false, ..ALL }, 40));
         suite::check(&CallbackStore::new(honest(ALL, 8, true)));
+    }
+
+    #[test]
+    fn more_than_may_be_read_of_a_value_is_an_error_whichever_function_gives_it() {
+        let whole = |most| [ByteRange::up_to(most)];
+        for can in
+            [ALL, Can { start: false, ..ALL }, Can { start: false, get_ranges: false, ..ALL }, Can { start: false, versions: false, ..ALL }]
+        {
+            let store = store(can, 1);
+            store.put("k", &[&[7; 10]], Condition::None).unwrap();
+            let read =
+                |ranges: &[ByteRange]| crate::store::start_and_wait(&store, "k", ranges, None).map(|f| f.unwrap().parts.concat().len());
+            assert_eq!(read(&whole(10)).unwrap(), 10);
+            assert_eq!(read(&whole(9)).unwrap_err().kind(), ErrorKind::Limit);
+            assert_eq!(read(&[whole(10), whole(9)].concat()).unwrap_err().kind(), ErrorKind::Limit);
+            let cached = crate::store::cache::CacheStore::new(Arc::new(store), 1 << 20);
+            assert_eq!(cached.read_all("k", 9).unwrap_err().kind(), ErrorKind::Limit);
+            assert_eq!(cached.read_all("k", 10).unwrap().unwrap().len(), 10);
+        }
+        let answer = || Answer { parts: vec![vec![7; 10]], token: Some(vec![1]), size: None };
+        assert_eq!(checked("test:", "get_ranges", answer(), &whole(9)).map(drop).unwrap_err().kind(), ErrorKind::Limit);
+        assert!(checked("test:", "get_ranges", answer(), &whole(10)).is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which bytes an object is, and what a look at it told: how a later change is noticed.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
 ///
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// | names | the bytes of an object | what a look at an opened object told |
 /// | a file's is made of | device, inode, generation, size, times | number of names, time of writing, inode, device; length and time of change |
 /// | used for | conditions of puts, one version for all reads of an item | telling whether what is kept of an object still counts |
-/// | a later change | gives another version | gives another stamp, if the stamp is settled ([`Stamp::is_settled`]) |
+/// | a later change | gives another version, if the version is settled ([`Version::is_settled`]) | gives another stamp, if that is settled ([`Stamp::is_settled`]) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version(pub [u64; 4]);
 
@@ -33,6 +33,30 @@ const TICK: u64 = 20_000_000;
 /// The step of file systems that count in seconds.
 const COARSE_TICK: u64 = 2_100_000_000;
 
+/// The first word of versions that are made of a time and a length: bytes that no other version begins with.
+const UNTAGGED: u64 = u64::from_le_bytes(*b"\x05no ETag");
+
+/// How long ago an object was changed, in seconds, of which no later change has the same second: one more, and what reading it takes.
+const SETTLED: u64 = 10;
+
+impl Version {
+    /// The version of an object of which its server tells no more than when it was changed, in seconds since 1970 (0: not even that), and its length.
+    pub fn untagged(seconds: u64, len: u64) -> Version {
+        Version([UNTAGGED, seconds, len, 0])
+    }
+
+    /// Returns whether every later change gives another version, so that what was read may be kept by it. Without an ETag it does not where the
+    /// object was changed just now, for a second change may have the same time and length, or where the server does not say when.
+    pub fn is_settled(&self) -> bool {
+        let Version([kind, seconds, ..]) = *self;
+        kind != UNTAGGED || (seconds != 0 && now().as_secs().saturating_sub(seconds) > SETTLED)
+    }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
 impl Stamp {
     /// Says that the file was changed at another time.
     #[cfg(test)]
@@ -44,10 +68,30 @@ impl Stamp {
     /// a second change within that step has the same time.
     pub fn is_settled(&self) -> bool {
         if self.changed == 0 {
-            return true;
+            return Version(self.state).is_settled();
         }
         let tick = if self.changed.is_multiple_of(1_000_000_000) { COARSE_TICK } else { TICK };
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
-        now.saturating_sub(self.changed) > tick
+        (now().as_nanos() as u64).saturating_sub(self.changed) > tick
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_etag_tells_apart_is_settled_when_its_second_is_over() {
+        let now = now().as_secs();
+        for (version, settled) in [
+            (Version([5, now, 1, 0]), true),
+            (Version::untagged(0, 1), false),
+            (Version::untagged(now + 3600, 1), false),
+            (Version::untagged(now, 1), false),
+            (Version::untagged(now - 2, 1), false),
+            (Version::untagged(now - 60, 1), true),
+        ] {
+            assert_eq!(version.is_settled(), settled, "{version:?}");
+            assert_eq!(Stamp { len: 1, current: true, state: version.0, changed: 0 }.is_settled(), settled, "{version:?}");
+        }
     }
 }

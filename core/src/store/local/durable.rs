@@ -35,6 +35,10 @@ struct Unsynced {
     files: HashMap<String, FileId>,
     /// Folders whose names changed.
     folders: BTreeSet<String>,
+    /// Keys and prefixes (which end in a slash, or are empty) that were erased since the last flush, and may hold durable values as the disk has it.
+    erased: BTreeSet<String>,
+    /// Those that the flush which is under way makes durable.
+    leaving: BTreeSet<String>,
     /// The first failed sync or close: something that was put may be lost.
     failure: Option<Error>,
 }
@@ -69,12 +73,53 @@ impl Durability {
         }
     }
 
-    /// Forgets a key that was synced or erased.
+    /// Forgets a key that was synced.
     pub(super) fn forget(&self, key: &str) {
         self.lock().files.remove(key);
     }
 
-    /// Forgets the keys of a prefix that was erased.
+    /// Keeps in mind that a key was erased, unless it was new.
+    pub(super) fn erased(&self, key: &str) {
+        let mut unsynced = self.lock();
+        if unsynced.files.remove(key).is_none() {
+            self.keep_erased(&mut unsynced, key);
+        }
+    }
+
+    /// Keeps in mind that all keys of a prefix were erased.
+    pub(super) fn erased_prefix(&self, prefix: &str) {
+        self.forget_prefix(prefix);
+        self.keep_erased(&mut self.lock(), prefix);
+    }
+
+    fn keep_erased(&self, unsynced: &mut Unsynced, name: &str) {
+        if self.mode != SyncMode::Batch {
+            return;
+        }
+        if unsynced.erased.len() >= MAX_UNSYNCED {
+            // Too many to be kept in mind: until the flush any key may be one of them.
+            unsynced.erased = BTreeSet::from([String::new()]);
+        }
+        if !unsynced.erased.contains("") {
+            unsynced.erased.insert(name.to_string());
+        }
+    }
+
+    /// Whether a value is synced before it gets the name of its key: always, or because the key was erased since the last flush. Where the power
+    /// is cut the disk may have the new name and not yet the bytes, in place of a value that was durable.
+    pub(super) fn syncs_first(&self, key: &str) -> bool {
+        if self.mode != SyncMode::Batch {
+            return self.mode == SyncMode::Each;
+        }
+        let unsynced = self.lock();
+        let was_erased = |erased: &BTreeSet<String>| {
+            let by_prefix = || key.match_indices('/').any(|(at, _)| erased.contains(&key[..=at]));
+            !erased.is_empty() && (erased.contains("") || erased.contains(key) || by_prefix())
+        };
+        was_erased(&unsynced.erased) || was_erased(&unsynced.leaving)
+    }
+
+    /// Forgets the keys of a prefix that was replaced.
     pub(super) fn forget_prefix(&self, prefix: &str) {
         self.lock().files.retain(|key, _| !key.starts_with(prefix));
     }
@@ -127,6 +172,8 @@ impl Durability {
         let _one = self.flushing.get().lock().unwrap_or_else(PoisonError::into_inner);
         let (files, folders) = {
             let mut unsynced = self.lock();
+            let erased = std::mem::take(&mut unsynced.erased);
+            unsynced.leaving.extend(erased);
             (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
         };
         let mut folders: Vec<String> = folders.into_iter().collect();
@@ -152,6 +199,9 @@ impl Durability {
                 }
             };
             first = first.and(done);
+        }
+        if first.is_ok() {
+            self.lock().leaving.clear();
         }
         first
     }

@@ -110,8 +110,8 @@ impl LocalStore {
         let root = self.root_to_write()?;
         let hidden = self.stay_hidden();
         let mut made = Made::new();
-        let (temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
-        os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
+        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
+        temp.write(fd.as_fd(), parts)?;
         self.give_name(temp, fd, key, &path, absent, &made)
     }
 
@@ -135,7 +135,8 @@ impl LocalStore {
             }
             id = file_id(&own);
         }
-        if self.durability.mode == SyncMode::Each {
+        let synced = self.durability.syncs_first(key);
+        if synced {
             os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
         }
         match os::close(fd) {
@@ -153,12 +154,12 @@ impl LocalStore {
                 }
                 temp.rename(path)?;
             }
-        } else if self.durability.mode == SyncMode::Batch {
+        } else if self.durability.mode == SyncMode::Batch && !synced {
             self.replace_batched(&mut temp, path, key, id)?;
         } else {
             temp.rename(path)?;
         }
-        if self.durability.mode == SyncMode::Batch && (absent || named) {
+        if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
             self.durability.remember(key, id);
         }
         self.durability.names_changed(root, key, made)?;
@@ -234,7 +235,7 @@ impl LocalStore {
         let Some(root) = self.root()? else { return Ok(false) };
         match os::unlink(root, path.as_c()) {
             Ok(()) => {
-                self.durability.forget(key);
+                self.durability.erased(key);
                 self.durability.names_changed(root, key, &Made::new())?;
                 Ok(true)
             }
@@ -258,7 +259,7 @@ impl LocalStore {
             return Ok(());
         };
         let erased = self.erase_folder(root, folder, fd.as_fd());
-        self.durability.forget_prefix(prefix);
+        self.durability.erased_prefix(prefix);
         let changed = if folder.is_empty() { "." } else { folder };
         self.durability.names_changed(root, changed, &Made::new()).and(erased.map_err(|e| e.at_key(prefix)))
     }

@@ -488,6 +488,24 @@ fn a_failed_put_keeps_the_old_value_and_leaves_no_file() {
 }
 
 #[test]
+fn a_failed_put_under_the_name_of_the_key_leaves_what_another_one_has_put_there() {
+    for is_replaced in [false, true] {
+        let folder = Folder::new();
+        let store = LocalStore::open(&folder.file(""), true, FileOptions { publish: Publish::Flush, ..FileOptions::default() }).unwrap();
+        put(&store, "other", b"1").unwrap();
+        let (root, path) = (store.root_to_write().unwrap(), KeyPath::of_key("k").unwrap());
+        let (mut temp, fd) = store.temp_file(root, "k", Some(&path), &mut Made::new()).unwrap();
+        if is_replaced {
+            put(&store, "k", b"2").unwrap();
+        }
+        let (written, left) = fault::with(&[fail(Call::Write, libc::ENOSPC)], || temp.write(fd.as_fd(), &[b"1"]));
+        assert_eq!((written.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+        drop(temp);
+        assert_eq!(value(&store, "k"), is_replaced.then(|| b"2".to_vec()));
+    }
+}
+
+#[test]
 fn interrupted_and_short_transfers_go_on() {
     let folder = Folder::new();
     let bytes: Vec<u8> = (0..100_000u32).map(|i| (i >> 3) as u8).collect();
@@ -896,6 +914,64 @@ fn each_mode_syncs_what_it_promises() {
     put(&store, "b/f/gone", b"1").unwrap();
     assert!(store.erase("b/f/gone").unwrap());
     assert_eq!(syncs(|| store.flush().unwrap()), 1, "an erased key: the folder only");
+}
+
+#[test]
+fn what_takes_the_place_of_an_erased_value_is_durable_before_it_has_the_name() {
+    /// How a durable value is erased, and the key that is put then.
+    type Row = (&'static str, fn(&LocalStore), &'static str);
+    let cases: [Row; 5] = [
+        ("by its key", |s| assert!(s.erase("a/b/k").unwrap()), "a/b/k"),
+        ("by its prefix", |s| s.erase_prefix("a/b/").unwrap(), "a/b/k"),
+        ("by a prefix above", |s| s.erase_prefix("a/").unwrap(), "a/b/k"),
+        ("with all", |s| s.erase_prefix("").unwrap(), "a/b/k"),
+        ("with all, at the top", |s| s.erase_prefix("").unwrap(), "k"),
+    ];
+    let staged = |store: &LocalStore, key: &str| {
+        let Staged::File(mut staged) = store.stage(key).unwrap() else { panic!() };
+        staged.append(b"2").unwrap();
+        store.publish(key, staged).unwrap();
+    };
+    for (how, erase, key) in cases {
+        for absent in [false, true] {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::Batch);
+            ["a/b/k", "a/b/l", "k", "other/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+            store.flush().unwrap();
+            erase(&store);
+            let condition = if absent { Condition::Absent } else { Condition::None };
+            assert_eq!(syncs(|| store.put(key, &[b"2"], condition).unwrap()), 1, "{how}, {absent}");
+            assert_eq!(syncs(|| put(&store, key, b"3").unwrap()), 1, "{how}, {absent}: every time");
+            assert_eq!(syncs(|| assert!(store.erase(key).unwrap())), 0);
+            assert_eq!(syncs(|| staged(&store, key)), 1, "{how}, {absent}: erased once more, and put in pieces");
+            assert_eq!(syncs(|| put(&store, "new", b"1").unwrap()), usize::from(how.starts_with("with all")), "{how}: a key that is new");
+            store.flush().unwrap();
+            erase(&store);
+            store.flush().unwrap();
+            assert_eq!(syncs(|| put(&store, key, b"4").unwrap()), 0, "{how}, {absent}: what was flushed is erased");
+            erase(&store);
+            let is_key = how == "by its key";
+            assert_eq!(syncs(|| put(&store, key, b"5").unwrap()), usize::from(!is_key), "{how}, {absent}: it was new");
+        }
+    }
+}
+
+#[test]
+fn erased_keys_are_remembered_until_a_flush_has_gone_well() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    put(&store, "k", b"1").unwrap();
+    store.flush().unwrap();
+    assert!(store.erase("k").unwrap());
+    assert!(fault::with(&[fail(Call::Open, libc::EMFILE)], || store.flush()).0.is_err());
+    assert_eq!(syncs(|| put(&store, "k", b"2").unwrap()), 1);
+    store.flush().unwrap();
+    put(&store, "k", b"3").unwrap();
+    // Of too many it is not known which they are.
+    (0..=MAX_UNSYNCED).for_each(|i| store.durability.erased(&format!("{i}")));
+    assert_eq!(syncs(|| put(&store, "new", b"1").unwrap()), 1);
+    store.flush().unwrap();
+    assert_eq!(syncs(|| put(&store, "new too", b"1").unwrap()), 0);
 }
 
 #[test]

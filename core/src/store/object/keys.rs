@@ -24,7 +24,7 @@ impl Live {
                 }
             };
             let Err(fault) = tries.run(erasing).await else { return Ok(()) };
-            if tries.sight().status == 404 {
+            if tries.sight().meant() == 404 {
                 return Ok(());
             }
             self.again(&mut tries, fault).await?;

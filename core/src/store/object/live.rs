@@ -91,10 +91,12 @@ impl Live {
             if client.region_is_guessed {
                 let there = build::client(&self.remote, &self.options, Some(region), &self.requests)?;
                 *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(there);
+                tries.note_anew();
                 return Ok(());
             }
             // Another operation has found it meanwhile.
             if self.options.named("region").is_none() && !client.region_is_guessed && tries.once() {
+                tries.note_anew();
                 return Ok(());
             }
         }

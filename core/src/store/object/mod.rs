@@ -6,6 +6,7 @@
 
 mod build;
 mod client;
+mod error_text;
 mod get;
 mod keys;
 mod live;

@@ -63,7 +63,7 @@ impl Live {
                 }
                 bail!(Conflict, "the key holds another value by now");
             }
-            unsure |= sight.status == 0 || sight.status >= 500;
+            unsure |= sight.is_lost();
             self.again(&mut tries, fault).await.map_err(|e| match e.kind() {
                 ErrorKind::Network | ErrorKind::Timeout if unsure => {
                     Error::new(e.kind(), format!("{}; the value may have been stored or not", e.message()))

@@ -104,6 +104,11 @@ impl Tries {
         self.seen.sight()
     }
 
+    /// Begins notes for another request, which those of the last one say nothing of.
+    pub(super) fn note_anew(&mut self) {
+        self.seen = Arc::new(Seen::new(self.untold, self.anew));
+    }
+
     /// True the first time that it is asked.
     pub(super) fn once(&mut self) -> bool {
         !std::mem::replace(&mut self.once, true)
@@ -143,11 +148,11 @@ impl Tries {
         let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
         let is_unknown = sight.trouble == Trouble::Unreached && !self.patience.answered.load(Ordering::Relaxed);
         let most = if is_unknown { self.patience.retries.min(FEW) } else { self.patience.retries };
-        if !verdict.again || self.done > most || now + wait >= self.until {
+        if !verdict.again || self.done > most || now.checked_add(wait).is_none_or(|then| then >= self.until) {
             return Err(self.error(verdict, &sight));
         }
         self.anew |= sight.transport.is_some() && matches!(sight.trouble, Trouble::Other | Trouble::Silence);
-        self.seen = Arc::new(Seen::new(self.untold, self.anew));
+        self.note_anew();
         Ok(wait)
     }
 
@@ -201,7 +206,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
             false,
         );
     }
-    if sight.status >= 300 {
+    if sight.meant() >= 300 {
         return by_status(sight, hint);
     }
     if let Some(text) = &sight.transport {
@@ -227,8 +232,9 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
 }
 
 fn by_status(sight: &Sight, hint: &str) -> Verdict {
-    let status = sight.status;
-    let mut text = format!("the server answered {status}");
+    let status = sight.meant();
+    let late = if sight.inside == 0 { "" } else { " and then an error" };
+    let mut text = format!("the server answered {}{late}", sight.status);
     match (sight.code.as_str(), sight.text.as_str()) {
         ("", "") => {}
         (code, "") => text.push_str(&format!(" ({code})")),
@@ -305,12 +311,13 @@ mod tests {
     fn tries_end_with_their_number_or_the_deadline_and_wait_as_long_as_the_server_asks() {
         /// Retries, the seconds that the server asks for, those that each try takes; the tries after the first, and the error's text.
         type Row = (u32, Option<u64>, u64, u32, &'static str);
-        let cases: [Row; 6] = [
+        let cases: [Row; 7] = [
             (4, None, 0, 4, "tried 5 times"),
             (0, None, 0, 0, "the server answered 503"),
             (4, Some(2), 0, 4, "tried 5 times"),
             (4, Some(40), 0, 2, "tried 3 times"),
             (4, Some(900), 0, 0, "the server answered 503"),
+            (4, Some(u64::MAX), 0, 0, "the server answered 503"),
             (9, None, 60, 1, "tried 2 times"),
         ];
         for (retries, after, takes, expected, text) in cases {

@@ -108,10 +108,10 @@ impl Upload {
                 let Err(fault) = tries.run(store.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
                 let sight = tries.sight();
                 // An earlier try was carried out, and only its answer lost: then the upload is gone, on Azure its blocks are.
-                if unsure && (sight.status == 404 || sight.code == "InvalidBlockList") {
+                if unsure && (sight.meant() == 404 || sight.code == "InvalidBlockList") {
                     return Ok(());
                 }
-                unsure |= sight.status == 0 || sight.status >= 500;
+                unsure |= sight.is_lost();
                 live.again(&mut tries, fault).await?;
             }
         });

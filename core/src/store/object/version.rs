@@ -8,18 +8,13 @@ const MD5: u8 = 1;
 const MD5_OF_PARTS: u8 = 2;
 const SHORT: u8 = 3;
 const HASHED: u8 = 4;
-const NONE: u8 = 5;
 
 /// The version of what a server told. An object without an ETag is known by its time and length.
 pub(super) fn version_of(meta: &ObjectMeta) -> Version {
     let mut bytes = [0; 32];
     match &meta.e_tag {
         Some(tag) => pack(tag, &mut bytes),
-        None => {
-            bytes[0] = NONE;
-            bytes[8..16].copy_from_slice(&meta.last_modified.timestamp().to_le_bytes());
-            bytes[16..24].copy_from_slice(&meta.size.to_le_bytes());
-        }
+        None => return Version::untagged(u64::try_from(meta.last_modified.timestamp()).unwrap_or(0), meta.size),
     }
     let word = |i: usize| bytes[8 * i..8 * i + 8].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
     Version([word(0), word(1), word(2), word(3)])

@@ -2,6 +2,7 @@
 //! tell, and mends answers that can be mended.
 
 use super::client::{Own, client};
+use super::error_text::{element, error_inside};
 use super::within;
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
@@ -47,6 +48,8 @@ pub(super) struct Seen {
 pub(super) struct Sight {
     /// The HTTP status, 0 without an answer.
     pub status: u16,
+    /// The status that an error means which came in an answer that had begun as a good one, else 0.
+    pub inside: u16,
     /// When to come again.
     pub retry_after: Option<Duration>,
     /// The error's code as the service names it.
@@ -69,6 +72,22 @@ pub(super) struct Sight {
     pub no_list: bool,
     /// More than this number of bytes came in an answer whose length nobody told.
     pub too_long: Option<u64>,
+}
+
+impl Sight {
+    /// The status that the answer means, whatever it began with.
+    pub(super) fn meant(&self) -> u16 {
+        if self.inside == 0 { self.status } else { self.inside }
+    }
+
+    /// Whether what was asked for may have been done though nobody says so.
+    pub(super) fn is_lost(&self) -> bool {
+        self.transport.is_some() || matches!(self.meant(), 0 | 500..)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.transport.is_some() || self.meant() >= 300
+    }
 }
 
 /// What went wrong on the way.
@@ -229,7 +248,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
     note(|seen| {
         // Of several requests in one try the one that failed counts, whether it was answered or not.
-        if (seen.status >= 300 || seen.transport.is_some()) && status < 300 {
+        if seen.has_failed() && status < 300 {
             return;
         }
         *seen = Sight { status, host: asked.host.clone(), ..Sight::default() };
@@ -287,12 +306,19 @@ async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
-/// An answer to what stores or erases, which is short.
+/// An answer to what stores or erases, which is short. It begins before all is done, so that what went wrong may stand in it.
 async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let (bytes, all) = read(body, MOST_OF_REPLY).await?;
     if !all {
         return Err(odd("found more than 16 MiB in an answer that should only say how it went"));
+    }
+    if let Some((status, code, text)) = error_inside(&String::from_utf8_lossy(&bytes)) {
+        note(|seen| {
+            if !seen.has_failed() {
+                (seen.inside, seen.code, seen.text) = (status, code, text);
+            }
+        });
     }
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
@@ -387,13 +413,6 @@ async fn explained(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
-/// The text of an XML element, in one short line.
-fn element(xml: &str, name: &str) -> Option<String> {
-    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
-    let (text, _) = rest.split_once(&format!("</{name}>"))?;
-    Some(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect())
-}
-
 /// The whole object as the range of it that was asked for.
 async fn cut(response: HttpResponse, range: &str, length: Option<u64>) -> Result<HttpResponse, HttpError> {
     let wanted = parse_range(range);
@@ -468,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_errors_are_understood() {
+    fn ranges_are_understood() {
         let cases = [
             ("bytes=0-9", Some((Some(0), 10))),
             ("bytes=5-", Some((Some(5), u64::MAX))),
@@ -483,9 +502,22 @@ mod tests {
         for (text, most) in [("bytes=100-355", Some(256)), ("bytes=-7", Some(7)), ("bytes=5-", None), ("items=0-1", None)] {
             assert_eq!(most_of(text), most, "{text}: no more is kept of an answer without a length");
         }
-        let xml = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>";
-        assert_eq!(element(xml, "Code").as_deref(), Some("SlowDown"));
-        assert_eq!(element(xml, "Message").as_deref(), Some("Please reduce"));
-        assert!(element(xml, "Region").is_none());
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_told_by_all_that_was_seen() {
+        let broken = Some("reset".to_string());
+        for (status, inside, transport, expected) in [
+            (0, 0, None, true),
+            (200, 0, None, false),
+            (200, 0, broken.clone(), true),
+            (200, 500, None, true),
+            (200, 403, None, false),
+            (403, 0, None, false),
+            (503, 0, None, true),
+        ] {
+            let sight = Sight { status, inside, transport, ..Sight::default() };
+            assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
+        }
     }
 }

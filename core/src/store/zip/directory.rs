@@ -34,7 +34,7 @@ pub(super) const LOCATOR64_LEN: u64 = 20;
 /// The most entries of an archive.
 pub(super) const MAX_ENTRIES: u64 = 10_000_000;
 /// The most bytes of a directory.
-const MAX_DIRECTORY: u64 = 2 << 30;
+pub(super) const MAX_DIRECTORY: u64 = 2 << 30;
 /// No byte of deflate makes more bytes than this.
 const MAX_RATIO: u64 = 1032;
 
@@ -222,7 +222,8 @@ fn parse_end(tail: &[u8], at: usize, tail_at: u64, read: ReadAt<'_>) -> Result<E
     let (said, locator_at) = (u64_at(locator, 8), tail_at + locator_at as u64);
     // With bytes in front of the archive the record is just before the locator.
     let is_there = match said.checked_sub(tail_at) {
-        Some(from) => tail[from as usize..].starts_with(END64),
+        // Whether that is in the file at all was not checked yet.
+        Some(from) => usize::try_from(from).ok().and_then(|from| tail.get(from..)).is_some_and(|rest| rest.starts_with(END64)),
         None => read(said, END64.len()).is_ok_and(|found| found == END64),
     };
     let moved =

@@ -20,7 +20,7 @@ mod tests_damage;
 mod write;
 
 use super::file_object::FileObject;
-use super::file_options::SyncMode;
+use super::file_options::FileOptions;
 use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
@@ -34,7 +34,7 @@ use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use write::Writer;
 
@@ -59,15 +59,40 @@ struct Content {
     map: BTreeMap<Arc<str>, Arc<Slot>>,
     source: Option<Arc<ArchiveBytes>>,
     token: u64,
+    /// What a directory of all that was put has at most.
+    listed: DirectorySize,
+}
+
+/// How large a directory is: its records, and their bytes.
+#[derive(Clone, Copy, Default)]
+struct DirectorySize {
+    count: u64,
+    bytes: u64,
 }
 
 /// What the first put needs to open the file.
 struct Append {
     path: PathBuf,
-    sync: SyncMode,
+    files: FileOptions,
+    /// The most that whoever opens the archive takes.
+    most: DirectorySize,
     /// The file's records, and its length; `None` if it is new.
     old: Option<(Vec<u8>, u64)>,
     writer: Mutex<Option<Arc<Writer>>>,
+    /// The error with which the file system refused the writer's lock, 0 if it did not.
+    lock_refused: AtomicI32,
+}
+
+/// The most that [`directory::find`] takes.
+const MOST: DirectorySize = DirectorySize { count: directory::MAX_ENTRIES, bytes: directory::MAX_DIRECTORY };
+/// The most bytes of a record's field of zip64.
+const MOST_EXTRA: u64 = 28;
+
+impl DirectorySize {
+    /// With one more key.
+    fn and(self, name: &str) -> DirectorySize {
+        DirectorySize { count: self.count + 1, bytes: self.bytes + directory::CENTRAL_LEN as u64 + MOST_EXTRA + name.len() as u64 }
+    }
 }
 
 impl std::fmt::Debug for ZipStore {
@@ -78,7 +103,8 @@ impl std::fmt::Debug for ZipStore {
 
 impl ZipStore {
     /// The archive in the file at `path`. Reading needs the file; for writing it is made by the first put.
-    pub fn open(path: &Path, writable: bool, sync: SyncMode) -> Result<ZipStore> {
+    pub fn open(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<ZipStore> {
+        let files = files.into();
         let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
         let shown = path.display().to_string();
         let mut store = match os::open(CWD, &c_path(&path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
@@ -96,9 +122,9 @@ impl ZipStore {
             Err(e) => return Err(e.error(&format!("open {shown}"))),
         };
         if let Some(append) = &mut store.append {
-            (append.path, append.sync) = (path, sync);
+            (append.path, append.files) = (path, files);
         } else if writable {
-            store.append = Some(Append { path, sync, old: None, writer: Mutex::default() });
+            store.append = Some(Append { path, files, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
         }
         Ok(store)
     }
@@ -137,19 +163,23 @@ impl ZipStore {
             if writable && directory.base > 0 {
                 bail!(Unsupported, "{} bytes are in front of the zip archive, which can be read, but not written to", directory.base);
             }
-            Ok((map_of(&directory)?, directory.bytes))
+            // A record that is written anew may have a longer field of zip64.
+            let listed = DirectorySize { count: directory.count, bytes: directory.bytes.len() as u64 + MOST_EXTRA * directory.count };
+            Ok((map_of(&directory)?, directory.bytes, listed))
         });
-        let (map, records) = found.map_err(|e| e.at_key(&shown))?;
+        let (map, records, listed) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let (token, latency) = (source.token()?, matches!(source, ArchiveBytes::Far { .. }));
         let any_thread = if let ArchiveBytes::Far { store, .. } = &source { store.any_thread() } else { true };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
-            sync: SyncMode::default(),
+            files: FileOptions::default(),
+            most: MOST,
             old: Some((records, len)),
             writer: Mutex::default(),
+            lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token });
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token, listed });
         Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
     }
 
@@ -206,7 +236,8 @@ impl ZipStore {
             },
             _ => None,
         };
-        let new = Arc::new(Writer::open(&append.path, append.sync, as_read)?);
+        let new = Arc::new(Writer::open(&append.path, append.files, as_read)?);
+        append.lock_refused.store(new.lock_refused, Ordering::Relaxed);
         if source.is_none() {
             let source = ArchiveBytes::Near(Object::File(new.reader()?));
             let token = source.token()?;
@@ -217,9 +248,22 @@ impl ZipStore {
         Ok(new)
     }
 
-    /// Whether what a key holds allows a put; whether it holds anything.
-    fn check_condition(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
+    /// Refuses a put that what the key holds does not allow, and a new key that would make the archive too large to be opened again.
+    fn check_put(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
         let found = content.map.get(name);
+        if let (None, Some(append)) = (found, &self.append) {
+            let (with, most) = (content.listed.and(name), append.most);
+            if with.count > most.count || with.bytes > most.bytes {
+                bail!(
+                    Limit,
+                    "the zip archive has {} entries, described in about {} bytes; with one more it exceeds the limit of {} and {}",
+                    content.listed.count,
+                    content.listed.bytes,
+                    most.count,
+                    most.bytes
+                );
+            }
+        }
         match condition {
             Condition::None => Ok(()),
             Condition::Absent if found.is_none() => Ok(()),
@@ -254,7 +298,12 @@ fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
 
 impl Storage for ZipStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { latency: self.latency, any_thread: self.any_thread, ..Capabilities::local(self.append.is_some(), false) }
+        Capabilities {
+            latency: self.latency,
+            any_thread: self.any_thread,
+            lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
+            ..Capabilities::local(self.append.is_some(), false)
+        }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -273,14 +322,15 @@ impl Storage for ZipStore {
         if name.contains('\\') && !name.contains('/') {
             bail!(Name, "the name has backslashes and no slash, which zip archives of Windows have between folders");
         }
-        self.content.read(|content| self.check_condition(content, &name, condition))?;
+        self.content.read(|content| self.check_put(content, &name, condition))?;
         writer.append(&name, parts, |entry, data| {
             let slot = Arc::new(Slot::new(name.clone(), entry, data));
             let _old = self.content.write(|content| {
-                self.check_condition(content, &name, condition)?;
+                self.check_put(content, &name, condition)?;
                 let old = content.map.insert(name.clone(), slot);
-                if let Some(old) = &old {
-                    old.current.store(false, Ordering::Release);
+                match &old {
+                    Some(old) => old.current.store(false, Ordering::Release),
+                    None => content.listed = content.listed.and(&name),
                 }
                 Ok(old)
             })?;
@@ -393,12 +443,12 @@ impl ZipStore {
 }
 
 /// The archive at `path`, shared with all of this process that have it open for writing.
-pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<SharedStore> {
+pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<SharedStore> {
     let path = resolved(path)?;
     if let Some(store) = open_already(&path, None) {
         return Ok(store);
     }
-    let store = Arc::new(ZipStore::open(&path, writable, sync)?);
+    let store = Arc::new(ZipStore::open(&path, writable, files)?);
     if !writable {
         return Ok(store);
     }

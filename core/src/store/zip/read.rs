@@ -265,6 +265,12 @@ pub(super) struct EntryRead {
 impl EntryRead {
     /// Starts it; `done` is called once, whatever happens.
     pub fn start(self) {
+        // What is compressed is fetched whole.
+        if self.slot.entry.method != STORED
+            && let Err(e) = self.slot.check_inflated_size()
+        {
+            return (self.done)(Err(e));
+        }
         let known = self.slot.data.load(Ordering::Relaxed);
         let guess = self.slot.entry.header + self.slot.header_len() as u64;
         let (at, slack) = if known == 0 { (guess, SLACK) } else { (known, 0) };
@@ -339,7 +345,6 @@ impl EntryRead {
             }
             return Ok(parts);
         }
-        self.slot.check_inflated_size()?;
         let mut value = Vec::new();
         self.slot.inflate(parts.first().map_or(&[], |p| p), grow(&mut value, size as usize)?)?;
         if self.wanted == [(0, size)] {
@@ -353,6 +358,7 @@ impl EntryRead {
 pub(super) fn resolve(ranges: &[ByteRange], size: u64) -> Result<Vec<(u64, u64)>> {
     let resolve = |range: &ByteRange| {
         let (offset, len) = match *range {
+            ByteRange::Whole { most, .. } if size > most => bail!(Limit, "found {size} bytes, expected at most {most}"),
             ByteRange::Whole { .. } => (0, size),
             ByteRange::Span { offset, len } => (offset, len),
             ByteRange::Suffix { len } if len <= size => (size - len, len),

@@ -7,6 +7,7 @@ use super::*;
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind};
 use crate::store::fault;
+use crate::store::file_options::{LockMode, SyncMode};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
@@ -445,7 +446,9 @@ fn from_afar_each_value_is_one_request() {
     let mut odd = stored("odd", &value);
     odd.extra = [&[9u8, 9, 200, 0][..], &[7; 200]].concat();
     let memory = Arc::new(MemoryStore::new());
-    memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd])], Condition::None).unwrap();
+    // An entry that is said to be small, and is not.
+    let bloated = part("bloated", &[0; 10], vec![1; 3 << 20], DEFLATED);
+    memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd, bloated])], Condition::None).unwrap();
     let far = Arc::new(LatencyStore::new(memory.clone(), Duration::from_millis(1)));
     let store = ZipStore::over(far.clone(), "x.zip").unwrap();
     assert!(store.capabilities().latency);
@@ -460,6 +463,12 @@ fn from_afar_each_value_is_one_request() {
         ("odd", &[ByteRange::WHOLE], 1),
         ("none", &[ByteRange::WHOLE], 0),
         ("s", &[span(199_999, 2)], 0),
+        ("s", &[ByteRange::up_to(200_000)], 1),
+        ("s", &[ByteRange::up_to(199_999)], 0),
+        ("s", &[span(5, 10), ByteRange::up_to(199_999)], 0),
+        ("d", &[ByteRange::up_to(199_999)], 0),
+        ("bloated", &[ByteRange::up_to(10)], 0),
+        ("bloated", &[span(5, 1)], 0),
     ];
     for (key, ranges, requests) in cases {
         let before = far.stats().requests;
@@ -484,6 +493,33 @@ fn the_lock_goes_with_the_writer() {
     drop(store);
     let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
     os::try_lock_byte(fd.as_fd(), super::write::LOCK_BYTE).unwrap();
+}
+
+#[test]
+fn without_locks_of_the_file_system_an_archive_is_written_or_not_as_the_mode_says() {
+    /// The mode, the error of the lock, and what a put gives: the errno that is told then, or its error's kind.
+    type Row = (LockMode, i32, std::result::Result<i32, ErrorKind>);
+    let cases: [Row; 6] = [
+        (LockMode::Require, libc::ENOLCK, Err(ErrorKind::Io)),
+        (LockMode::Require, libc::ENOTSUP, Err(ErrorKind::Io)),
+        (LockMode::Try, libc::ENOLCK, Ok(libc::ENOLCK)),
+        (LockMode::Try, libc::EINVAL, Ok(libc::EINVAL)),
+        (LockMode::None, libc::ENOSYS, Ok(0)),
+        (LockMode::None, libc::EAGAIN, Err(ErrorKind::Again)),
+    ];
+    for (mode, errno, expected) in cases {
+        let folder = Folder::new();
+        let options = FileOptions { lock: mode, ..FileOptions::default() };
+        let store = ZipStore::open(&folder.file("x.zip"), true, options).unwrap();
+        assert_eq!(store.capabilities().lock_refused, 0);
+        let (done, left) = fault::with(&[fault::fail(Call::Lock, errno)], || store.put("k", &[b"1"], Condition::None));
+        assert_eq!(
+            (done.as_ref().map_err(|e| e.kind()).map(|()| store.capabilities().lock_refused), left),
+            (expected, 0),
+            "{mode:?} {errno}"
+        );
+        assert!(done.is_ok() || expected != Err(ErrorKind::Io) || done.unwrap_err().os_errno() == errno);
+    }
 }
 
 #[test]
@@ -531,6 +567,34 @@ fn a_new_archive_whose_first_entry_failed_is_none() {
     put(&store, "a", b"1");
     drop(store);
     assert_eq!(keys(&reader(&path).unwrap()), ["a"]);
+}
+
+#[test]
+fn no_archive_becomes_too_large_to_be_opened_again() {
+    // By the number of its entries, and by the bytes of their records.
+    for most in [DirectorySize { count: 4, ..MOST }, DirectorySize { bytes: 4 * (CENTRAL_LEN as u64 + MOST_EXTRA + 2), ..MOST }] {
+        let folder = Folder::new();
+        let path = folder.file("x.zip");
+        let opened = || {
+            let mut store = writer(&path);
+            store.append.as_mut().unwrap().most = most;
+            store
+        };
+        let store = opened();
+        (0..3).for_each(|i| put(&store, &format!("k{i}"), b"1"));
+        (0..9).for_each(|_| put(&store, "k0", b"2"));
+        drop(store);
+        let store = opened();
+        put(&store, "k3", b"1");
+        let e = store.put("k4", &[b"1"], Condition::None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Limit && e.message().contains("exceeds the limit"), "{e}");
+        assert_eq!(store.put("k4", &[b"1"], Condition::Absent).unwrap_err().kind(), ErrorKind::Limit);
+        put(&store, "k3", b"3");
+        store.flush().unwrap();
+        drop(store);
+        let expected = [("k0", b"2"), ("k1", b"1"), ("k2", b"1"), ("k3", b"3")].map(|(key, value)| (key.to_string(), value.to_vec()));
+        assert_eq!(content(&reader(&path).unwrap()), expected);
+    }
 }
 
 #[test]

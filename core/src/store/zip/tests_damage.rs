@@ -7,6 +7,7 @@ use super::write::{central_record, end_records};
 use super::*;
 use crate::codec::Packing;
 use crate::error::ErrorKind;
+use crate::store::file_options::SyncMode;
 use crate::store::get;
 
 /// What a damaged archive gives: on opening, or on reading the key `k`.
@@ -72,6 +73,8 @@ fn damage_is_told() {
         ("a volume's count", edited(14, &[1, 0]), Unsupported, "volumes"),
         ("zip64 disagrees", long(&|b| *b.iter_mut().nth_back(21 - 12).unwrap() = 1), Metadata, "disagree"),
         ("zip64 is elsewhere", long(&|b| *b.iter_mut().nth_back(41 - 8).unwrap() ^= 1), Metadata, "zip64 end record"),
+        ("zip64 is behind the end", long(&|b| *b.iter_mut().nth_back(41 - 13).unwrap() = 1), Metadata, "after its place"),
+        ("zip64 is nowhere", long(&|b| *b.iter_mut().nth_back(41 - 15).unwrap() = 0xff), Metadata, "after its place"),
         (
             "zip64 counts too many",
             long(&|b| (b.iter_mut().nth_back(97 - 24).map(|x| *x ^= 1), b.iter_mut().nth_back(97 - 32).map(|x| *x ^= 1)).0.unwrap()),
@@ -230,6 +233,22 @@ fn a_repair_saves_what_is_whole() {
     }
     assert_eq!(repair(&folder.with("no.zip", b"nothing of the kind")).unwrap_err().kind(), ErrorKind::Metadata);
     assert_eq!(repair(&folder.file("none.zip")).unwrap_err().os_errno(), libc::ENOENT);
+}
+
+#[test]
+fn a_damaged_zip64_locator_is_repaired() {
+    let folder = Folder::new();
+    let parts: Vec<Part> = (0..65_535).map(|i| stored(&format!("{i}"), b"")).chain([stored("k", b"1")]).collect();
+    let whole = archive(&parts);
+    for byte in 8..16 {
+        let mut damaged = whole.clone();
+        *damaged.iter_mut().nth_back(41 - byte).unwrap() ^= 0x80;
+        let path = folder.with("damaged.zip", &damaged);
+        assert_eq!(reader(&path).unwrap_err().kind(), ErrorKind::Metadata, "byte {byte}");
+        let done = repair(&path).unwrap();
+        assert_eq!((done.keys, done.lost, done.changed), (65_536, 0, true), "byte {byte}");
+        assert_eq!(get(&reader(&path).unwrap(), "k", 9).unwrap().unwrap(), b"1");
+    }
 }
 
 #[test]

@@ -10,9 +10,9 @@ use super::read::Slot;
 use crate::error::{Error, Result, bail, err};
 use crate::fork;
 use crate::limits::reserve;
-use crate::platform::{AsFd, OwnedFd, errno_of, libc};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
 use crate::store::file_object::FileObject;
-use crate::store::file_options::SyncMode;
+use crate::store::file_options::{FileOptions, LockMode, SyncMode};
 use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,8 @@ pub(super) struct Writer {
     file: OwnedFd,
     path: PathBuf,
     sync: SyncMode,
+    /// The error with which the file system refused the lock, 0 if it did not.
+    pub lock_refused: i32,
     process: u32,
     /// The records of the directory that the file had when it was opened, those that are no keys among them.
     old: Vec<u8>,
@@ -63,15 +65,10 @@ impl Writer {
 
     /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, with its
     /// records and its length; `None` if there was none, or an empty one.
-    pub fn open(path: &Path, sync: SyncMode, as_read: Option<(&FileObject, &[u8], u64)>) -> Result<Writer> {
+    pub fn open(path: &Path, files: FileOptions, as_read: Option<(&FileObject, &[u8], u64)>) -> Result<Writer> {
+        let sync = files.sync;
         let file = open_to_write(path, as_read.is_none(), sync)?;
-        match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
-            Ok(()) | Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {}
-            Err(Errno(libc::EAGAIN)) => {
-                bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
-            }
-            Err(e) => return Err(e.error("lock")),
-        }
+        let lock_refused = lock(path, file.as_fd(), files.lock)?;
         let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
         let (old, at) = as_read.map_or((&[][..], 0), |(_, old, len)| (old, len));
         let is_same = match as_read {
@@ -87,7 +84,7 @@ impl Writer {
         let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
         let process = fork::forks();
         let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
-        Ok(Writer { file, path, sync, process, old: kept, from: at, end, turns, dirty })
+        Ok(Writer { file, path, sync, lock_refused, process, old: kept, from: at, end, turns, dirty })
     }
 
     /// The file, for reading what was put.
@@ -258,6 +255,22 @@ impl ZipAppender<'_> {
         self.at += self.piece.len() as u64;
         self.piece.clear();
         Ok(())
+    }
+}
+
+/// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
+fn lock(path: &Path, file: BorrowedFd<'_>, mode: LockMode) -> Result<i32> {
+    match os::try_lock_byte(file, LOCK_BYTE) {
+        Ok(()) => Ok(0),
+        Err(Errno(libc::EAGAIN)) => {
+            bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
+        }
+        Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => match mode {
+            LockMode::Require => Err(refusal.error("the file system has no locks, which \"file.lock\" requires: lock")),
+            LockMode::Try => Ok(refusal.0),
+            LockMode::None => Ok(0),
+        },
+        Err(e) => Err(e.error("lock")),
     }
 }
 
