@@ -30,6 +30,8 @@ impl Store {
         draft::refuse(self)?;
         let path = path::normalize(path)?;
         if self.node_kind(&path)? == NodeKind::None && marker::read(self, &path, marker::COPY)?.is_none() {
+            // What tells of it after a kill goes. The error is the one to tell.
+            drop(upkeep::after_change(self, &[], Some(&path)));
             return Err(lookup::not_found(self, &path, "node"));
         }
         {

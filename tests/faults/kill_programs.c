@@ -64,6 +64,8 @@ static int format;
 static enum { ENDS_IT, CALLS_FAIL, MEMORY_ENDS } failing;
 /* A call of the library has failed; consolidated metadata were current before. */
 static int told, current;
+/* A call has failed while another process was at work: what that consolidates may name a node that the call has erased. */
+static int failed_beside;
 /* A file could not be closed: each flush of the store says so. */
 static int lasting;
 
@@ -613,7 +615,7 @@ static void compare_all(void) {
 
 static void arm(void) {
     /* Those that are brought up to date when a handle is closed are not in between. */
-    current = is_current() && !(failing && (strcmp(consolidate, "close") == 0 || strcmp(consolidate, "step") == 0));
+    current = !failed_beside && is_current() && !(failing && (strcmp(consolidate, "close") == 0 || strcmp(consolidate, "step") == 0));
     if (failing == CALLS_FAIL) calls_arm(pick(&state, 0, 1) || is_remote ? FAIL_ONCE : FAIL_FROM, pick(&state, 1, 150), (int)pick(&state, 0, 4), 0);
     else if (failing == ENDS_IT) calls_arm(KILL_BEFORE, pick(&state, 1, 400), 0, 0);
     else {
@@ -629,6 +631,7 @@ static void settle(ozarr_array *array, int which) {
     if (!failed) shared->before = shared->after, shared->under_way = 0;
     else if (!shared->under_way) shared->after = shared->before;
     told = 0;
+    if (failed && processes > 1) failed_beside = 1, current = 0;
     if (!failing || (!is_hit() && !failed)) return;
     disarm();
     lasting |= failing == CALLS_FAIL && (calls.kind == CLOSE || calls.kind == SYNC);
