@@ -152,6 +152,43 @@ static void transformers_stack(void) {
     ozarr_store_free(st);
 }
 
+/* A copy without the transformers, or with others, has the elements and not the bytes. */
+static void transformed_arrays_are_copied(void) {
+    static const char *const lists[] = {"[]", "[{\"name\": \"test.copied\", \"configuration\": {\"with\": 7}}]",
+                                        "[{\"name\": \"test.copied\", \"configuration\": {\"with\": 2}}]"};
+    ozarr_store *st = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = plain_spec(8, 4);
+    int32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
+    register_flip("test.copied", "c");
+    OK(ozarr_spec_set_member_json(spec, "storage_transformers", lists[1]));
+    OK(ozarr_store_memory(&st));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
+    ozarr_spec_free(spec);
+    OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
+    for (int i = 0; i < 4; i++) {
+        ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+        ozarr_array *copied = NULL;
+        options.mode = OZARR_CREATE_OVERWRITE;
+        spec = NULL;
+        if (i < 3) {
+            OK(ozarr_array_copy_spec(a, 0, &spec));
+            OK(ozarr_spec_set_member_json(spec, "storage_transformers", lists[i]));
+            options.spec = spec;
+        }
+        OK(ozarr_copy_at(st, "a", st, "b", &options));
+        ozarr_spec_free(spec);
+        OK(ozarr_array_open_at(st, "b", &copied));
+        memset(y, 0, sizeof y);
+        OK(ozarr_array_read(copied, OZARR_INT32, y, sizeof y));
+        if (memcmp(x, y, sizeof x) != 0) FAIL("transformers %d: the copy is another one", i);
+        OK(ozarr_array_close(copied));
+    }
+    OK(ozarr_array_close(a));
+    OK(ozarr_unregister(OZARR_EXTENSION_TRANSFORMER, "test.copied"));
+    ozarr_store_free(st);
+}
+
 static void transformers_may_fail(void) {
     ozarr_store *st = NULL;
     ozarr_array *a = NULL;
@@ -659,6 +696,7 @@ static void stores_over_stores(void) {
 
 int main(void) {
     transformers_stack();
+    transformed_arrays_are_copied();
     transformers_may_fail();
     members_are_understood();
     codecs_live_in_chains();
