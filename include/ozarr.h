@@ -763,7 +763,9 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t 
  *
  * On object stores the array is made longer first, so that no other process takes the place. Where that
  * cannot be taken back after an error, it stays longer, with the fill value where nothing was written:
- * look at the shape (`ozarr_node_refresh`) before the slab is given again.
+ * look at the shape (`ozarr_node_refresh`) before the slab is given again. The same holds where the slab
+ * was stored and consolidated metadata above the array could not be told of it, as the message says
+ * then: the next flush or close of the store tells them.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
  * `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;

@@ -3,18 +3,17 @@
 
 use super::claim::{self, Claim};
 use super::document;
+use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
 use super::{Array, path};
 use crate::counting;
-use crate::engine::{self, BoundArray, Memory, WriteBack};
-use crate::error::{Result, bail, err};
+use crate::engine::{self, BoundArray, Memory, Selection, WriteBack};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
-use crate::metadata::json::{self, splice::TextObject};
-use crate::metadata::{ArrayMeta, number_list};
+use crate::metadata::ArrayMeta;
 use crate::store::{Condition, swap};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// An array that is made longer along one dimension. Used by one thread at a time, and the only one that changes this length.
@@ -41,6 +40,8 @@ pub struct Appender {
     position: u64,
     /// The length that the document has.
     published: u64,
+    /// The length that consolidated metadata were told of.
+    told: u64,
     /// A length that was being published when that failed: the document may have it.
     doubtful: Option<u64>,
     /// The document as this appender published it last.
@@ -51,44 +52,6 @@ pub struct Appender {
     looked: Option<Arc<ArrayState>>,
     /// Keeps other appenders from storing the same chunks, where the store has no locks.
     claim: Claim,
-}
-
-/// A document as it was published, and what was made of it. While the store has just these bytes nothing is parsed, checked and written
-/// anew but the shape: measured, that was 200,000 instructions a step, a sixth of the time of one of 1 MiB.
-struct Published {
-    text: Vec<u8>,
-    /// The byte range of the shape in `text`.
-    shape: Range<usize>,
-    state: Arc<ArrayState>,
-    /// The state before, which differs in the shape alone: the next one is made of it.
-    before: Option<Arc<ArrayState>>,
-}
-
-impl Published {
-    /// `None` where more than the shape may change with the length: the listed extents of chunks.
-    fn new(text: Vec<u8>, state: Arc<ArrayState>) -> Option<Published> {
-        state.meta.grid.regular_shape()?;
-        let shape = TextObject::document(&text, &[])?.place("shape")?;
-        Some(Published { text, shape, state, before: None })
-    }
-
-    /// Puts another shape into the text, and gives the state that it says.
-    fn reshape(&mut self, shape: &[u64]) -> ArrayState {
-        let list = json::to_text_within(&number_list(shape), 1);
-        let end = self.shape.start + list.len();
-        self.text.splice(self.shape.clone(), list.into_bytes());
-        self.shape.end = end;
-        match self.before.take().map(Arc::try_unwrap) {
-            Some(Ok(state)) => state.into_shape(shape),
-            _ => self.state.with_shape(shape),
-        }
-    }
-
-    /// The array has that state from now on, and had the other one before.
-    fn follow(&mut self, state: Arc<ArrayState>, before: Arc<ArrayState>) {
-        let old = std::mem::replace(&mut self.state, state);
-        self.before = Arc::ptr_eq(&old, &before).then_some(before);
-    }
 }
 
 impl Appender {
@@ -118,6 +81,26 @@ impl Appender {
             claim::mark_in(&text)
         };
         Ok(mark)
+    }
+
+    /// Claims an array now, where claims are needed. `over`: from whoever has claimed it since its document was read.
+    pub(super) fn claim(claim: &mut Claim, array: &Array, over: bool) -> Result<()> {
+        if !claim.is_due() {
+            return Ok(());
+        }
+        let (store, name) = (array.store(), document::array_document(array.format()));
+        document::change(store, array.path(), name, || {
+            let (_, mut text, condition) = array.read_with_text(array.format())?;
+            if over {
+                claim.take_over(&text);
+            }
+            claim.check(&text)?;
+            if claim.is_due() {
+                claim.mark(&mut text);
+                document::publish_text(store, &path::join(array.path(), name), &text, MAX_DOCUMENT, condition)?;
+            }
+            Ok(())
+        })
     }
 
     /// An appender at an array that is ready for it.
@@ -168,6 +151,7 @@ impl Appender {
             every,
             position,
             published,
+            told: published,
             doubtful,
             known,
             condition,
@@ -222,10 +206,9 @@ impl Appender {
             every if end / every > self.published / every => end,
             _ => self.published,
         };
-        let before = self.published;
         // SAFETY: forwarded from the caller.
         unsafe { self.take_until(count, memory, due) }?;
-        self.tell(before)
+        self.tell()
     }
 
     /// Checks memory that is to hold one step, before anything is taken.
@@ -264,24 +247,36 @@ impl Appender {
     /// As for [`engine::write`].
     unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
         let end = self.end_after(count)?;
-        // Steps that only wait need not be looked after, once the array is claimed.
-        if end / self.depth == self.position / self.depth && due <= self.published && !self.claim.is_due() {
-            // SAFETY: forwarded from the caller.
-            return unsafe { self.take(count, memory) };
+        // Steps that only wait need not be looked after, once the array is claimed. Where a chunk begins, another one may have to make room.
+        let has_room = !self.position.is_multiple_of(self.depth) || self.kept.bytes() == 0;
+        if end / self.depth == self.position / self.depth && due <= self.published && !self.claim.is_due() && has_room {
+            // SAFETY: forwarded from the caller. Nothing of these steps is stored: another one may have published others in their place.
+            return unsafe { self.take(count, memory) }.map_err(|(_, e)| {
+                self.kept.drop_from(&self.endless.grid, self.dim, self.position);
+                e
+            });
         }
         self.alone(|this, fresh| {
             // SAFETY: forwarded from the caller.
-            unsafe { this.take(count, memory)? };
+            unsafe { this.take(count, memory) }.map_err(|(slab, e)| slab.map_or(e.clone(), |slab| this.undo(&slab, e)))?;
             this.publish(due, fresh)
         })
     }
 
+    /// Takes back what is stored of steps whose taking failed with `e`. Those before them wait on.
+    fn undo(&self, slab: &Selection, e: Error) -> Error {
+        self.kept.drop_from(&self.endless.grid, self.dim, self.position);
+        undo(&Arc::new(BoundArray { write_back: None, ..(*self.endless).clone() }), slab, e)
+    }
+
+    /// Writes the steps that come next; an error comes with the place of what may be written of them.
+    ///
     /// # Safety
     /// As for [`engine::write`].
-    unsafe fn take(&mut self, count: u64, memory: &Memory) -> Result<()> {
-        let selection = slab(&self.endless.shape, self.dim, self.position, count)?;
+    unsafe fn take(&mut self, count: u64, memory: &Memory) -> std::result::Result<(), (Option<Selection>, Error)> {
+        let selection = slab(&self.endless.shape, self.dim, self.position, count).map_err(|e| (None, e))?;
         // SAFETY: forwarded from the caller.
-        unsafe { engine::write(&self.endless, &selection, memory) }.map_err(|e| undo(&self.endless, &selection, e))?;
+        unsafe { engine::write(&self.endless, &selection, memory) }.map_err(|e| (Some(selection), e))?;
         self.position += count;
         Ok(())
     }
@@ -293,17 +288,19 @@ impl Appender {
     }
 
     fn publish_all(&mut self) -> Result<()> {
-        if self.position == self.published {
-            return Ok(());
+        if self.position > self.published {
+            self.alone(|this, fresh| this.publish(this.position, fresh))?;
         }
-        let before = self.published;
-        self.alone(|this, fresh| this.publish(this.position, fresh))?;
-        self.tell(before)
+        self.tell()
     }
 
-    /// Brings consolidated metadata up to date if more is published than before.
-    fn tell(&self, before: u64) -> Result<()> {
-        if self.published > before { self.array.refresh_above() } else { Ok(()) }
+    /// Brings consolidated metadata up to date if more is published than they were told.
+    fn tell(&mut self) -> Result<()> {
+        if self.published > self.told {
+            self.array.refresh_above()?;
+            self.told = self.published;
+        }
+        Ok(())
     }
 
     /// Stores the chunks of the steps before `end`, whole or in part. The length is not published, and nothing made durable. Chunks that are

@@ -212,17 +212,12 @@ impl Attributes {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
-            self.publish(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
+            self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
         }
-        self.state.write(|state| {
-            if let Some(pending) = &mut state.pending {
-                // What another thread added meanwhile is kept for its own commit.
-                pending.changes.drain(..changes.len().min(pending.changes.len()));
-                if pending.changes.is_empty() {
-                    state.pending = None;
-                }
-            }
-        });
+        // What another thread added meanwhile is kept for its own commit.
+        self.state.write(|state| state.pending.iter_mut().for_each(|p| drop(p.changes.drain(..changes.len().min(p.changes.len())))));
+        self.tell()?;
+        self.state.write(|state| drop(state.pending.take_if(|pending| pending.changes.is_empty())));
         Ok(())
     }
 
@@ -343,8 +338,17 @@ impl Attributes {
         Ok(())
     }
 
-    /// Lets `edit` change what is stored now, and stores that.
+    /// Lets `edit` change what is stored now, stores that, and tells consolidated metadata of it.
     fn publish(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
+        self.store_change(edit)?;
+        self.tell()
+    }
+
+    fn tell(&self) -> Result<()> {
+        upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
+    }
+
+    fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
         self.dialect.refuse()?;
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);
@@ -360,8 +364,7 @@ impl Attributes {
             document::publish_over(&self.store, &key, &document, &before, condition)?;
             drop(self.state.write(|state| state.current.replace(changed)));
             Ok(())
-        })?;
-        upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
+        })
     }
 
     /// Reads what is stored now, as a text, too, and the condition on which it may be replaced.

@@ -317,6 +317,7 @@ impl Group {
         let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
         let ours =
             self.is_ours(above, place, mark).and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
+        let ours = ours.and_then(|()| self.count_last(above, place));
         ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
             if e.kind() != ErrorKind::State && matches!(lookup::find_bare(above, place), Ok(None)) {
@@ -389,6 +390,21 @@ impl Group {
     /// Whether values are compared with those of an earlier checkpoint.
     pub fn links_unchanged(&self) -> bool {
         unfinished(self).is_ok_and(|place| place.links.is_set())
+    }
+
+    /// Makes this the newest checkpoint: others may have been committed since it was begun.
+    fn count_last(&self, above: &Store, place: &str) -> Result<()> {
+        let others = Checkpoints::new(above, path::parent(place).unwrap_or_default())?.committed()?;
+        let others = others.iter().filter(|c| !place.ends_with(&c.node));
+        let newest = others.map(|c| c.number).max().unwrap_or(0);
+        let view = self.attributes().view()?;
+        let Some(about) = view.get(ATTRIBUTE).and_then(Value::as_object) else { return Ok(()) };
+        if about.get("number").and_then(Value::as_u64).is_some_and(|number| number > newest) {
+            return Ok(());
+        }
+        let mut about = about.clone();
+        about.insert("number".into(), (newest + 1).into());
+        self.attributes().set(ATTRIBUTE, Value::Object(about))
     }
 
     /// Makes the checkpoint known with the consolidated metadata of all below it.

@@ -6,9 +6,7 @@
 //! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
 //! the mark of the dead one away, and the dead one, if it only slept, finds that before it stores anything.
 
-use super::{Array, document, path};
 use crate::error::{Result, bail};
-use crate::limits::MAX_DOCUMENT;
 use std::hash::{BuildHasher, RandomState};
 
 /// The number of blanks of a mark, one for each bit of a random number.
@@ -71,25 +69,9 @@ impl Claim {
         Ok(())
     }
 
-    /// Claims `array` now. `over`: from whoever has claimed it since its document was read.
-    pub fn take(&mut self, array: &Array, over: bool) -> Result<()> {
-        if self.state == ClaimState::Unneeded {
-            return Ok(());
-        }
-        let (store, name) = (array.store(), document::array_document(array.format()));
-        document::change(store, array.path(), name, || {
-            let (_, mut text, condition) = array.read_with_text(array.format())?;
-            if over {
-                self.found = mark_in(&text);
-            }
-            self.check(&text)?;
-            if self.is_due() {
-                self.mark(&mut text);
-                document::publish_text(store, &path::join(array.path(), name), &text, MAX_DOCUMENT, condition)?;
-                self.state = ClaimState::Held;
-            }
-            Ok(())
-        })
+    /// Takes the array over from whoever has claimed it by the mark behind `text`.
+    pub fn take_over(&mut self, text: &[u8]) {
+        self.found = mark_in(text);
     }
 
     /// Puts the mark behind the JSON of a document.

@@ -22,7 +22,7 @@ impl Store {
     pub fn flush_all(&self) -> Result<()> {
         self.flush()?;
         if !self.consolidates_at_flush() {
-            return Ok(());
+            return upkeep::catch_up(self);
         }
         self.consolidate_all(true).and(self.flush())
     }

@@ -41,6 +41,7 @@ mod origin;
 pub mod path;
 pub mod periodic;
 mod place;
+mod published;
 mod rechunk;
 mod rename;
 pub mod requests;

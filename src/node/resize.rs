@@ -122,10 +122,15 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
                 written.map_err(|e| undo(&bound, &selection, e))?;
-                self.publish_shape(&old, longer, condition)?;
+                let published = self.publish_shape(&old, longer, condition);
+                published.map_err(|e| match self.read_fresh(format) {
+                    Ok(now) if now.meta.shape == old => undo(&bound, &selection, e),
+                    _ => e,
+                })?;
             }
         }
-        self.refresh_above()
+        let told = self.refresh_above();
+        told.map_err(|e| e.with_note("; what was given is appended, and not to be given again: the next flush or close tells of it above"))
     }
 
     /// Makes the array longer, then writes the slab: other processes that append at the same time get other places.

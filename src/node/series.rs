@@ -92,9 +92,13 @@ impl Series {
             bail!(Bounds, "found {there} steps of {dimension:?}, expected {position} to keep or more");
         }
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
+            // What cannot be opened stays as it is.
+            let unclaimed = || Claim::new(false, Vec::new());
+            let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, unclaimed()));
+            check_memory(&parts.collect::<Result<Vec<_>>>()?, memory)?;
             // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
             for (i, ((_, array, _), claim)) in along.iter().zip(&mut claims).enumerate() {
-                claim.take(array, i > 0)?;
+                Appender::claim(claim, array, i > 0)?;
             }
             // Each step is written again before it is published, so where nothing can be erased it may stay.
             dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;

@@ -1,15 +1,18 @@
 //! Calls of several features at one hierarchy: what one has made, kept or noted, another finds, replaces or tells.
 
-use super::tests::{memory, object, put, read_all, spec, spec_v2, write_all};
+use super::tests::{kind, memory, object, put, read_all, spec, spec_v2, view, write_all};
 use super::tests_checkpoint::{fill, make, names, newest};
 use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
+use crate::dtype::DataType;
+use crate::engine::Memory;
 use crate::error::{ErrorKind, Result, err};
+use crate::limits::c_strides;
 use crate::store::memory::MemoryStore;
 use crate::store::{SharedStore, Storage};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn open(shared: SharedStore, options: Options) -> Store {
     Store::new(&Context::with_threads(1), shared, Mode::ReadWrite, options)
@@ -204,4 +207,164 @@ fn keys_of_nczarr_leave_attributes_that_consolidated_metadata_do_not_tell_of() {
     store.close(None).unwrap();
     let attributes = object(&store, "t/.zattrs");
     assert!(attributes.contains_key("units") && attributes.contains_key("_nczarr_array"), "{attributes:?}");
+}
+
+/// A store whose `failing`-th change fails, once.
+fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
+    let left = AtomicUsize::new(failing);
+    let tell = move |next: Next<'_>| match next {
+        Next::Change if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
+            Err(err!(NoSpace, "the store is full"))
+        }
+        _ => Ok(()),
+    };
+    Arc::new(Told { inner: shared.clone(), tell })
+}
+
+/// Does `work`, in which one change after the other fails, on a hierarchy with consolidated metadata, and looks whether these are right in the end.
+fn whichever_change_fails(format: Format, least: usize, work: &dyn Fn(&Store) -> bool) {
+    for failing in 0.. {
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        let store = open(shared.clone(), Options::default());
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let mut spec = spec(&[2], &[2]);
+        spec.set_format(format).unwrap();
+        write_all(&Array::create(&store, "g/a", &spec, Create::New).unwrap(), &mut [1, 2]);
+        Array::open(&store, "g/a").unwrap().attributes().set_json("a", "1").unwrap();
+        root.consolidate().unwrap();
+        let has_failed = work(&open(failing_once(&shared, failing), Options::default()));
+        let root = Group::open(&open(shared, Options::default()), "").unwrap();
+        assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]), "{format:?}, change {failing}");
+        if !has_failed {
+            assert!(failing >= least, "only {failing} changes");
+            return;
+        }
+    }
+}
+
+#[test]
+fn an_appender_tells_consolidated_metadata_of_its_steps_whatever_failed_before() {
+    for format in [Format::V2, Format::V3] {
+        whichever_change_fails(format, 6, &|store| {
+            let mut appender = Appender::open(&Array::open(store, "g/a").unwrap(), 0, 1, 0).unwrap();
+            let mut has_failed = false;
+            for value in 3..6 {
+                while appender.position().0 < value as u64 {
+                    // SAFETY: the memory lives as long as the call.
+                    has_failed |= unsafe { appender.append(1, &view(&mut [value], &[1])) }.is_err();
+                }
+            }
+            has_failed |= appender.flush().is_err();
+            appender.flush().unwrap();
+            drop(appender);
+            assert_eq!(read_all(&Array::open(store, "g/a").unwrap()), [1, 2, 3, 4, 5]);
+            has_failed
+        });
+    }
+}
+
+#[test]
+fn an_append_is_there_or_not_and_consolidated_metadata_follow_whatever_failed() {
+    for format in [Format::V2, Format::V3] {
+        whichever_change_fails(format, 3, &|store| {
+            let array = Array::open(store, "g/a").unwrap();
+            // SAFETY: the memory lives as long as the call.
+            let append = || unsafe { array.append(0, 2, &view(&mut [3, 4], &[2])) };
+            let failed = append().err();
+            let is_there = array.shape()[0] == 4;
+            assert!(failed.as_ref().is_none_or(|e| e.message().contains("is appended") == is_there), "{failed:?}");
+            if !is_there {
+                // What failed shows nowhere.
+                array.resize(&[4], false).unwrap();
+                assert_eq!(read_all(&array), [1, 2, 0, 0]);
+                array.resize(&[2], false).unwrap();
+                append().unwrap();
+            }
+            store.close(None).unwrap();
+            assert_eq!(read_all(&array), [1, 2, 3, 4]);
+            failed.is_some()
+        });
+    }
+}
+
+#[test]
+fn collected_attributes_are_committed_by_the_same_call_whatever_failed() {
+    for format in [Format::V2, Format::V3] {
+        whichever_change_fails(format, 2, &|store| {
+            let array = Array::open(store, "g/a").unwrap();
+            let attributes = array.attributes();
+            attributes.begin().unwrap();
+            attributes.erase("a").unwrap();
+            attributes.set_json("b", "2").unwrap();
+            let has_failed = attributes.commit().is_err();
+            if has_failed {
+                attributes.commit().unwrap();
+            }
+            assert_eq!(kind(attributes.commit()), ErrorKind::State);
+            assert_eq!(Array::open(store, "g/a").unwrap().attributes().names().unwrap(), ["b"]);
+            has_failed
+        });
+    }
+}
+
+#[test]
+fn steps_that_wait_are_not_stored_over_those_that_another_appender_has_published() {
+    // A step that does not fit, and one that makes others leave the memory.
+    for (length, every, makes_room) in [(0, 100, false), (4, 1000, true)] {
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        let store = || open(shared.clone(), Options::default());
+        Array::create(&store(), "t", &spec(&[length, 64], &[32, 1]), Create::New).unwrap();
+        let appender = |every| Appender::open(&Array::open(&store(), "t").unwrap(), 0, every, 0).unwrap();
+        let step = |appender: &mut Appender, value: i32| {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.append(1, &view(&mut [value; 64], &[1, 64])) }
+        };
+        let (mut ours, mut theirs) = (appender(every), appender(1));
+        (length..32 - if makes_room { 0 } else { 22 }).for_each(|_| step(&mut ours, 7).unwrap());
+        (0..60).for_each(|_| step(&mut theirs, 8).unwrap());
+        theirs.flush().unwrap();
+        if makes_room {
+            assert_eq!(kind(step(&mut ours, 7)), ErrorKind::State);
+        } else {
+            let mut numbers = [1e99f64; 64];
+            let (data, strides) = (numbers.as_mut_ptr().cast(), c_strides(&[1, 64], 8));
+            let narrow = Memory { data, size: 512, data_type: DataType::Float64, strides, ..view(&mut [], &[1, 64]) };
+            // SAFETY: as above.
+            assert_eq!(kind(unsafe { ours.append(1, &narrow) }), ErrorKind::Range);
+        }
+        assert_eq!(kind(ours.flush()), ErrorKind::State);
+        drop(ours);
+        let found = read_all(&Array::open(&store(), "t").unwrap());
+        assert_eq!((found.len(), found.iter().filter(|&&v| v == 8).count()), ((length as usize + 60) * 64, 60 * 64), "{makes_room}");
+    }
+}
+
+#[test]
+fn a_series_that_cannot_be_opened_cuts_nothing_off() {
+    let store = memory();
+    tests_series::define(&store, Format::V3);
+    let ds = tests_series::dataset(&store);
+    let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+    tests_series::run(&mut series, 5).unwrap();
+    drop(series);
+    let ds = tests_series::dataset(&store);
+    assert_eq!(kind(Series::open(&ds, "time", Some(2), 1, 8)), ErrorKind::Limit);
+    assert_eq!(tests_series::check(&store), 5);
+}
+
+#[test]
+fn checkpoints_are_in_the_order_of_their_commits() {
+    let store = memory();
+    let all = Checkpoints::new(&store, "").unwrap();
+    let begun: Vec<Group> = ["step-900", "step-1000", "a"].iter().map(|name| all.begin(name).unwrap()).collect();
+    for (value, group) in (1..).zip(&begun) {
+        fill(group, value).unwrap();
+    }
+    for at in [1, 2, 0] {
+        begun[at].commit().unwrap();
+        assert_eq!(newest(&store, ""), at as i32 + 1);
+    }
+    assert_eq!(names(&all), ["step-1000", "a", "step-900"]);
+    all.prune(1).unwrap();
+    assert_eq!((names(&all), newest(&store, "")), (vec!["step-900".to_string()], 1));
 }

@@ -14,12 +14,17 @@ use std::collections::{BTreeSet, HashMap};
 /// `erased` are paths of which everything went first.
 pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     if erased.is_none() && store.consolidates_at_flush() {
-        paths
-            .iter()
-            .for_each(|path| path::ancestors(path).into_iter().chain([path.as_str()]).for_each(|group| store.note_behind(group, path)));
+        note_behind(store, paths);
         return refreshed(store, paths, Ok(()));
     }
     after_change_now(store, paths, erased)
+}
+
+/// Says that consolidated metadata above nodes, and a v2 group's own, are behind.
+fn note_behind(store: &Store, paths: &[String]) {
+    for path in paths {
+        path::ancestors(path).into_iter().chain([path.as_str()]).for_each(|group| store.note_behind(group, path));
+    }
 }
 
 /// Does what [`after_change`] does, and waits for no flush: something that consolidated metadata speak of is about to be erased.
@@ -105,6 +110,10 @@ fn is_named(listed: &Listed<'_>, node: &str, format: Format) -> bool {
 
 fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
     store.note_change();
+    if done.is_err() {
+        // The documents are stored: the next flush or close tells of them.
+        note_behind(store, paths);
+    }
     done?;
     // A node that is about to go is there still, and would be told of again.
     if store.consolidates_each_step() && !paths.is_empty() {

@@ -318,6 +318,23 @@ impl WriteBack {
         self.forget(chunk);
     }
 
+    /// Drops what waits at and behind the index `end` along dimension `dim`.
+    pub fn drop_from(&self, grid: &Grid, dim: usize, end: u64) {
+        let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
+            lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
+        for (chunk, part) in parts {
+            let left = {
+                let mut part = lock(&part);
+                let inside = end.saturating_sub(grid.origin(dim, chunk[dim])).saturating_sub(part.span.start[dim]);
+                part.span.count[dim] = part.span.count[dim].min(inside);
+                inside > 0
+            };
+            if !left {
+                self.forget(&chunk);
+            }
+        }
+    }
+
     /// The chunk is stored: nothing of it waits any more.
     pub(super) fn forget(&self, chunk: &[u64]) {
         let gone = lock(self.state.get()).parts.remove(chunk);
