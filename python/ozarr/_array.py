@@ -37,8 +37,8 @@ class Array(Node):
 
     _kind = "array"
 
-    def __init__(self, found, location=None, mode="r", store=None):
-        super().__init__(found, location, mode, store)
+    def __init__(self, found, location=None, mode="r", store=None, inside=""):
+        super().__init__(found, location, mode, store, inside)
         self._look()
 
     def _look(self):

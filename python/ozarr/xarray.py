@@ -10,6 +10,7 @@ from xarray.backends.zarr import FillValueCoder
 from xarray.core import indexing
 
 from ._array import Array
+from ._library import NotFoundError
 from ._nodes import Group, Store, open as open_node
 
 
@@ -91,11 +92,22 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
+def found(location, path):
+    """The node at a path in a location, which need not be a node itself."""
+    try:
+        node = open_node(location)
+        return node[path] if path and isinstance(node, Group) else node
+    except NotFoundError:
+        if not path:
+            raise
+    return Store(location, "r").open(path)
+
+
 def opened(location, group, options):
     """The group at a path in a location, with the options of a store."""
     path = (group or "").strip("/")
     location = os.fspath(location)
-    node = Store(location, "r", **options).open(path) if options else open_node(f"{location.rstrip('/')}/{path}" if path else location)
+    node = Store(location, "r", **options).open(path) if options else found(location, path)
     if isinstance(node, Array):
         raise ValueError(f"{location}/{path} is an array, expected a group of variables")
     assert isinstance(node, Group)

@@ -268,6 +268,13 @@ def handles(where):
             "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
     moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
+    with ozarr.create_group(where / "a b.zarr") as g:
+        g["x%20y/z"] = [1, 2]
+    for location in (where / "a b.zarr", f"file://{where}/a%20b.zarr", f"file://{where}/a%20b.zarr#mode=zarr,file"):
+        child = ozarr.open(location, "r+")["x%20y"]["z"]
+        child.attrs.update({str(location): 1})
+        again = pickle.loads(pickle.dumps(child))
+        check(again.path == "x%20y/z" and str(location) in again.attrs and not ozarr.open(where / "a b.zarr").attrs, f"a child at {location}")
     memory = ozarr.Store.memory()
     memory.create_group().attrs.update(a=1)
     memory.open().attrs.update({"b": 2}, c=3)
@@ -305,6 +312,15 @@ def xarrays(where, r):
         check(set(trees[0].to_dict()) == set(trees[1].to_dict()), "the same groups")
         for path in trees[0].to_dict():
             xr.testing.assert_identical(trees[0][path].to_dataset(), trees[1][path].to_dataset())
+
+
+def elsewhere(where):
+    """A group by its path, in a location that is more than a path, and below one that is no node."""
+    ds = xr.Dataset({"t": ("x", np.arange(3.0))})
+    ds.to_zarr(where / "a c.zarr", group="g%20h", zarr_format=2, consolidated=False)
+    (where / "a c.zarr" / ".zgroup").unlink(missing_ok=True)
+    for location in (where / "a c.zarr", f"file://{where}/a%20c.zarr", f"file://{where}/a%20c.zarr#mode=zarr,file"):
+        xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
 
 
 def page(where):
