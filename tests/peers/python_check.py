@@ -119,6 +119,12 @@ def errors(where):
     raises(IndexError, lambda: z[4], ["dimension 0", "4"])
     raises(IndexError, lambda: z[1, 2, 3], ["too many"])
     raises(IndexError, lambda: z[1.5], ["1.5"])
+    for mask in (np.ones((3, 5), bool), np.ones((4, 4), bool), np.zeros((5, 4), bool), (..., np.ones((4, 6), bool)), np.ones((2, 1), bool)):
+        raises(IndexError, lambda: z[mask], ["mask"])
+        raises(IndexError, lambda: z.write(mask, 1), ["mask"])
+    cube = ozarr.create(where / "cube.zarr", (2, 4, 5), "i1")
+    raises(IndexError, lambda: cube[..., np.ones((2, 4), bool)], ["dimension 1", "(2, 4)", "(4, 5)"])
+    check(cube[None, ..., np.ones((4, 5), bool)].shape == (1, 2, 20) and cube[1, np.ones((4, 5), bool)].shape == (20,), "masks of two dimensions")
     raises(OverflowError, lambda: z.write((0, 0), 300), ["300"])
     raises(ValueError, lambda: z.write(..., np.zeros((3, 3))), ["broadcast"])
     raises(ValueError, lambda: z.read(..., out=np.zeros(3)), ["(4, 5)"])
@@ -365,6 +371,7 @@ def main():
     texts(where)
     handles(where)
     xarrays(where, random.Random(given.seed))
+    elsewhere(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
 
