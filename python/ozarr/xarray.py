@@ -30,12 +30,13 @@ class LazyArray(BackendArray):
 class OzarrDataStore(AbstractDataStore):
     """One group as xarray's decoders want it."""
 
-    def __init__(self, group, fill_value_as_mask=None):
-        self.group = group
+    def __init__(self, group, fill_value_as_mask=None, left_out=()):
+        self.group, self.left_out = group, {left_out} if isinstance(left_out, str) else set(left_out or ())
         self.mask = fill_value_as_mask if fill_value_as_mask is not None else group.zarr_format == 2
 
     def load(self):
-        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind == "array"]
+        # What cannot be understood raises its error here, rather than be missing without a word.
+        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind != "group" and name not in self.left_out]
         return {name: self.variable(name, array) for name, array in arrays}, self.group.attrs.asdict()
 
     def variable(self, name, array):
@@ -76,7 +77,7 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
     def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,
                      storage_options=None):
-        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask)
+        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask, drop_variables)
         return StoreBackendEntrypoint().open_dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters, decode_coords=decode_coords,
             drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)

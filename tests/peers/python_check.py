@@ -329,6 +329,23 @@ def elsewhere(where):
         xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
 
 
+def unreadable(where):
+    """A variable that cannot be understood is an error, unless it is not wanted."""
+    location = where / "unreadable.zarr"
+    xr.Dataset({"t": ("x", np.arange(3.0)), "u": ("x", np.arange(3.0))}).to_zarr(location, group="g", consolidated=False)
+    document = location / "g" / "u" / "zarr.json"
+    for damage in ("{", document.read_text().replace("float64", "float65")):
+        document.write_text(damage)
+        for action in (lambda: xr.open_dataset(location, engine="ozarr", group="g"), lambda: xr.open_datatree(location, engine="ozarr")):
+            try:
+                action()
+            except ozarr.Error as e:
+                check("g/u" in str(e), f"the message is: {e}")
+            else:
+                raise AssertionError("a variable was left out silently")
+        check(list(xr.open_dataset(location, engine="ozarr", group="g", drop_variables="u")) == ["t"], "a variable that is dropped")
+
+
 def page(where):
     """The blocks of docs/python.md are one program."""
     blocks = re.findall(r"^```python\n(.*?)^```$", (Path(__file__).parents[2] / "docs" / "python.md").read_text(), re.M | re.S)
@@ -372,6 +389,7 @@ def main():
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
+    unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
 
