@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
-use crate::output::{busy, notes, tell};
+use crate::output::{busy, notes, or_unread, tell};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::Mode;
@@ -40,7 +40,7 @@ impl Consolidate {
         match self.place.group(Mode::Read)?.consolidated_differences()? {
             None => Err(Failure::Error(format!("{name} has no consolidated metadata"))),
             Some(lines) => {
-                notes(lines.iter(), self.json)?;
+                or_unread(notes(lines.iter(), self.json))?;
                 if lines.is_empty() {
                     return Ok(());
                 }

@@ -4,7 +4,7 @@ use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
 use crate::info::of_array;
-use crate::output::{Progress, can_show, line, object, progress};
+use crate::output::{Progress, can_show, line, object, or_unread, progress};
 use crate::place::{below, locate};
 use clap::Args;
 use ozarr::analysis::difference::{Differences, Largest, Pair, Tolerance, compare, compared_as};
@@ -84,12 +84,12 @@ impl Diff {
             let differences = Value::from_iter(told.into_iter().map(|(_, value)| value));
             let members =
                 [("equal", equal.into()), ("only_in_a", names(only.0)), ("only_in_b", names(only.1)), ("differences", differences)];
-            line(&json::to_text(&object(members)))?;
+            or_unread(line(&json::to_text(&object(members))))?;
         } else {
-            for (side, paths) in [(&self.a, &only.0), (&self.b, &only.1)] {
-                paths.iter().try_for_each(|path| line(&format!("only in {}: {}", one_line(side), one_line(path))))?;
-            }
-            told.iter().try_for_each(|(text, _)| line(text))?;
+            let only = [(&self.a, &only.0), (&self.b, &only.1)];
+            let only = only.into_iter().flat_map(|(side, paths)| paths.iter().map(move |path| (side, path)));
+            let only = only.map(|(side, path)| format!("only in {}: {}", one_line(side), one_line(path)));
+            or_unread(only.chain(told.into_iter().map(|(text, _)| text)).try_for_each(|text| line(&text)))?;
         }
         if equal { Ok(()) } else { Err(Failure::Different) }
     }

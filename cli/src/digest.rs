@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use crate::interrupt::Interrupt;
-use crate::output::{Progress, can_show, line, object, progress};
+use crate::output::{Progress, can_show, line, object, or_unread, progress};
 use crate::place::{Place, below};
 use clap::Args;
 use ozarr::analysis::digest::digest;
@@ -63,14 +63,15 @@ impl Digest {
             if self.json {
                 all.insert(name.into(), found.into());
             } else if !self.check {
-                bar.above(|| line(&format!("{found}  {}", one_line(&name))))?;
+                let printed = bar.above(|| line(&format!("{found}  {}", one_line(&name))));
+                if self.store { or_unread(printed) } else { printed }?;
             }
         }
         bar.finish_and_clear();
         if self.json && !self.check {
-            line(&json::to_text(&Value::Object(all)))?;
+            or_unread(line(&json::to_text(&Value::Object(all))))?;
         } else if self.json {
-            line(&json::to_text(&object([("equal", (!differ).into()), ("digests", Value::Object(all))])))?;
+            or_unread(line(&json::to_text(&object([("equal", (!differ).into()), ("digests", Value::Object(all))]))))?;
         }
         if self.store {
             top.store().close(None)?;
@@ -90,7 +91,8 @@ impl Digest {
         };
         let equal = stored.as_str() == Some(found);
         if !equal && !self.json {
-            bar.above(|| line(&format!("{}: found {found}, stored is {}", one_line(name), one_line(&json::to_compact(&stored)))))?;
+            let text = format!("{}: found {found}, stored is {}", one_line(name), one_line(&json::to_compact(&stored)));
+            or_unread(bar.above(|| line(&text)))?;
         }
         Ok(equal)
     }

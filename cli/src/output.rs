@@ -21,6 +21,14 @@ pub fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
+/// Takes it for printed when nobody reads the output any more: what the command has yet to do, or its exit status, is wanted all the same.
+pub fn or_unread(printed: Outcome) -> Outcome {
+    match printed {
+        Err(Failure::Quiet) => Ok(()),
+        other => other,
+    }
+}
+
 /// Prints what there is to tell: a line for each, or a JSON list.
 pub fn notes<'a>(all: impl Iterator<Item = &'a String>, as_json: bool) -> Outcome {
     if as_json {

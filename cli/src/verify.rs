@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use crate::interrupt;
-use crate::output::{line, progress};
+use crate::output::{line, or_unread, progress};
 use crate::place::{Place, locate};
 use clap::Args;
 use ozarr::node::{Fault, Map, Mode, Value, VerifyOptions, json};
@@ -41,7 +41,7 @@ impl Verify {
             &mut |fault| {
                 let text = if self.json { as_json(fault) } else { as_line(fault) };
                 if printed.is_ok() {
-                    printed = line(&text);
+                    printed = or_unread(line(&text));
                 }
                 Ok(())
             },
@@ -61,11 +61,11 @@ impl Verify {
             for (name, n) in [("nodes", done.nodes), ("chunks", done.chunks), ("faults", done.faults), ("repaired", done.repaired)] {
                 object.insert(name.into(), n.into());
             }
-            line(&json::to_compact(&Value::Object(object)))?;
+            or_unread(line(&json::to_compact(&Value::Object(object))))?;
         } else {
             let chunks = if self.quick { "chunks listed" } else { "chunks decoded" };
             let (nodes, faults) = (counted(done.nodes, "node"), counted(done.faults, "fault"));
-            line(&format!("{nodes}, {} {chunks}, {faults}, {} mended", done.chunks, done.repaired))?;
+            or_unread(line(&format!("{nodes}, {} {chunks}, {faults}, {} mended", done.chunks, done.repaired)))?;
         }
         match done.faults {
             0 => Ok(()),

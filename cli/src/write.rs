@@ -50,6 +50,13 @@ struct AsForm {
 impl Write {
     pub fn run(&self) -> Outcome {
         let array = self.place.array(Mode::ReadWrite)?;
+        // Looked for before anything is read: bytes from elsewhere must never be taken for pointers.
+        if let Some(data_type) = [Some(array.data_type()), self.data_type].into_iter().flatten().find(|t| t.is_variable()) {
+            return Err(Failure::Error(format!(
+                "elements of {} have no fixed size; --raw and --npy are for those that have",
+                data_type.name()
+            )));
+        }
         let mut input = self.open()?;
         let header = if self.form.npy { Some(npy::read(&mut *input.from).map_err(|e| input.wrong(&e))?) } else { None };
         let selection = self.region.selection(&array.shape(), header.as_ref().map(|h| h.shape.as_slice()))?;

@@ -155,6 +155,24 @@ fn input_that_does_not_fit_writes_nothing() {
     }
 }
 
+/// What comes in is no place in memory, neither as it is nor as 16 bytes that numpy names no better.
+#[test]
+fn elements_of_variable_length_are_not_taken_from_bytes() {
+    let folder = store("pointers");
+    folder.ok("create run.zarr s --type string --shape 3 --fill none");
+    folder.ok("create run.zarr w --type <U4 --shape 3");
+    let header = b"{'descr': '|V16', 'fortran_order': False, 'shape': (3,), }\n";
+    let npy = [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header, &[1; 48]].concat();
+    let cases: &[(&str, &[u8])] =
+        &[("write run.zarr s --raw", &[1; 48]), ("write run.zarr s --npy", &npy), ("write run.zarr w --raw --type string", &[1; 48])];
+    for (line, input) in cases {
+        let ran = folder.run_with(line, input);
+        assert_eq!(ran.status, Some(1), "ozarr {line}: {}", ran.err);
+        assert!(ran.err.contains("elements of string have no fixed size"), "ozarr {line}: {}", ran.err);
+    }
+    assert_eq!(folder.ok("read run.zarr s --json"), "[\"none\", \"none\", \"none\"]\n");
+}
+
 #[test]
 fn damaged_chunks_and_unknown_codecs_are_named() {
     let folder = store("damaged");

@@ -20,6 +20,41 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
     }
 }
 
+/// What was found is found, and what was begun is done, whether anybody reads of it.
+#[test]
+fn a_reader_that_went_away_changes_neither_the_status_nor_the_work() {
+    let folder = Folder::new("unread");
+    for name in ["a", "b", "c"] {
+        folder.ok(&format!("create a.zarr {name} --type uint8 --shape 3 --compressor none"));
+        folder.bytes(&format!("write a.zarr {name} --raw"), &[1, 2, 3]);
+    }
+    folder.ok("cp a.zarr b.zarr");
+    let closed = |line: &str| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = folder.command(line).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for line in ["ls a.zarr", "digest a.zarr", "diff a.zarr b.zarr", "verify a.zarr", "digest a.zarr --store", "consolidate a.zarr --json"]
+    {
+        assert_eq!(closed(line), (Some(0), String::new()), "ozarr {line}");
+    }
+    for name in ["a", "b", "c"] {
+        assert!(folder.ok(&format!("attrs get a.zarr {name}")).contains("ozarr_digest"), "{name}");
+    }
+    for name in ["a", "b"] {
+        folder.bytes(&format!("write a.zarr {name} --raw"), &[1, 2, 4]);
+    }
+    folder.ok("create a.zarr d --type uint8 --shape 1");
+    std::fs::remove_dir_all(folder.0.join("a.zarr/d")).unwrap();
+    std::fs::write(folder.0.join("a.zarr/foreign"), "").unwrap();
+    for line in ["diff a.zarr b.zarr", "digest a.zarr --check", "verify a.zarr", "consolidate a.zarr --check"] {
+        for json in ["", " --json"] {
+            assert_eq!(closed(&format!("{line}{json}")).0, Some(1), "ozarr {line}{json}");
+        }
+    }
+}
+
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let folder = Folder::new("full");

@@ -37,8 +37,8 @@ class Array(Node):
 
     _kind = "array"
 
-    def __init__(self, found, location=None, mode="r", store=None):
-        super().__init__(found, location, mode, store)
+    def __init__(self, found, location=None, mode="r", store=None, inside=""):
+        super().__init__(found, location, mode, store, inside)
         self._look()
 
     def _look(self):
@@ -297,7 +297,7 @@ class Outer:
         for entry in key if isinstance(key, tuple) else (key,):
             if isinstance(entry, (list, np.ndarray)) and np.ndim(entry) > 1:
                 raise IndexError(f"an outer index has the shape {np.shape(entry)}, expected a list for one dimension")
-        entries = [entry for entry in _index.full(key, self.array.ndim) if entry is not Ellipsis]
+        entries = [entry for entry in _index.full(key, self.array.shape) if entry is not Ellipsis]
         lists, dropped = [], []
         for dim, (entry, length) in enumerate(zip(entries, self.array.shape)):
             if isinstance(entry, slice):

@@ -34,16 +34,17 @@ class Points:
         self.points, self.shape = points, shape
 
 
-def full(key, rank):
+def full(key, shape):
     """The index as a list: an entry for each dimension, and None for each new one. An ellipsis of no dimensions stays, as it parts lists."""
     key = list(key) if isinstance(key, tuple) else [key]
-    out = []
+    rank, out, masks = len(shape), [], []
     for entry in key:
         if isinstance(entry, (bool, np.bool_)):
             raise IndexError("a single True or False is no index of an array")
         if isinstance(entry, (list, np.ndarray)):
             entry = np.asarray(entry)
             if entry.dtype == bool and entry.ndim > 1:
+                masks.append((len(out), entry.shape))
                 out.extend(entry.nonzero())
                 continue
             if entry.size == 0 and entry.dtype.kind == "f":
@@ -56,6 +57,10 @@ def full(key, rank):
     if given > rank:
         raise IndexError(f"too many indices: the array has {rank} dimensions, {given} were indexed")
     at = ellipses[0] if ellipses else len(out)
+    for place, lengths in masks:
+        dim = sum(entry is not None and entry is not Ellipsis for entry in out[:place]) + (rank - given if place > at else 0)
+        if tuple(shape[dim:dim + len(lengths)]) != lengths:
+            raise IndexError(f"dimension {dim}: the mask has the shape {lengths}, the dimensions the lengths {tuple(shape[dim:dim + len(lengths)])}")
     return out[:at] + ([slice(None)] * (rank - given) or out[at:at + 1]) + out[at + 1:]
 
 
@@ -87,7 +92,7 @@ def array_index(entry, length, dim):
 
 def parse(key, shape):
     """A Box, Points or Lists for `key` in an array of that shape, as numpy understands it."""
-    entries = full(key, len(shape))
+    entries = full(key, shape)
     if any(isinstance(entry, np.ndarray) for entry in entries):
         return parse_arrays(entries, shape)
     start, count, step, dropped, places = [], [], [], [], []

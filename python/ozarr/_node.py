@@ -65,8 +65,9 @@ class Node:
 
     _kind = None
 
-    def __init__(self, found, location=None, mode="r", store=None):
-        self._handle, self._location, self._mode, self._store = found, location, mode, store
+    def __init__(self, found, location=None, mode="r", store=None, inside=""):
+        # `inside` is the path from the node at `location`: behind a fragment, a query or a percent code it could not be a part of that.
+        self._handle, self._location, self._mode, self._store, self._inside = found, location, mode, store, inside
 
     def _as_node(self):
         return getattr(lib, f"{self._kind}_node")(self._handle)
@@ -127,15 +128,16 @@ class Node:
             return reopen_in, (self._store, self.path)
         if self._location is None:
             raise TypeError(f"this {self._kind} is of a store without a location, and cannot be pickled")
-        return reopen, (self._location, "r+" if self._mode != "r" else "r")
+        return reopen, (self._location, "r+" if self._mode != "r" else "r", self._inside)
 
     def _again(self):
         """Another handle of this node."""
         function, arguments = (reopen_in, (self._store, self.path)) if self._store is not None else self.__reduce__()
         return function(*arguments)
 
-    def _below(self, name):
-        return None if self._location is None else f"{self._location}/{name}"
+    def _child(self, kind, found, path, mode):
+        """A node below, of a class and a handle."""
+        return kind(found, self._location, mode, self._store, f"{self._inside}/{path}" if self._inside else path)
 
 
 def reopen_in(store, path):
@@ -143,7 +145,8 @@ def reopen_in(store, path):
     return store.open(path)
 
 
-def reopen(location, mode):
+def reopen(location, mode, inside=""):
     """What a pickled node becomes."""
     from . import open
-    return open(location, mode)
+    found = open(location, mode)
+    return found[inside] if inside else found

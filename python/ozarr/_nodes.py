@@ -30,11 +30,11 @@ class Group(Node):
 
     def __getitem__(self, path):
         try:
-            return Array(handle(lib.group_open_array, self._handle, path.encode()), self._below(path), self._mode, self._store)
+            return self._child(Array, handle(lib.group_open_array, self._handle, path.encode()), path, self._mode)
         except Error as e:
             if e.status != raw.OZARR_ERR_NODE_KIND:
                 raise
-        return Group(handle(lib.group_open_group, self._handle, path.encode()), self._below(path), self._mode, self._store)
+        return self._child(Group, handle(lib.group_open_group, self._handle, path.encode()), path, self._mode)
 
     def __setitem__(self, path, values):
         """Creates an array of those values. None is left where they cannot be stored."""
@@ -87,11 +87,11 @@ class Group(Node):
         """Creates an array below: `choices` as for `ozarr.create`."""
         with Spec(shape, dtype, **choices) as spec:
             found = handle(lib.group_create_array, self._handle, path.encode(), spec, choice(CREATE, mode, "mode"))
-        return Array(found, self._below(path), "r+", self._store)
+        return self._child(Array, found, path, "r+")
 
     def create_group(self, path, mode="new"):
         found = handle(lib.group_create_group, self._handle, path.encode(), choice(CREATE, mode, "mode"))
-        return Group(found, self._below(path), "r+", self._store)
+        return self._child(Group, found, path, "r+")
 
     def consolidate(self):
         """Collects the metadata of everything below in one document."""

@@ -31,7 +31,7 @@ class Engine:
 
     def __init__(self, metadata, store):
         self.metadata, self.store, self.lock = metadata, store, threading.Lock()
-        self.arrays, self.local, self.problem = {}, None, None
+        self.arrays, self.local, self.problem, self.paths = {}, None, None, {""}
         document = metadata.to_dict()
         self.shape = list(document["shape"])
         document.pop("attributes", None), document.pop("consolidated_metadata", None)
@@ -67,6 +67,15 @@ class Engine:
         if write_fill:
             out.set("write_fill_chunks", "1")
         return out
+
+    def check_path(self, path):
+        """The library creates no array at some paths that others give, as xarray gives `__xarray_dataarray_variable__`."""
+        if path not in self.paths:
+            try:
+                self.created(path)
+            except Error as e:
+                raise Unsupported(str(e)) from None
+            self.paths.add(path)
 
     def exported(self, path):
         """The array at a path as bytes from which any store can open it."""
@@ -237,6 +246,8 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         items = [Item(engine, info) for info in batch_info]
         if len({item.path for item in items}) > 1:
             raise Unsupported("chunks of several arrays")
+        if type(engine.store) is LocalStore:
+            engine.check_path(items[0].path)
         return array, items
 
     async def read(self, batch_info, out, drop_axes=()):

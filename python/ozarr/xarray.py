@@ -10,6 +10,7 @@ from xarray.backends.zarr import FillValueCoder
 from xarray.core import indexing
 
 from ._array import Array
+from ._library import NotFoundError
 from ._nodes import Group, Store, open as open_node
 
 
@@ -29,12 +30,13 @@ class LazyArray(BackendArray):
 class OzarrDataStore(AbstractDataStore):
     """One group as xarray's decoders want it."""
 
-    def __init__(self, group, fill_value_as_mask=None):
-        self.group = group
+    def __init__(self, group, fill_value_as_mask=None, left_out=()):
+        self.group, self.left_out = group, {left_out} if isinstance(left_out, str) else set(left_out or ())
         self.mask = fill_value_as_mask if fill_value_as_mask is not None else group.zarr_format == 2
 
     def load(self):
-        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind == "array"]
+        # What cannot be understood raises its error here, rather than be missing without a word.
+        arrays = [(name, self.group[name]) for name, kind in self.group.list().items() if kind != "group" and name not in self.left_out]
         return {name: self.variable(name, array) for name, array in arrays}, self.group.attrs.asdict()
 
     def variable(self, name, array):
@@ -75,7 +77,7 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
     def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,
                      storage_options=None):
-        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask)
+        store = OzarrDataStore(opened(filename_or_obj, group, storage_options), use_zarr_fill_value_as_mask, drop_variables)
         return StoreBackendEntrypoint().open_dataset(
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters, decode_coords=decode_coords,
             drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
@@ -91,11 +93,22 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
+def found(location, path):
+    """The node at a path in a location, which need not be a node itself."""
+    try:
+        node = open_node(location)
+        return node[path] if path and isinstance(node, Group) else node
+    except NotFoundError:
+        if not path:
+            raise
+    return Store(location, "r").open(path)
+
+
 def opened(location, group, options):
     """The group at a path in a location, with the options of a store."""
     path = (group or "").strip("/")
     location = os.fspath(location)
-    node = Store(location, "r", **options).open(path) if options else open_node(f"{location.rstrip('/')}/{path}" if path else location)
+    node = Store(location, "r", **options).open(path) if options else found(location, path)
     if isinstance(node, Array):
         raise ValueError(f"{location}/{path} is an array, expected a group of variables")
     assert isinstance(node, Group)

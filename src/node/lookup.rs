@@ -264,7 +264,7 @@ fn child_names(store: &Store, path: &str, wanted: &str) -> Result<(Vec<String>, 
     let mut names = draft::names_below(store, path)?;
     let all = names.len() <= LOOKED_AT;
     path::nearest(&mut names, wanted, LOOKED_AT);
-    names.retain(|name| !name.starts_with("__") && !matches!(find(store, &path::join(path, name)), Ok(None)));
+    names.retain(|name| !matches!(find(store, &path::join(path, name)), Ok(None)));
     Ok((names, all))
 }
 

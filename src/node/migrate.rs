@@ -194,7 +194,6 @@ impl Job<'_> {
     fn check(&mut self, nodes: &[String]) -> Result<()> {
         for node in nodes {
             let new = self.convert(node).map_err(|e| at_node(e, node))?;
-            path::check_new(&self.target(node)).map_err(|e| at_node(e, node))?;
             self.total += 1;
             if let Some(New::Array(array)) = new {
                 self.note(node, &array);
@@ -237,6 +236,8 @@ impl Job<'_> {
     fn convert(&self, node: &str) -> Result<Option<New>> {
         let Some(found) = find(self.from, node)? else { return Ok(None) };
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
+        let check = if (format, dialect) == (Format::V3, Dialect::Final) { path::check_kept } else { path::check_new };
+        check(&self.target(node))?;
         let attributes = || match format {
             Format::V2 => lookup::attributes_v2(self.from, node),
             Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),

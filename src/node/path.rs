@@ -33,10 +33,15 @@ pub fn normalize(path: &str) -> Result<String> {
 
 /// Checks the names of a normalised path at which a node is to be created.
 pub fn check_new(path: &str) -> Result<()> {
+    match segments(path).find(|name| name.starts_with("__")) {
+        Some(name) => bail!(Name, "name {name:?} starts with \"__\", which is reserved"),
+        None => check_kept(path),
+    }
+}
+
+/// Like [`check_new`], of a copy that keeps its version: other programs do give names that begin with `__`, as xarray does.
+pub fn check_kept(path: &str) -> Result<()> {
     for name in segments(path) {
-        if name.starts_with("__") {
-            bail!(Name, "name {name:?} starts with \"__\", which is reserved");
-        }
         if DOCUMENTS.contains(&name) {
             bail!(Name, "name {name:?} is that of a metadata document");
         }

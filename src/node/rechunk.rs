@@ -45,6 +45,13 @@ impl Default for RechunkOptions {
     }
 }
 
+impl RechunkOptions {
+    /// The version that the copy of a node gets.
+    fn format_of(&self, found: &StoredDocument) -> Format {
+        self.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 })
+    }
+}
+
 /// What a copy did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RechunkReport {
@@ -115,7 +122,7 @@ impl Store {
             bail!(Argument, "a copy is new or overwrites; there is nothing to open");
         }
         [(self, &from_path), (to, &to_path)].into_iter().for_each(|(store, path)| store.settle(path));
-        let format = options.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 });
+        let format = options.format_of(&found);
         let way = Way { from: self, to, link: options.link };
         let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: RechunkReport::default(), progress };
         let nodes = job.plan(change)?;
@@ -131,8 +138,9 @@ impl Job<'_> {
         let mut plan = Vec::new();
         for node in nodes_below(self.way.from, &self.from_path)? {
             let target = moved_path(&node, &self.from_path, &self.to_path);
-            path::check_new(&target).map_err(|e| at_node(e, &node))?;
             let Some(found) = find(self.way.from, &node)? else { continue };
+            let check = if self.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
+            check(&target).map_err(|e| at_node(e, &node))?;
             let new = self.convert(&node, found, change).map_err(|e| at_node(e, &node))?;
             self.total += 1;
             if let New::Array(array) = &new {
@@ -145,12 +153,11 @@ impl Job<'_> {
 
     fn convert(&mut self, node: &str, found: StoredDocument, change: &mut ChangeSpec<'_>) -> Result<New> {
         let from = self.way.from;
-        let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
+        let (to, format, dialect, document) = (self.options.format_of(&found), found.format, found.dialect, found.document.clone());
         let attributes = match format {
             Format::V2 => lookup::attributes_v2(from, node)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
-        let to = self.options.format.unwrap_or(if dialect == Dialect::Final { format } else { Format::V3 });
         match found.parse(from)? {
             Document::Group(_) if (format, dialect, to) == (Format::V3, Dialect::Final, Format::V3) => {
                 let mut document = document;

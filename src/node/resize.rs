@@ -283,7 +283,8 @@ pub(super) fn repeated(array: &BoundArray, element: &mut [u8]) -> Memory {
         strides: Strides::from_elem(0, array.shape.len()),
         data_type: array.data_type,
         overflow: Overflow::Error,
-        arena: None,
+        // An element of variable length is an item that the array's handle keeps the bytes of.
+        arena: array.data_type.is_variable().then(Default::default),
     }
 }
 

@@ -150,6 +150,37 @@ fn names_are_checked_on_creation_and_leniently_on_opening() {
     assert_eq!(kind(Group::open(&store, "a/../b")), ErrorKind::Name);
 }
 
+/// xarray names an unnamed array so.
+#[test]
+fn reserved_names_that_are_there_are_copied_and_consolidated() {
+    let store = memory();
+    let root = Group::create(&store, "g", None, Create::New).unwrap();
+    let array = Array::create(&store, "g/x", &spec(&[2], &[2]), Create::New).unwrap();
+    let name = "g/__xarray_dataarray_variable__";
+    put(&store, &format!("{name}/zarr.json"), &text(&store, "g/x/zarr.json").unwrap());
+    array.store().erase_node("g/x").unwrap();
+    root.consolidate().unwrap();
+    assert!(text(&store, "g/zarr.json").unwrap().contains("__xarray_dataarray_variable__"));
+    assert_eq!(root.tree(9).unwrap().lines().count(), 1);
+    let found: Vec<_> = root.nodes(usize::MAX).unwrap().into_iter().map(|c| (c.name.clone(), c.kind())).collect();
+    assert_eq!(found, [("__xarray_dataarray_variable__".to_string(), NodeKind::Array)]);
+    let options = RechunkOptions::default;
+    assert_eq!(store.rechunk_node("g", (&store, "copy"), options(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap().nodes, 2);
+    store.migrate("g", Some((&store, "new")), true, &mut |_, _| Ok(())).unwrap();
+    for group in ["copy", "new"] {
+        Array::open(&store, &format!("{group}/__xarray_dataarray_variable__")).unwrap();
+    }
+    // Version 2 has such names, and version 3 gets no new one.
+    put(&store, "old/.zgroup", r#"{"zarr_format":2}"#);
+    put(&store, "old/__x/.zgroup", r#"{"zarr_format":2}"#);
+    let copied = |format, to| {
+        let options = RechunkOptions { format, ..options() };
+        store.rechunk_node("old", (&store, to), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(|report| report.nodes)
+    };
+    assert_eq!(copied(None, "second").unwrap(), 2);
+    assert_eq!(kind(copied(Some(Format::V3), "third")), ErrorKind::Name);
+}
+
 #[test]
 fn the_third_version_is_preferred_where_both_stand() {
     let store = memory();
@@ -330,7 +361,8 @@ fn children_are_listed_with_their_kinds_and_errors() {
     put(&store, "broken/zarr.json", "{");
     put(&store, "new/zarr.json", &text(&store, "b/zarr.json").unwrap().replace("int32", "float13"));
     put(&store, "old/.zarray", r#"{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"<i4"}"#);
-    put(&store, "__hidden/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    put(&store, "__shown/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    put(&store, "__folder/readme", "");
     put(&store, "folder/readme", "");
     let children = root.children().unwrap();
     let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind(), c.error().map(|e| e.kind()))).collect();
@@ -338,6 +370,7 @@ fn children_are_listed_with_their_kinds_and_errors() {
     assert_eq!(
         found,
         [
+            ("__shown", G, None),
             ("a", G, None),
             ("b", A, None),
             ("broken", U, Some(ErrorKind::Metadata)),
@@ -361,15 +394,18 @@ fn what_a_child_is_is_read_when_it_is_asked() {
         Group::create(&store, name, Some(Format::V3), Create::New).unwrap();
     }
     std::fs::create_dir(folder.join("e")).unwrap();
+    std::fs::create_dir(folder.join("__f")).unwrap();
+    std::fs::copy(folder.join("a/zarr.json"), folder.join("__f/zarr.json")).unwrap();
     let children = root.children().unwrap();
     std::fs::write(folder.join("b/zarr.json"), "{").unwrap();
     std::fs::remove_file(folder.join("c/zarr.json")).unwrap();
     let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind(), c.error().map(|e| e.kind()))).collect();
     let unknown = |kind| (NodeKind::Unknown, Some(kind));
     let (group, damaged, gone) = ((NodeKind::Group, None), unknown(ErrorKind::Metadata), unknown(ErrorKind::NotFound));
-    assert_eq!(found, [("a", group), ("b", damaged), ("c", gone), ("d", group)].map(|(name, (kind, error))| (name, kind, error)));
+    let wanted = [("__f", group), ("a", group), ("b", damaged), ("c", gone), ("d", group)];
+    assert_eq!(found, wanted.map(|(name, (kind, error))| (name, kind, error)));
     std::fs::write(folder.join("a/zarr.json"), "{").unwrap();
-    assert_eq!(children[0].kind(), NodeKind::Group, "it is read once");
+    assert_eq!(children[1].kind(), NodeKind::Group, "it is read once");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -511,6 +511,24 @@ fn a_group_that_is_made_as_a_whole_is_there_with_all_of_it() {
 }
 
 #[test]
+fn a_group_does_not_take_the_place_of_the_file_that_it_is_made_of() {
+    let (root, store) = new_store("own-source", "zarr");
+    Group::create(&store, "g", None, Create::New).unwrap();
+    let file = root.join("g/file.nc");
+    std::fs::write(&file, "a file").unwrap();
+    for place in ["g", ""] {
+        for how in [Create::Overwrite, Create::New] {
+            let e = store.build_group(place, (None, how), file.to_str().unwrap(), &mut |root| build(root)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Argument, "{e}");
+        }
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"a file");
+    store.build_group("g/new", (None, Create::New), file.to_str().unwrap(), &mut |root| build(root)).unwrap();
+    drop(store);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
 fn entries_are_in_one_order_whether_they_are_added_or_written_anew() {
     for format in [Format::V2, Format::V3] {
         let store = Store::memory(&Context::with_threads(1));

@@ -11,7 +11,7 @@ use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims};
-use crate::metadata::{Dialect, Format};
+use crate::metadata::Dialect;
 use crate::store::{Condition, Object};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,6 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<Vec<String>> {
         let Some(found) = find(store, &node)? else { continue };
         if found.kind == NodeKind::Group {
             let mut names = draft::names_below(store, &node)?;
-            // V3-05; in v2 such names are legal, and have no form in v3.
-            names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
             if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
                 names.retain(|name| name != draft::CONSOLIDATED_GROUP);
             }

@@ -50,7 +50,7 @@ impl Array {
         let bytes = items_bytes(count)?;
         grow(&mut buffer, bytes)?;
         let arena = Arc::new(Arena::default());
-        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Some(arena.clone()));
+        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, arena.clone());
         // Items of chunks that are not stored point into its fill value, which a handle on another shape has not any more.
         let bound = self.bound_for_reading(selection)?;
         // SAFETY: the buffer has room for every item and nothing else uses it.
@@ -116,7 +116,7 @@ impl Array {
         if found as u64 != count {
             bail!(BufferSize, "found {found} elements, expected {count}");
         }
-        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, None);
+        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Arc::default());
         // SAFETY: the buffer holds as many items as are selected; the pieces outlive the call.
         unsafe { self.write(selection, &memory) }
     }
@@ -136,9 +136,9 @@ fn items_bytes(count: u64) -> Result<usize> {
     chunk_bytes(&[count], size_of::<VarItem>())
 }
 
-fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, arena: Option<Arc<Arena>>) -> Memory {
+fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, arena: Arc<Arena>) -> Memory {
     let strides = c_strides(shape, size_of::<VarItem>());
-    Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena }
+    Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: Some(arena) }
 }
 
 /// Reserves room for the offsets of `count` elements, and adds the first offset.

@@ -130,11 +130,7 @@ fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) 
 
 /// Calls `each` with the nodes directly below each of the groups.
 fn read_level(store: &Store, places: &[ListedGroup], wanted: Wanted, each: &mut dyn FnMut(&ListedGroup, Found)) -> Result<()> {
-    let mut names = list_many(store, places)?;
-    for (place, names) in places.iter().zip(&mut names) {
-        // V3-05; in v2 such names are legal.
-        names.retain(|name| place.format == Format::V2 || !name.starts_with("__"));
-    }
+    let names = list_many(store, places)?;
     let (format, watches) = (wanted.format.or(store.options().format), store.context().watches());
     let children: Vec<(usize, &String)> = names.iter().enumerate().flat_map(|(i, names)| names.iter().map(move |name| (i, name))).collect();
     let mut unlisted = vec![Vec::new(); places.len()];
@@ -283,7 +279,7 @@ impl Group {
         let names = list(store, &place)?;
         let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.find(path).is_some());
         let mut children = Vec::with_capacity(names.len());
-        for name in names.into_iter().filter(|name| place.format == Format::V2 || !name.starts_with("__")) {
+        for name in names {
             let path = path::join(&place.path, &name);
             match if is_listed(&path) { Ok(true) } else { lookup::is_there(store, &path) } {
                 Ok(false) => {}

@@ -1,14 +1,14 @@
 //! Making a group as a whole: nobody finds it before all that belongs to it is there.
 
 use super::checkpoint::MAKES_A_GROUP;
-use super::{Create, Format, Group, NodeKind, Store, hierarchy, path, place, upkeep};
+use super::{Create, Format, Group, NodeKind, Store, copy, hierarchy, path, place, upkeep};
 use crate::error::{Result, bail};
 use crate::metadata::{Map, v2, v3};
 
 impl Store {
     /// Makes a group at `path`, and those above it that are missing, of what `build` puts into the group that it is told. Its document comes last,
     /// with consolidated metadata: whatever ends the process, a group that is there is whole. `source` says what it is made of: after an interruption
-    /// the same call begins anew in what it left (`place.rs`). `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
+    /// the same call begins anew in what it left (`place.rs`); a file that lies at the place itself is an error of kind `Argument`. `how` is `New` or `Overwrite` (else `Argument`); what is overwritten stays until the
     /// new group is whole where folders can be replaced. `build` is called again where what it made could not take the place.
     pub fn build_group(
         &self,
@@ -21,6 +21,7 @@ impl Store {
         if how == Create::OpenIfSame {
             bail!(Argument, "a group that is made as a whole is new or overwrites; there is nothing to open");
         }
+        copy::refuse_source(std::path::Path::new(source), (self, &path))?;
         let enclosing = || hierarchy::enclosing_format(self, &path).map(|format| format.unwrap_or(Format::V3));
         let format = format.map_or_else(enclosing, Ok)?;
         self.settle(&path);

@@ -97,6 +97,9 @@ def of_options():
         check(f"{words}", (told in err, err.count("\n")), (True, 1))
     assert "libnetcdf" in run(PROGRAM, "from", "NETCDF4.nc", "x.zarr", status=1, OZARR_LIBNETCDF="/nowhere/libnetcdf.so")
     run(PROGRAM, "from", "NETCDF4.nc", "options.zarr", "--overwrite")
+    shutil.copy(BUILD / "NETCDF4.nc", BUILD / "options.zarr" / "inside.nc")
+    check("its own file", "holds" in run(PROGRAM, "from", "options.zarr/inside.nc", "options.zarr", "--overwrite", status=1), True)
+    check("its own file stays", (BUILD / "options.zarr" / "inside.nc").exists() and "t" in zarr.open_group(BUILD / "options.zarr", mode="r"), True)
 
 
 def of_hdf5():

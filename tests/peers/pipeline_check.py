@@ -152,6 +152,19 @@ def used(where):
             same(a[2:8:3], [2, 5], "a zip archive of zarr-python")
 
 
+def named(where):
+    """Names that the library gives to no new array are read and written all the same."""
+    for name in ("__xarray_dataarray_variable__", "g/__x", ".ozarr-x", "a\tb"):
+        for store in (LocalStore(where / "named"), MemoryStore()):
+            with pipeline(OURS):
+                z = zarr.create_array(store, name=name, shape=(6,), chunks=(4,), dtype="i4", overwrite=True)
+                z[...] = np.arange(6)
+                z[5] = 7
+                same(z[1:], [1, 2, 3, 4, 7], f"{name!r} by the library")
+            with pipeline(THEIRS):
+                same(zarr.open_array(store, path=name)[...], [0, 1, 2, 3, 4, 7], f"{name!r} by zarr-python")
+
+
 def resized(where):
     """An array that zarr-python made longer: what another handle wrote behind the old end stays, whoever writes beside it."""
     for version in (2, 3):
@@ -204,6 +217,7 @@ def main():
             print(f"seed {given.seed + number}: {tried}", file=sys.stderr)
             raise
     used(where)
+    named(where)
     resized(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")

@@ -119,6 +119,12 @@ def errors(where):
     raises(IndexError, lambda: z[4], ["dimension 0", "4"])
     raises(IndexError, lambda: z[1, 2, 3], ["too many"])
     raises(IndexError, lambda: z[1.5], ["1.5"])
+    for mask in (np.ones((3, 5), bool), np.ones((4, 4), bool), np.zeros((5, 4), bool), (..., np.ones((4, 6), bool)), np.ones((2, 1), bool)):
+        raises(IndexError, lambda: z[mask], ["mask"])
+        raises(IndexError, lambda: z.write(mask, 1), ["mask"])
+    cube = ozarr.create(where / "cube.zarr", (2, 4, 5), "i1")
+    raises(IndexError, lambda: cube[..., np.ones((2, 4), bool)], ["dimension 1", "(2, 4)", "(4, 5)"])
+    check(cube[None, ..., np.ones((4, 5), bool)].shape == (1, 2, 20) and cube[1, np.ones((4, 5), bool)].shape == (20,), "masks of two dimensions")
     raises(OverflowError, lambda: z.write((0, 0), 300), ["300"])
     raises(ValueError, lambda: z.write(..., np.zeros((3, 3))), ["broadcast"])
     raises(ValueError, lambda: z.read(..., out=np.zeros(3)), ["(4, 5)"])
@@ -268,6 +274,13 @@ def handles(where):
             "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
     moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
+    with ozarr.create_group(where / "a b.zarr") as g:
+        g["x%20y/z"] = [1, 2]
+    for location in (where / "a b.zarr", f"file://{where}/a%20b.zarr", f"file://{where}/a%20b.zarr#mode=zarr,file"):
+        child = ozarr.open(location, "r+")["x%20y"]["z"]
+        child.attrs.update({str(location): 1})
+        again = pickle.loads(pickle.dumps(child))
+        check(again.path == "x%20y/z" and str(location) in again.attrs and not ozarr.open(where / "a b.zarr").attrs, f"a child at {location}")
     memory = ozarr.Store.memory()
     memory.create_group().attrs.update(a=1)
     memory.open().attrs.update({"b": 2}, c=3)
@@ -305,6 +318,32 @@ def xarrays(where, r):
         check(set(trees[0].to_dict()) == set(trees[1].to_dict()), "the same groups")
         for path in trees[0].to_dict():
             xr.testing.assert_identical(trees[0][path].to_dataset(), trees[1][path].to_dataset())
+
+
+def elsewhere(where):
+    """A group by its path, in a location that is more than a path, and below one that is no node."""
+    ds = xr.Dataset({"t": ("x", np.arange(3.0))})
+    ds.to_zarr(where / "a c.zarr", group="g%20h", zarr_format=2, consolidated=False)
+    (where / "a c.zarr" / ".zgroup").unlink(missing_ok=True)
+    for location in (where / "a c.zarr", f"file://{where}/a%20c.zarr", f"file://{where}/a%20c.zarr#mode=zarr,file"):
+        xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
+
+
+def unreadable(where):
+    """A variable that cannot be understood is an error, unless it is not wanted."""
+    location = where / "unreadable.zarr"
+    xr.Dataset({"t": ("x", np.arange(3.0)), "u": ("x", np.arange(3.0))}).to_zarr(location, group="g", consolidated=False)
+    document = location / "g" / "u" / "zarr.json"
+    for damage in ("{", document.read_text().replace("float64", "float65")):
+        document.write_text(damage)
+        for action in (lambda: xr.open_dataset(location, engine="ozarr", group="g"), lambda: xr.open_datatree(location, engine="ozarr")):
+            try:
+                action()
+            except ozarr.Error as e:
+                check("g/u" in str(e), f"the message is: {e}")
+            else:
+                raise AssertionError("a variable was left out silently")
+        check(list(xr.open_dataset(location, engine="ozarr", group="g", drop_variables="u")) == ["t"], "a variable that is dropped")
 
 
 def page(where):
@@ -349,6 +388,8 @@ def main():
     texts(where)
     handles(where)
     xarrays(where, random.Random(given.seed))
+    elsewhere(where)
+    unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
 

@@ -24,7 +24,8 @@ pub struct Memory {
     pub data_type: DataType,
     /// What happens to values that do not fit.
     pub overflow: Overflow,
-    /// What keeps the bytes of elements of variable length that are read into the memory as items.
+    /// What keeps the bytes of elements of variable length that are read into the memory as items. Memory to be written from has one
+    /// (which may be empty) to say that it holds true items, whose bytes outlive the call: bytes from elsewhere are no pointers.
     pub arena: Option<Arc<Arena>>,
 }
 
@@ -48,8 +49,9 @@ impl Memory {
     /// types can be converted.
     pub fn check(&self, shape: &[u64], file: DataType, way: Use) -> Result<()> {
         check_types(self.data_type, file, way)?;
-        if self.data_type.is_variable() && way == Use::Destination && self.arena.is_none() {
-            bail!(Type, "elements of {} have no fixed size: read them by the functions for variable length", file.name());
+        if self.data_type.is_variable() && self.arena.is_none() {
+            let verb = if way == Use::Destination { "read" } else { "write" };
+            bail!(Type, "elements of {} have no fixed size: {verb} them by the functions for variable length", self.data_type.name());
         }
         if self.strides.len() != shape.len() {
             bail!(Rank, "found {} strides, expected {}", self.strides.len(), shape.len());

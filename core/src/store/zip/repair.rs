@@ -1,4 +1,5 @@
-//! Making an archive of a file whose writer died: the last directory that is whole, and every whole entry behind it.
+//! Making an archive of a file whose writer died: the last directory that is whole, and every whole entry behind it, also behind bytes that
+//! cannot be read.
 
 use super::ZipStore;
 use super::directory::*;
@@ -17,6 +18,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// How what stands behind the data of a streamed entry begins.
+const MARK: &[u8; 4] = b"PK\x07\x08";
 /// How much is looked through at once.
 const PIECE: usize = 1 << 20;
 
@@ -52,11 +55,9 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let reader = file.try_clone().map_err(|e| err!(Io, "duplicate the descriptor: {e}"))?;
     let source = ArchiveBytes::Near(Object::File(FileObject::new(reader)));
     let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
-    let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0 };
+    let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0, directories: len, marks: len };
     scan.run()?;
-    // One whose writer died in its first entry, or before it, becomes an empty archive.
-    let begun = scan.at == 0 && LOCAL.starts_with(&scan.read(0, len.min(LOCAL.len() as u64) as usize)?);
-    if scan.entries.is_empty() && scan.listed.is_empty() && !begun {
+    if scan.entries.is_empty() && scan.listed.is_empty() && !scan.is_begun()? {
         bail!(Metadata, "{} has no whole zip entry: there is nothing to repair", path.display());
     }
     let records = scan.directory()?;
@@ -81,7 +82,14 @@ struct Scan<'a> {
     /// What follows it: names as they are stored, and entries.
     entries: Vec<(Vec<u8>, Entry)>,
     lost: u64,
+    /// No whole directory begins behind here.
+    directories: u64,
+    /// No mark behind a streamed entry is behind here.
+    marks: u64,
 }
+
+/// An entry with its name as it is stored, and where the next one begins.
+type Found = (Vec<u8>, Entry, u64);
 
 impl Scan<'_> {
     fn read(&self, at: u64, len: usize) -> Result<Vec<u8>> {
@@ -93,30 +101,46 @@ impl Scan<'_> {
         Ok(bytes)
     }
 
+    /// Calls `each` with the places from `from` on where `what` stands, until it finds something there.
+    fn seek<T>(&self, what: &[u8; 4], from: u64, each: &mut dyn FnMut(u64) -> Result<Option<T>>) -> Result<Option<T>> {
+        let mut at = from;
+        while at < self.len {
+            let piece = self.read(at, (self.len - at).min(PIECE as u64 + 3) as usize)?;
+            for (offset, _) in piece.windows(4).enumerate().filter(|(_, w)| w == what) {
+                if let Some(found) = each(at + offset as u64)? {
+                    return Ok(Some(found));
+                }
+            }
+            at += PIECE as u64;
+        }
+        Ok(None)
+    }
+
     fn run(&mut self) -> Result<()> {
-        while self.len - self.at >= 4 {
-            let found = self.read(self.at, 4)?;
-            let more = match found.first_chunk() {
-                Some(LOCAL) => self.entry()?,
-                Some(CENTRAL | END | END64) => self.directory_after(self.at)?,
-                _ => false,
-            };
-            if !more {
+        while self.at < self.len {
+            let found = self.read(self.at, (self.len - self.at).min(4) as usize)?;
+            let more = found == LOCAL && self.entry()?;
+            if !more && !self.resume(&found)? {
                 break;
             }
         }
         self.drop_damaged()
     }
 
-    /// Takes the entry at the present place; `false` if it is not whole.
-    fn entry(&mut self) -> Result<bool> {
-        let Ok(header) = self.read(self.at, LOCAL_LEN as usize) else { return Ok(self.torn()) };
+    /// Whether the file ends within its first entry, or before it: it becomes an empty archive. Only a streamed one may end anywhere.
+    fn is_begun(&self) -> Result<bool> {
+        let is_first = self.at == 0 && LOCAL.starts_with(&self.read(0, self.len.min(LOCAL.len() as u64) as usize)?);
+        Ok(is_first && self.local(0).is_none_or(|(_, entry)| entry.flags & STREAMED == 0 && entry.limit > self.len))
+    }
+
+    /// Returns what the local header at a place tells: the entry, whose limit is where its data end, those of a streamed one where they begin.
+    fn local(&self, at: u64) -> Option<(Vec<u8>, Entry)> {
+        let header = self.read(at, LOCAL_LEN as usize).ok()?;
         let (name_len, extra_len) = (u16_at(&header, 26), u16_at(&header, 28));
-        let rest = usize::from(name_len) + usize::from(extra_len);
-        let Ok(rest) = self.read(self.at + LOCAL_LEN, rest) else { return Ok(self.torn()) };
+        let rest = self.read(at + LOCAL_LEN, usize::from(name_len) + usize::from(extra_len)).ok()?;
         let (name, extra) = rest.split_at(usize::from(name_len));
         let mut entry = Entry {
-            header: self.at,
+            header: at,
             stored: u32_at(&header, 18).into(),
             size: u32_at(&header, 22).into(),
             crc: u32_at(&header, 14),
@@ -126,54 +150,134 @@ impl Scan<'_> {
             is_link: false,
             limit: 0,
         };
-        if entry.flags & STREAMED != 0 {
-            // Only a directory knows how long it is.
-            return self.directory_after(self.at);
-        }
-        let data = self.at + LOCAL_LEN + rest.len() as u64;
-        let end = read_zip64(&mut entry, extra).and_then(|()| data.checked_add(entry.stored));
-        let Some(end) = end.filter(|&end| end <= self.len) else { return Ok(self.torn()) };
-        entry.limit = end;
+        let data = at + LOCAL_LEN + rest.len() as u64;
+        entry.limit = match read_zip64(&mut entry, extra) {
+            _ if entry.flags & STREAMED != 0 => data,
+            Some(()) => data.saturating_add(entry.stored),
+            None => u64::MAX,
+        };
+        Some((name.to_vec(), entry))
+    }
+
+    /// Takes the entry at the present place; `false` if nobody knows where it ends.
+    fn entry(&mut self) -> Result<bool> {
+        let Some((name, entry)) = self.local(self.at) else { return Ok(false) };
+        let found = match entry.flags & STREAMED {
+            // A directory knows best how long it is.
+            STREAMED if self.directory_after(self.at)? => return Ok(true),
+            STREAMED => self.streamed(name, entry)?,
+            _ => (entry.limit <= self.len).then_some((name, entry, entry.limit)),
+        };
+        let Some((name, entry, end)) = found else { return Ok(false) };
         if self.entries.len() as u64 >= MAX_ENTRIES {
             bail!(Limit, "a zip archive of more than {MAX_ENTRIES} entries");
         }
-        self.entries.push((name.to_vec(), entry));
+        self.entries.push((name, entry));
         self.at = end;
         Ok(true)
     }
 
-    fn torn(&mut self) -> bool {
-        self.lost += 1;
-        false
+    /// Finds the end of a streamed entry: the mark behind it tells its length and checksum. The file goes on behind that, at a header
+    /// where the lengths are wide: else nobody knows whether the mark is whole.
+    fn streamed(&mut self, name: Vec<u8>, entry: Entry) -> Result<Option<Found>> {
+        let (data, mut last) = (entry.limit, entry.limit);
+        if data > self.marks {
+            return Ok(None);
+        }
+        let begins = |at| self.read(at, 4).is_ok_and(|found| [LOCAL, CENTRAL, END, END64].iter().any(|header| found == **header));
+        let found = self.seek(MARK, data, &mut |at| {
+            last = at;
+            for is_wide in [true, false] {
+                let Ok(mark) = self.read(at, if is_wide { 24 } else { 16 }) else { continue };
+                let long = |field: usize| if is_wide { u64_at(&mark, 8 + 8 * field) } else { u32_at(&mark, 8 + 4 * field).into() };
+                let whole = Entry { crc: u32_at(&mark, 4), stored: long(0), size: long(1), limit: at, ..entry };
+                let end = at + mark.len() as u64;
+                if whole.stored == at - data && (if is_wide { begins(end) } else { end < self.len }) && self.is_whole(&name, &whole)? {
+                    return Ok(Some((whole, end)));
+                }
+            }
+            Ok(None)
+        })?;
+        if found.is_none() {
+            self.marks = last;
+        }
+        Ok(found.map(|(entry, end)| (name, entry, end)))
+    }
+
+    /// Goes on behind what cannot be read, which `found` begins: behind the next directory that is whole, or at the next entry that is; `false` if
+    /// there is neither.
+    fn resume(&mut self, found: &[u8]) -> Result<bool> {
+        let is_header = [&LOCAL[..], CENTRAL, END, END64].contains(&found);
+        // The length of the entry before may be damaged, and more of them lie in what it seems to have: in compressed ones that does no harm to
+        // the value.
+        let (from, is_wrong) = match self.entries.last().filter(|_| !is_header) {
+            Some((name, entry)) if !self.is_whole(name, entry)? => (entry.header, true),
+            Some((_, entry)) if entry.method != STORED => (entry.header, false),
+            _ => (self.at, false),
+        };
+        if self.directory_after(from)? {
+            return Ok(true);
+        }
+        let next = self.next_whole(from + 1)?;
+        let is_wrong = is_wrong || next.is_some_and(|next| next < self.at);
+        if is_wrong {
+            (self.at, _) = (from, self.entries.pop());
+        }
+        self.lost += u64::from(is_wrong || found == LOCAL || (next.is_some() && !is_header));
+        self.at = next.unwrap_or(self.at);
+        Ok(next.is_some())
+    }
+
+    /// Returns where the next entry begins that is whole. Those of an archive that is a value of this one are none of its own.
+    fn next_whole(&mut self, from: u64) -> Result<Option<u64>> {
+        let mut at = from;
+        while let Some(next) = self.seek(LOCAL, at, &mut |at| Ok(Some(at)))? {
+            let found = match self.local(next) {
+                Some((name, entry)) if entry.flags & STREAMED != 0 => self.streamed(name, entry)?.is_some(),
+                Some((name, entry)) => entry.limit <= self.len && self.is_whole(&name, &entry)?,
+                None => false,
+            };
+            if !found {
+                at = next + 1;
+                continue;
+            }
+            match self.end_of_archive(next)? {
+                Some(end) => at = end,
+                None => return Ok(Some(next)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the end of the whole archive, behind the beginning of this one, that has the entry at a place.
+    fn end_of_archive(&self, entry: u64) -> Result<Option<u64>> {
+        let is_around = |found: &Directory| (1..=entry).contains(&found.base);
+        self.seek(END, entry, &mut |at| Ok(self.directory_at(at).filter(|(found, _)| is_around(found)).map(|(_, end)| end)))
+    }
+
+    /// Returns the directory whose end record is at a place, and where that ends.
+    fn directory_at(&self, at: u64) -> Option<(Directory, u64)> {
+        let record = self.read(at, END_LEN as usize).ok()?;
+        let end = at + END_LEN + u64::from(u16_at(&record, 20));
+        let found = (end <= self.len).then(|| find(end, &|at, len| self.read(at, len)))?.ok()?;
+        entries(&found, &mut |_, _| {}).ok()?;
+        Some((found, end))
     }
 
     /// Goes on behind the next directory that is whole; `false` if no more follows.
     fn directory_after(&mut self, from: u64) -> Result<bool> {
-        let mut at = from;
-        while at < self.len {
-            let take = (self.len - at).min(PIECE as u64 + 3) as usize;
-            let piece = self.read(at, take)?;
-            for (offset, _) in piece.windows(4).enumerate().filter(|(_, w)| w == END) {
-                let here = at + offset as u64;
-                let Ok(record) = self.read(here, END_LEN as usize) else { break };
-                let end = here + END_LEN + u64::from(u16_at(&record, 20));
-                if end > self.len {
-                    continue;
-                }
-                let found = find(end, &|at, len| self.read(at, len));
-                let Ok(found) = found.and_then(|found| entries(&found, &mut |_, _| {}).map(|()| found)) else { continue };
-                // A directory of an archive inside of an entry counts from there, and does not fit here.
-                if found.base != 0 {
-                    continue;
-                }
-                (self.listed, self.at) = (found.bytes, end);
-                self.entries.clear();
-                return Ok(true);
-            }
-            at += PIECE as u64;
+        if from >= self.directories {
+            return Ok(false);
         }
-        self.lost += u64::from(from == self.at && self.read(from, 4)? == LOCAL);
-        Ok(false)
+        // A directory of an archive inside of an entry counts from there, and does not fit here.
+        let found = self.seek(END, from, &mut |at| Ok(self.directory_at(at).filter(|(found, _)| found.base == 0)))?;
+        let Some((found, end)) = found else {
+            self.directories = from;
+            return Ok(false);
+        };
+        (self.listed, self.at) = (found.bytes, end);
+        self.entries.clear();
+        Ok(true)
     }
 
     /// Takes away entries whose data are not those that their headers tell of.

@@ -286,3 +286,69 @@ fn a_repair_keeps_the_entries_of_other_writers() {
     let done = repair(&folder.with("torn.zip", &bytes)).unwrap();
     assert_eq!((done.keys, done.lost), (1, 1), "without a directory nobody knows where streamed entries end");
 }
+
+/// The local header of an entry of an archive that `build` made.
+fn header_of(bytes: &[u8], name: &str) -> usize {
+    let is_header = |w: &[u8]| w.starts_with(LOCAL) && w[30..].starts_with(name.as_bytes());
+    bytes.windows(30 + name.len()).position(is_header).unwrap()
+}
+
+#[test]
+fn a_repair_goes_on_behind_what_cannot_be_read() {
+    let folder = Folder::new();
+    let inner = archive(&[stored("k", b"1"), stored("a", b"of the inner one")]);
+    let streamed = |name| Part { streamed: true, ..deflated(name, &[5; 3000]) };
+    let parts =
+        [streamed("s"), stored("a", &[1; 40]), deflated("b", &[2; 3000]), stored("z.zip", &inner), stored("c", &[3; 9]), streamed("t")];
+    let expected = ["a", "b", "c", "s", "t", "z.zip"];
+    let (mut whole, records) = build(&parts);
+    let all = whole.len();
+    whole.extend(&records[..50]);
+    // Without the end of its directory.
+    let done = repair(&folder.with("cut.zip", &whole)).unwrap();
+    assert_eq!(
+        (done, keys(&reader(&folder.file("cut.zip")).unwrap())),
+        (Repaired { keys: 6, lost: 0, cut: 50, changed: true }, expected.map(String::from).to_vec())
+    );
+    // What a damaged header makes of the entries: it alone is lost, whatever it says.
+    let changes: &[(usize, &[u8])] =
+        &[(0, b"XX"), (18, &[0xff, 0xff]), (20, &[1]), (18, &[1]), (18, &[49]), (26, &[0xff, 0xff]), (28, &[41]), (14, &[7])];
+    for lost in ["s", "a", "b", "z.zip", "c"] {
+        for (at, bytes) in changes.iter().filter(|(at, _)| lost != "s" || ![14, 18, 20].contains(at)) {
+            let (what, mut damaged) = (format!("{bytes:?} at {at} of {lost}"), whole.clone());
+            let place = header_of(&whole, lost) + at;
+            damaged[place..place + bytes.len()].copy_from_slice(bytes);
+            let done = repair(&folder.with("damaged.zip", &damaged)).unwrap();
+            let kept: Vec<_> = content(&reader(&folder.file("damaged.zip")).unwrap());
+            let rest: Vec<_> = content(&reader(&folder.file("cut.zip")).unwrap()).into_iter().filter(|(key, _)| key != lost).collect();
+            assert!(kept == rest, "{what}: {:?}", kept.iter().map(|(key, _)| key).collect::<Vec<_>>());
+            assert_eq!((done.keys, done.lost, done.cut), (5, 1, 50), "{what}");
+        }
+    }
+    // The bytes of the last entry are missing.
+    let cut = folder.with("cut.zip", &whole[..all - 20]);
+    assert_eq!((repair(&cut).unwrap().lost, keys(&reader(&cut).unwrap()).len()), (1, 5));
+}
+
+#[test]
+fn a_repair_empties_only_what_ends_in_its_first_entry() {
+    let folder = Folder::new();
+    let first = |streamed| build(&[Part { streamed, ..stored("first", &[5; 3000]) }, stored("second", b"2")]);
+    let (bytes, _) = first(true);
+    let file = folder.with("streamed.zip", &bytes[..2000]);
+    assert_eq!(repair(&file).unwrap_err().kind(), ErrorKind::Metadata);
+    assert_eq!(std::fs::read(&file).unwrap(), bytes[..2000]);
+    let done = repair(&folder.with("streamed.zip", &bytes)).unwrap();
+    assert_eq!((done.keys, done.lost, done.cut), (2, 0, 0));
+    let (mut bytes, _) = first(false);
+    let file = folder.with("plain.zip", &bytes[..2000]);
+    assert_eq!(repair(&file).unwrap(), Repaired { keys: 0, lost: 1, cut: 2000, changed: true });
+    bytes[20] = 1;
+    let done = repair(&folder.with("plain.zip", &bytes)).unwrap();
+    assert_eq!((done.keys, done.lost, done.cut), (1, 1, 0));
+    // Whole archives within an entry that is torn are a part of its value.
+    let inner = archive(&[stored("k", b"1"), stored("first", b"2")]);
+    let (bytes, _) = build(&[stored("first", b"1"), stored("inner.zip", &[&inner[..], &[0; 100]].concat())]);
+    let file = folder.with("inner.zip", &bytes[..bytes.len() - 50]);
+    assert_eq!((repair(&file).unwrap().lost, content(&reader(&file).unwrap())), (1, vec![("first".to_string(), b"1".to_vec())]));
+}
