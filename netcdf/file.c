@@ -31,13 +31,15 @@ void oz_set_pending_ranks(int kind, const void *comm) {
     pending.comm = comm;
 }
 
-/* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. */
+/* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. Only a URL has a
+ * fragment: in a plain name a `#` is a letter like others, and without what is behind it the name would be that of another file. */
 static char *location_of(const char *path) {
     if (pending.location) path = pending.location;
+    bool is_url = strstr(path, "://") != NULL;
     if (strncmp(path, "file://", 7) == 0) path += 7;
     char *location = strdup(path);
     if (!location) return NULL;
-    char *end = strstr(path, "://") || path != location ? strchr(location, '#') : NULL;
+    char *end = is_url ? strchr(location, '#') : NULL;
     if (end) *end = 0;
     static const char *const documents[] = {"/zarr.json", "/.zgroup", "/.zattrs", "/.zmetadata"};
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {

@@ -221,6 +221,38 @@ static void deletion(void) {
     SHOW(nc_abort(id));
 }
 
+/* A `#` is a letter of a plain name: files whose names differ behind it are two, and the file of the name before it is none of them. */
+static void hashes(void) {
+    const char *own = path;
+    char names[2][4096], before[4096];
+    int var, value = 0;
+    const char *dot = strrchr(own, '.');
+    snprintf(before, sizeof before, "%.*s", (int)(dot - own), own);
+    FILE *other = fopen(before, "w");
+    if (!other || fclose(other)) exit(1);
+    for (int i = 0; i < 2; i++) {
+        snprintf(names[i], sizeof names[i], "%s#%d%s", before, i, dot);
+        path = names[i];
+        create(NC_NETCDF4);
+        SHOW(nc_def_var(file, "v", NC_INT, 0, NULL, &var));
+        SHOW(nc_put_var_int(file, var, &i));
+        SHOW(nc_close(file));
+    }
+    for (int i = 0; i < 2; i++) {
+        SHOW(nc_open(names[i], NC_NOWRITE, &file));
+        SHOW(nc_get_var_int(file, 0, &value));
+        printf("%d\n", value);
+        SHOW(nc_close(file));
+    }
+    SHOW(nc_delete(names[0]));
+    SHOW(nc_open(names[0], NC_NOWRITE, &file));
+    SHOW(nc_open(names[1], NC_NOWRITE, &file));
+    SHOW(nc_close(file));
+    SHOW(remove(before));
+    SHOW(nc_delete(names[1]));
+    path = own;
+}
+
 /* What holds no element lengthens no dimension, wherever it begins. */
 static void nothing(void) {
     int dims[2], var;
@@ -805,7 +837,7 @@ static void grown_below(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"nothing", nothing},
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}};

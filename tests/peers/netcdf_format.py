@@ -511,7 +511,7 @@ def settings(build):
 
 
 def calls(build):
-    """Names, strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads, watching and appending, call by call as netCDF-4 has it, or
+    """Names (also with `#`), strings that are NULL, renaming, rounding, fill modes, define mode, many variables, deletion, threads, watching and appending, call by call as netCDF-4 has it, or
     (watching, as HDF5 locks its files) the classic format; in both formats of Zarr."""
     code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
