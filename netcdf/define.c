@@ -137,10 +137,12 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     bool stored = oz_var_made(var);
+    if (stored) status = oz_hierarchy_sync(group->file);
+    /* What could not be stored waits on in the handles. */
+    if (status) return free(copy), status;
     if (stored) {
-        status = oz_hierarchy_sync(group->file);
         oz_var_close(var);
-        if (!status && oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
+        if (oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
         status = oz_agree(group->file->ranks, status);
     }
     if (status) free(copy);
@@ -185,6 +187,17 @@ static int reopen(oz_group *group) {
     return status;
 }
 
+/* Frees the handles of a group, and of all below it. */
+static void close_below(const oz_file *file, const oz_group *group) {
+    for (int i = 0; i < file->group_count; i++) {
+        oz_group *one = file->groups[i];
+        if (!below(one, group)) continue;
+        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
+        ozarr_group_free(one->handle);
+        one->handle = NULL;
+    }
+}
+
 int oz_rename_grp(int ncid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -200,14 +213,10 @@ int oz_rename_grp(int ncid, const char *name) {
     /* Ranks that do not store have no handle. */
     bool stored = oz_agree(file->ranks, group->handle != NULL) != 0;
     if (stored) status = oz_hierarchy_sync(file);
-    for (int i = 0; i < file->group_count && stored; i++) {
-        oz_group *one = file->groups[i];
-        if (!below(one, group)) continue;
-        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
-        ozarr_group_free(one->handle);
-        one->handle = NULL;
-    }
-    if (stored && !status && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    /* What could not be stored waits on in the handles. */
+    if (status) return free(copy), status;
+    if (stored) close_below(file, group);
+    if (stored && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
     status = oz_agree(file->ranks, status);
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);

@@ -622,6 +622,44 @@ static void full_disk(void) {
     SHOW(nc_close(file));
 }
 
+/* Renames a variable or, with `id` below 0, a group: on Zarr first while the disk is full, which fails. */
+static int rename_on_full_disk(int group, int id, const char *name) {
+    struct rlimit limit;
+    if (strstr(path, ".zarr")) {
+        if (getrlimit(RLIMIT_FSIZE, &limit) || setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max})) exit(1);
+        int status = id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
+        if (setrlimit(RLIMIT_FSIZE, &limit) || !status) exit(1);
+    }
+    return id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
+}
+
+/* Records that wait are there after a renaming that failed on a full disk, in the variable itself and below a group. */
+static void full_disk_renaming(void) {
+    unsigned bits = 1;
+    int dims[2], groups[2], vars[2];
+    float values[MOST];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+    SHOW(nc_def_dim(file, "x", MOST / 5, &dims[1]));
+    SHOW(nc_def_grp(file, "g", &groups[1]));
+    groups[0] = file;
+    signal(SIGXFSZ, SIG_IGN);
+    for (int g = 0; g < 2; g++) {
+        SHOW(nc_def_var(groups[g], "v", NC_FLOAT, 2, dims, &vars[g]));
+        SHOW(nc_sync(file));
+        for (int i = 0; i < MOST; i++) values[i] = (float)((bits = bits * 1664525 + 1013904223) >> 8);
+        SHOW(nc_put_vara_float(groups[g], vars[g], (size_t[]){0, 0}, (size_t[]){5, MOST / 5}, values));
+        SHOW(g ? rename_on_full_disk(groups[g], -1, "h") : rename_on_full_disk(file, vars[g], "w"));
+        show_sum(groups[g], vars[g]);
+    }
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_grp_ncid(file, "h", &groups[1]));
+    groups[0] = file;
+    for (int g = 0; g < 2; g++) show_sum(groups[g], vars[g]);
+    SHOW(nc_close(file));
+}
+
 /* In data mode it closes; in define mode what was defined since is dropped, and all that was written is not. */
 static void abortion(void) {
     int dim, grows, var, other;
@@ -839,7 +877,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}};
 
 int main(int argc, char **argv) {
