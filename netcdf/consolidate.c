@@ -28,7 +28,7 @@ static void entries_free(entries *all) {
     free(all->items);
 }
 
-/* All groups and arrays of the file, sorted. */
+/* All groups and arrays of the file that are in the store, sorted. */
 static int collect(const oz_file *file, entries *all) {
     size_t count = (size_t)file->group_count;
     for (int i = 0; i < file->group_count; i++) count += (size_t)file->groups[i]->vars.count;
@@ -36,10 +36,12 @@ static int collect(const oz_file *file, entries *all) {
     if (!all->items) return NC_ENOMEM;
     for (int i = 0; i < file->group_count; i++) {
         const oz_group *group = file->groups[i];
+        if (!group->handle) continue;
         all->items[all->count] = (entry){oz_group_path(group), ozarr_group_node(group->handle), NULL};
         if (!all->items[all->count++].path) return NC_ENOMEM;
         for (int k = 0; k < group->vars.count; k++) {
             const oz_var *var = group->vars.items[k];
+            if (!oz_var_made(var)) continue;
             all->items[all->count] = (entry){oz_var_path(var), ozarr_array_node(var->array), var->document};
             if (!all->items[all->count++].path) return NC_ENOMEM;
         }
@@ -131,7 +133,8 @@ static int flush(oz_file *file) {
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
     int error = NC_NOERR;
-    for (int i = 0; i < file->group_count && !error; i++) error = lengthen_nczarr(file->groups[i]);
+    for (int i = 0; i < file->group_count && !error; i++)
+        if (file->groups[i]->handle) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
     if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
@@ -148,7 +151,7 @@ int oz_consolidate(oz_file *file) {
     int status = collect(file, &all);
     for (int i = file->group_count - 1; i >= 0 && !status; i--) {
         const oz_group *group = file->groups[i];
-        if (i && !group->vars.count) continue;
+        if (i && (!group->handle || !group->vars.count)) continue;
         char *path = oz_group_path(group);
         status = path ? store(file, &all, group, path) : NC_ENOMEM;
         free(path);

@@ -218,16 +218,19 @@ static int close_file(oz_file *file, int status) {
     return status;
 }
 
-/* A file that was not defined to the end is removed; of another one in define mode, what was defined since is not stored. In data mode all is. */
+/* A file that was not defined to the end is removed; of another one in define mode, what was defined since is not stored, but the elements are,
+ * and readers see them. In data mode all is. */
 int oz_abort(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     oz_file *file = group->file;
     if (file->writable && !file->defining) return oz_close(ncid, NULL);
-    if (file->stored) (void)oz_elements_store(file);
-    status = oz_agree(file->ranks, NC_NOERR);
-    if (oz_stores(file) && file->created && file->defining && !file->stored) {
+    bool undefined = file->created && !file->stored;
+    if (file->writable && !undefined) status = oz_elements_store(file);
+    if (!status && !undefined) status = oz_consolidate(file);
+    status = oz_agree(file->ranks, status);
+    if (oz_stores(file) && undefined) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
         rmdir(file->location);
         ozarr_store_free(file->store);

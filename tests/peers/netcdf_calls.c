@@ -586,11 +586,18 @@ static void alike(void) {
     SHOW(nc_close(file));
 }
 
+/* Lets no file become longer than a document, or any again. */
+static void fill_disk(bool full) {
+    static struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (full && getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
+    if (setrlimit(RLIMIT_FSIZE, full ? &(struct rlimit){2048, limit.rlim_max} : &limit)) exit(1);
+}
+
 /* Elements that cannot be stored are kept, and the next call stores them: on Zarr while files cannot be longer than a document. */
 static void full_disk(void) {
-    enum { MANY = 70, ROOM = 2048 };
+    enum { MANY = 70 };
     bool zarr = strstr(path, ".zarr") != NULL;
-    struct rlimit limit;
     unsigned bits = 1;
     int dim, vars[MANY];
     float values[MOST];
@@ -607,12 +614,11 @@ static void full_disk(void) {
         for (int i = 0; i < MOST; i++) values[i] = v % 5 ? (float)((bits = bits * 1664525 + 1013904223) >> 8) : (float)v;
         if (nc_put_var_float(file, vars[v], values)) exit(1);
     }
-    signal(SIGXFSZ, SIG_IGN);
-    if (getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
     for (int again = 0; again < 2 && zarr; again++) {
-        if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){ROOM, limit.rlim_max})) exit(1);
+        fill_disk(true);
         int status = nc_sync(file);
-        if (setrlimit(RLIMIT_FSIZE, &limit) || !status) exit(1);
+        fill_disk(false);
+        if (!status) exit(1);
     }
     SHOW(nc_sync(file));
     for (int v = 0; v < MANY; v++) show_sum(file, v);
@@ -624,11 +630,11 @@ static void full_disk(void) {
 
 /* Renames a variable or, with `id` below 0, a group: on Zarr first while the disk is full, which fails. */
 static int rename_on_full_disk(int group, int id, const char *name) {
-    struct rlimit limit;
     if (strstr(path, ".zarr")) {
-        if (getrlimit(RLIMIT_FSIZE, &limit) || setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max})) exit(1);
+        fill_disk(true);
         int status = id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
-        if (setrlimit(RLIMIT_FSIZE, &limit) || !status) exit(1);
+        fill_disk(false);
+        if (!status) exit(1);
     }
     return id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
 }
@@ -643,7 +649,6 @@ static void full_disk_renaming(void) {
     SHOW(nc_def_dim(file, "x", MOST / 5, &dims[1]));
     SHOW(nc_def_grp(file, "g", &groups[1]));
     groups[0] = file;
-    signal(SIGXFSZ, SIG_IGN);
     for (int g = 0; g < 2; g++) {
         SHOW(nc_def_var(groups[g], "v", NC_FLOAT, 2, dims, &vars[g]));
         SHOW(nc_sync(file));
@@ -692,6 +697,81 @@ static void abortion(void) {
         printf("%g\n", one);
         SHOW(nc_close(file));
     }
+}
+
+/* Shows all elements of all variables, and the lengths of their dimensions. */
+static void show_all(int id) {
+    int vars, groups[4], group_count;
+    if (nc_inq_nvars(id, &vars) || nc_inq_grps(id, &group_count, groups)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1], text[256] = "", *strings[64];
+        int type, rank, dims[4], atts;
+        size_t size = 1, len;
+        double values[256];
+        SHOW(nc_inq_var(id, v, name, &type, &rank, dims, &atts));
+        printf("%s: %d, %d attributes:", name, type, atts);
+        for (int d = 0; d < rank && !nc_inq_dimlen(id, dims[d], &len); d++) size *= len, printf(" %zu", len);
+        int status = type == NC_CHAR ? nc_get_var_text(id, v, text) : type == NC_STRING ? nc_get_var_string(id, v, strings) : nc_get_var_double(id, v, values);
+        printf(": %d:", status);
+        for (size_t i = 0; i < size && !status; i++) {
+            if (type == NC_CHAR) printf(" %d", text[i]);
+            else if (type == NC_STRING) printf(" %s", strings[i]), free(strings[i]);
+            else printf(" %g", values[i]);
+        }
+        putchar('\n');
+    }
+    for (int g = 0; g < group_count; g++) show_all(groups[g]);
+}
+
+/* Records that were written are seen by readers after nc_abort in define mode, of a new file and of an older one, and what was defined is not. */
+static void aborted_records(void) {
+    int dim, group, vars[2], late, values[5] = {1, 2, 3, 4, 5};
+    size_t len;
+    for (int older = 0; older < 2; older++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+        SHOW(nc_def_grp(file, "g", &group));
+        SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &vars[0]));
+        SHOW(nc_def_var(group, "w", NC_INT, 1, &dim, &vars[1]));
+        SHOW(nc_put_vara_int(file, vars[0], &(size_t){0}, &(size_t){3}, values));
+        SHOW(nc_sync(file));
+        if (older) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+            SHOW(nc_inq_grp_ncid(file, "g", &group));
+        }
+        SHOW(nc_put_vara_int(file, vars[0], &(size_t){3}, &(size_t){2}, values));
+        SHOW(nc_put_vara_int(group, vars[1], &(size_t){0}, &(size_t){5}, values));
+        SHOW(nc_redef(file));
+        SHOW(nc_def_var(group, "late", NC_INT, 1, &dim, NULL));
+        SHOW(nc_def_grp(file, "later", &late));
+        SHOW(nc_def_var(late, "late", NC_INT, 1, &dim, NULL));
+        SHOW(nc_abort(file));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_dimlen(file, dim, &len));
+        printf("%zu\n", len);
+        SHOW(nc_inq_grp_ncid(file, "later", &late));
+        show_all(file);
+        SHOW(nc_close(file));
+    }
+}
+
+/* Elements that nc_abort cannot store, on a full disk, are an error. */
+static void aborted_on_full_disk(void) {
+    int dim, var;
+    unsigned bits = 1;
+    float values[MOST];
+    bool zarr = strstr(path, ".zarr") != NULL;
+    for (int i = 0; i < MOST; i++) values[i] = (float)((bits = bits * 1664525 + 1013904223) >> 8);
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+    SHOW(nc_def_var(file, "v", NC_FLOAT, 1, &dim, &var));
+    SHOW(nc_put_vara_float(file, var, &(size_t){0}, &(size_t){MOST}, values));
+    SHOW(nc_redef(file));
+    if (zarr) fill_disk(true);
+    int status = nc_abort(file);
+    if (zarr) fill_disk(false);
+    puts(!status == !zarr ? "as it is to be" : "lost");
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -780,30 +860,6 @@ static void add_record(size_t t, int left) {
     }
 }
 
-/* Shows all elements of all variables, and the lengths of their dimensions. */
-static void show_all(int id) {
-    int vars, groups[4], group_count;
-    if (nc_inq_nvars(id, &vars) || nc_inq_grps(id, &group_count, groups)) exit(1);
-    for (int v = 0; v < vars; v++) {
-        char name[NC_MAX_NAME + 1], text[256] = "", *strings[64];
-        int type, rank, dims[4], atts;
-        size_t size = 1, len;
-        double values[256];
-        SHOW(nc_inq_var(id, v, name, &type, &rank, dims, &atts));
-        printf("%s: %d, %d attributes:", name, type, atts);
-        for (int d = 0; d < rank && !nc_inq_dimlen(id, dims[d], &len); d++) size *= len, printf(" %zu", len);
-        int status = type == NC_CHAR ? nc_get_var_text(id, v, text) : type == NC_STRING ? nc_get_var_string(id, v, strings) : nc_get_var_double(id, v, values);
-        printf(": %d:", status);
-        for (size_t i = 0; i < size && !status; i++) {
-            if (type == NC_CHAR) printf(" %d", text[i]);
-            else if (type == NC_STRING) printf(" %s", strings[i]), free(strings[i]);
-            else printf(" %g", values[i]);
-        }
-        putchar('\n');
-    }
-    for (int g = 0; g < group_count; g++) show_all(groups[g]);
-}
-
 /* Records are added to an older file, some variables ahead of the others, by programs that come one after the other; one defines more. */
 static void appending(void) {
     int dims[3], group, var, three[3] = {1, 2, 3};
@@ -877,7 +933,8 @@ static const struct {
     void (*run)(void);
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion}, {"threads", threads},
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
+    {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}};
 
 int main(int argc, char **argv) {
