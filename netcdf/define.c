@@ -221,6 +221,8 @@ int oz_rename_grp(int ncid, const char *name) {
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);
     touch(group->parent);
+    /* The records of any group may name types by paths through this one. */
+    for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
     return status ? status : opened;
 }

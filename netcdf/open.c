@@ -162,21 +162,15 @@ static nc_type type_of(const ozarr_array *array) {
     return kind == OZARR_DTYPE_KIND_TEXT ? NC_STRING : NC_NAT;
 }
 
-/* The type that our record of a group says that a variable was defined with. */
-static const oz_type *recorded_type(const oz_group *group, const json *mine) {
-    const json *reference = json_member(mine, "type");
-    return reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
-}
-
 const oz_type *oz_type_defined(const oz_group *group, const json *mine, const oz_type *own) {
-    const oz_type *type = recorded_type(group, mine);
+    const oz_type *type = oz_type_recorded(group, json_member(mine, "type"));
     return type && type->kind == NC_ENUM && type->base == own->id ? type : own;
 }
 
 /* The type that a variable was defined with, if the array is such a one; else netCDF's own; else one that is made for what other programs
  * store. */
 static const oz_type *find_type(oz_group *group, const char *name, const ozarr_array *array, const json *mine) {
-    const oz_type *own = oz_type_atomic(type_of(array)), *type = recorded_type(group, mine);
+    const oz_type *own = oz_type_atomic(type_of(array)), *type = oz_type_recorded(group, json_member(mine, "type"));
     ozarr_type stored = OZARR_AS_STORED;
     if (own) return oz_type_defined(group, mine, own);
     ozarr_dtype *dtype = NULL;

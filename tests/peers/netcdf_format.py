@@ -314,6 +314,37 @@ def types(build):
         check(f"zarr-python's {wanted}", wanted in lines, "\n".join(lines))
 
 
+GROUP_TYPES = """netcdf group_types {
+dimensions: x = 2 ;
+group: g {
+  types: byte enum sky_t {clear = 0, cloudy = 1} ; compound in_t { int n ; sky_t sky ; } ; compound obs_t { in_t a ; double d ; } ;
+  variables: sky_t sky(x) ; obs_t obs(x) ; obs_t obs:one = {{1, cloudy}, 2.5} ; int n(x) ;
+  data: sky = clear, cloudy ; obs = {{1, cloudy}, 2.5}, {{2, clear}, 3.5} ; n = 1, 2 ;
+  group: below { variables: obs_t v(x) ; data: v = {{3, cloudy}, 4.5}, {{4, clear}, 5.5} ; }
+}
+group: other { variables: /g/obs_t w(x) ; /g/sky_t w:sky = cloudy ; data: w = {{5, cloudy}, 6.5}, {{6, clear}, 7.5} ; }
+}
+"""
+
+
+def renamed_types(build):
+    """A group with types is renamed, and all variables and attributes of these types stay what they are, in all groups, as if it had had that name from
+    the beginning (HDF5 loses those that come before the group then); also where a kill left the records as they were."""
+    for kind, definitions in ("zarr", GROUP_TYPES), ("nc", GROUP_TYPES.replace("group: g ", "group: h ").replace("/g/", "/h/")):
+        (build / "group_types.cdl").write_text(definitions)
+        code, _, err = run(["ncgen", "-4", "-o", f"group_types.{kind}", "group_types.cdl"], build, **PRELOAD)
+        check(f"ncgen group_types.{kind}", code == 0, err)
+    shutil.copytree(build / "group_types.zarr", build / "killed_types.zarr")
+    code, _, err = run(["ncrename", "-O", "-h", "-g", "g,h", "group_types.zarr"], build, **PRELOAD)
+    check("ncrename of a group with types", code == 0, err)
+    compare("types of a renamed group", build, "group_types.nc", "group_types.zarr")
+    (build / "killed_types.zarr/g").rename(build / "killed_types.zarr/h")
+    root = build / "killed_types.zarr/zarr.json"
+    root.write_text(json.dumps({k: v for k, v in json.loads(root.read_text()).items() if k != "consolidated_metadata"}))
+    # Its record has no place for the new name, so that the group comes last.
+    compare("types of a group whose renaming was killed", build, "group_types.nc", "killed_types.zarr", sort=True)
+
+
 LENGTHS = """
 import ctypes, sys
 nc, one, length = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_size_t()
@@ -631,6 +662,7 @@ def main():
     copies(build)
     others(build)
     types(build)
+    renamed_types(build)
     texts_of_c(build)
     formats(build)
     damaged(build)
