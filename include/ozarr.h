@@ -2090,7 +2090,10 @@ typedef struct ozarr_variable {
     int32_t level;
     /** One of `OZARR_SHUFFLE_...`; 0: that of `spec`, or the compressor's. */
     ozarr_shuffle shuffle;
-    /** The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all. */
+    /**
+     * The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all.
+     * `missing` is a number that this does not change, such as -8192 or NaN.
+     */
     int32_t keep_bits;
     /** 0. */
     int32_t reserved;
