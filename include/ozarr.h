@@ -1413,7 +1413,8 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *
  * - `"raw_attributes"`: `"1"` shows attributes that are for programs only, too, where attributes are
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
- *   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
+ *   those of netCDF-C (`_nczarr...`, `_NCProperties`) and of libozarr_netcdf (`_nc_model`). By its name each
+ *   is found in any case. `"0"` is the default.
  *
  * - `"history"`: says where the data come from, in the attributes that netCDF users expect. The first line
  *   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,

@@ -221,6 +221,35 @@ static void deletion(void) {
     SHOW(nc_abort(id));
 }
 
+/* Names that begin as those of NCZarr do are a program's own; what a library has for itself is in use. */
+static void own_attributes(void) {
+    int group, var, two = 2, atts, value = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_var(group, "v", NC_INT, 0, NULL, &var));
+    for (int v = NC_GLOBAL; v <= var; v++) {
+        SHOW(nc_put_att_int(group, v, "_NCAR_id", NC_INT, 1, &two));
+        SHOW(nc_put_att_int(group, v, "_nc", NC_INT, 1, &two));
+        SHOW(nc_put_att_text(group, v, "_nc_old", 3, "old"));
+    }
+    SHOW(nc_put_att_int(file, NC_GLOBAL, "_NCProperties", NC_INT, 1, &two));
+    SHOW(nc_put_att_int(file, NC_GLOBAL, "_NCZARR_ATTR", NC_INT, 1, &two));
+    if (strstr(path, ".zarr") && nc_put_att_int(file, NC_GLOBAL, "_nc_model", NC_INT, 1, &two) != NC_ENAMEINUSE) exit(1);
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        for (int v = NC_GLOBAL; v <= var; v++) {
+            SHOW(nc_get_att_int(group, v, "_NCAR_id", &value));
+            SHOW(nc_inq_varnatts(group, v, &atts));
+            printf("%d, %d attributes\n", value, atts);
+            if (!again) SHOW(nc_del_att(group, v, "_nc"));
+            if (!again) SHOW(nc_rename_att(group, v, "_nc_old", "_NC"));
+        }
+    }
+    SHOW(nc_close(file));
+}
+
 /* A `#` is a letter of a plain name: files whose names differ behind it are two, and the file of the name before it is none of them. */
 static void hashes(void) {
     const char *own = path;
@@ -931,7 +960,7 @@ static void grown_below(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"nothing", nothing},
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
     {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
