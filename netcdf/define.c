@@ -10,6 +10,19 @@
 
 static void touch(oz_group *group) { group->file->dirty = group->dirty = true; }
 
+static bool below(const oz_group *group, const oz_group *above) {
+    for (; group; group = group->parent)
+        if (group == above) return true;
+    return false;
+}
+
+/* Has the records of a group and of all below it stored: in them variables tell dimensions of the same name apart. */
+static void touch_below(const oz_group *group) {
+    const oz_file *file = group->file;
+    for (int i = 0; i < file->group_count; i++)
+        if (below(file->groups[i], group)) touch(file->groups[i]);
+}
+
 int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -29,6 +42,7 @@ int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
     oz_dim *dim = oz_dim_new(group, name, len, len == NC_UNLIMITED);
     if (!dim) return NC_ENOMEM;
     touch(group);
+    if (group->parent && oz_dim_by_name(group->parent, name)) touch_below(group);
     if (id) *id = dim->id;
     return NC_NOERR;
 }
@@ -66,7 +80,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
-    touch(dim->group);
+    touch_below(dim->group);
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++)
             if (oz_stores(file) && uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
@@ -171,12 +185,6 @@ int oz_def_grp(int ncid, const char *name, int *id) {
     touch(child);
     if (id) *id = child->file->ncid | child->id;
     return NC_NOERR;
-}
-
-static bool below(const oz_group *group, const oz_group *above) {
-    for (; group; group = group->parent)
-        if (group == above) return true;
-    return false;
 }
 
 /* Opens again what a renamed group holds. */

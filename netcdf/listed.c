@@ -297,7 +297,7 @@ static int make(const oz_listed *listed, const entry *e, oz_group *group, const 
     oz_var *var = oz_var_new(group, name, oz_type_defined(group, mine, type), (int)members[SHAPE]->count);
     int status = var && (var->document = document_of(listed, e, members[ATTRIBUTES])) ? NC_NOERR : NC_ENOMEM;
     if (!status) memcpy(var->fill, fill.bytes, type->size);
-    for (int d = 0; !status && d < var->rank; d++) status = oz_var_place_dim(var, d, names[d], shape[d]);
+    for (int d = 0; !status && d < var->rank; d++) status = oz_var_place_dim(var, mine, d, names[d], shape[d]);
     if (!status) status = oz_atts_read(group, &var->atts, members[ATTRIBUTES], listed->text, json_member(mine, "types"), var);
     *made = var;
     return status;

@@ -253,7 +253,7 @@ static void own_attributes(void) {
 /* A `#` is a letter of a plain name: files whose names differ behind it are two, and the file of the name before it is none of them. */
 static void hashes(void) {
     const char *own = path;
-    char names[2][4096], before[4096];
+    char names[2][8300], before[4096];
     int var, value = 0;
     const char *dot = strrchr(own, '.');
     snprintf(before, sizeof before, "%.*s", (int)(dot - own), own);
@@ -957,6 +957,60 @@ static void grown_below(void) {
     SHOW(nc_close(file));
 }
 
+/* Shows the dimensions of all variables of a group. */
+static void show_dims(int id) {
+    int vars, dims[4], rank;
+    if (nc_inq_nvars(id, &vars)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1];
+        SHOW(nc_inq_var(id, v, name, NULL, &rank, dims, NULL));
+        printf("%s:", name);
+        for (int d = 0; d < rank; d++) {
+            size_t len = 0;
+            int status = nc_inq_dim(id, dims[d], name, &len);
+            printf(" %s (%d) %zu, %d", name, dims[d], len, status);
+        }
+        putchar('\n');
+    }
+}
+
+/* Dimensions of a group hide others of the same names, of which variables of the group are, too: by definition, and by a later name. */
+static void hidden_dimensions(void) {
+    int x, t, a, group, below, own_x, own_t, z, ids[5], values[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 10, &x));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &t));
+    SHOW(nc_def_dim(file, "a", 7, &a));
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_grp(group, "below", &below));
+    SHOW(nc_def_dim(group, "x", 5, &own_x));
+    SHOW(nc_def_dim(group, "t", NC_UNLIMITED, &own_t));
+    SHOW(nc_def_dim(group, "z", 3, &z));
+    SHOW(nc_def_var(group, "own", NC_INT, 1, &own_x, &ids[0]));
+    SHOW(nc_def_var(group, "roots", NC_INT, 1, &x, &ids[1]));
+    SHOW(nc_def_var(group, "q", NC_INT, 1, &a, &ids[2]));
+    SHOW(nc_def_var(below, "lower", NC_INT, 1, &x, &ids[3]));
+    SHOW(nc_def_var(group, "both", NC_INT, 2, (int[]){own_t, t}, &ids[4]));
+    SHOW(nc_put_var_int(group, ids[0], values));
+    SHOW(nc_put_var_int(group, ids[1], values));
+    SHOW(nc_put_var_int(group, ids[2], values));
+    SHOW(nc_put_var_int(below, ids[3], values));
+    SHOW(nc_put_vara_int(group, ids[4], (size_t[]){0, 0}, (size_t[]){2, 4}, values));
+    for (int again = 0; again < 4; again++) {
+        SHOW(nc_close(file));
+        open(again % 2 ? NC_WRITE : NC_NOWRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        SHOW(nc_inq_grp_ncid(group, "below", &below));
+        show_dims(group);
+        show_dims(below);
+        show_all(file);
+        if (again == 3) SHOW(nc_put_var1_int(group, ids[4], (size_t[]){2, 0}, values));
+        if (again == 1) SHOW(nc_rename_dim(file, a, "z"));
+    }
+    show_dims(group);
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -964,7 +1018,7 @@ static const struct {
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
     {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
-    {"appending", appending}, {"grown_below", grown_below}};
+    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

@@ -547,8 +547,10 @@ def calls(build):
     code, _, err = run(["cc", "-o", "calls", str(Path(__file__).parent / "netcdf_calls.c"), "-lnetcdf", "-lpthread"], build)
     check("the calls of netcdf_calls.c compile", code == 0, err[-500:])
     for name in run(["./calls"], build)[1].split():
+        # NCZarr's keys of format 2 say dimensions by their names alone.
+        versions = ["3"] if name == "hidden_dimensions" else ["3", "2"]
         wanted = run(["./calls", f"calls_{name}.nc", name], build, **PRELOAD)[:2]
-        for version in "3", "2":
+        for version in versions:
             found = run(["./calls", f"calls_{name}{version}.zarr", name], build, **PRELOAD, OZARR_NETCDF_SPEC=f"format={version}")[:2]
             difference = next((f"{a!r} and {b!r}" for a, b in zip(wanted[1].splitlines(), found[1].splitlines()) if a != b), (wanted, found))
             check(f"calls: {name} in format {version}", wanted == found and wanted[0] == 0 and wanted[1], difference)
