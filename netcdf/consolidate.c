@@ -50,6 +50,26 @@ static int collect(const oz_file *file, entries *all) {
     return NC_NOERR;
 }
 
+/* Adds a document without the consolidated metadata in it: the handle of a group that was renamed has read those that were stored before. */
+static void add_without_consolidated(text *t, const char *document) {
+    static const char MEMBER[] = "consolidated_metadata";
+    const char *between = "{";
+    size_t at = strspn(document, " \t\r\n");
+    for (json_name name; json_next_member(document, &at, &name);) {
+        size_t from = at;
+        if (!json_skip(document, &at)) t->failed = true;
+        if (t->failed) return;
+        if (name.len == sizeof MEMBER - 1 && !memcmp(document + name.from, MEMBER, name.len)) continue;
+        text_put(t, between);
+        text_put(t, "\"");
+        text_add(t, document + name.from, name.len);
+        text_put(t, "\": ");
+        text_add(t, document + from, at - from);
+        between = ",\n  ";
+    }
+    text_put(t, "}");
+}
+
 /* Adds a node's document; `buffer` is used again. */
 static int add_document(text *t, const ozarr_node *node, text *buffer) {
     size_t len = 0;
@@ -60,7 +80,8 @@ static int add_document(text *t, const ozarr_node *node, text *buffer) {
         buffer->bytes = malloc(buffer->capacity);
         status = buffer->bytes ? ozarr_node_metadata(node, buffer->bytes, buffer->capacity, &len) : OZARR_ERR_NO_MEMORY;
     }
-    if (!status) text_add(t, buffer->bytes, len);
+    if (!status && strstr(buffer->bytes, "\"consolidated_metadata\"")) add_without_consolidated(t, buffer->bytes);
+    else if (!status) text_add(t, buffer->bytes, len);
     return oz_error(status);
 }
 

@@ -345,6 +345,34 @@ def renamed_types(build):
     compare("types of a group whose renaming was killed", build, "group_types.nc", "killed_types.zarr", sort=True)
 
 
+RENAMED = """
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createGroup("g").createVariable("v", "i4", ())[...] = 1
+    d.createGroup("g/below").createVariable("w", "i4", ())[...] = 2
+    d.sync()
+    d.renameGroup("g", "h")
+"""
+
+
+def once(pairs):
+    assert len(pairs) == len(dict(pairs)), [name for name, _ in pairs]
+    return dict(pairs)
+
+
+def renamed_group(build):
+    """The documents of a group of a new file that is renamed after nc_sync have each member once, and tell of all below them."""
+    code, _, err = run([sys.executable, "-c", RENAMED, "renamed.zarr"], build, **PRELOAD)
+    check("a group is renamed", code == 0, err[-500:])
+    for path, below in ("", {"h", "h/v", "h/below", "h/below/w"}), ("h", {"v", "below", "below/w"}), ("h/below", {"w"}):
+        try:
+            document = json.loads((build / "renamed.zarr" / path / "zarr.json").read_text(), object_pairs_hook=once)
+            entries = document["consolidated_metadata"]["metadata"]
+            check(f"what is below /{path}", set(entries) == below and not any("consolidated_metadata" in entry for entry in entries.values()), document)
+        except AssertionError as twice:
+            check(f"the document of /{path}", False, f"members: {twice}")
+
+
 LENGTHS = """
 import ctypes, sys
 nc, one, length = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_size_t()
@@ -665,6 +693,7 @@ def main():
     others(build)
     types(build)
     renamed_types(build)
+    renamed_group(build)
     texts_of_c(build)
     formats(build)
     damaged(build)
