@@ -1011,6 +1011,43 @@ static void hidden_dimensions(void) {
     SHOW(nc_close(file));
 }
 
+static void show_lists(int var, size_t count) {
+    nc_vlen_t lists[8] = {{0}};
+    SHOW(nc_get_var(file, var, lists));
+    for (size_t i = 0; i < count; i++) {
+        printf("%zu:", lists[i].len);
+        for (size_t k = 0; k < lists[i].len; k++) printf(" %g", ((float *)lists[i].p)[k]);
+        putchar('\n');
+    }
+    SHOW(nc_free_vlens(count, lists));
+}
+
+/* Lists that were never written are the fill value, of a variable that has one, also in a chunk that is stored and behind the last record. */
+static void filled_lists(void) {
+    float numbers[] = {-999, 5, 1, 2};
+    nc_vlen_t fill = {2, numbers}, list = {2, numbers + 2}, back = {0};
+    int type, dims[2], vars[4], records, none;
+    create(NC_NETCDF4);
+    SHOW(nc_def_vlen(file, "list", NC_FLOAT, &type));
+    SHOW(nc_def_dim(file, "x", 5, &dims[0]));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[1]));
+    for (int v = 0; v < 4; v++) SHOW(nc_def_var(file, (const char *[]){"none", "defined", "put", "grows"}[v], type, 1, &dims[v == 3], &vars[v]));
+    SHOW(nc_def_var(file, "records", NC_INT, 1, &dims[1], &records));
+    SHOW(nc_def_var_fill(file, vars[1], NC_FILL, &fill));
+    SHOW(nc_put_att(file, vars[2], "_FillValue", type, 1, &fill));
+    SHOW(nc_def_var_fill(file, vars[3], NC_FILL, &fill));
+    for (int v = 0; v < 4; v++) SHOW(nc_put_var1(file, vars[v], &(size_t){1}, &list));
+    SHOW(nc_put_var1_int(file, records, &(size_t){2}, &type));
+    for (int again = 0; again < 2; again++) {
+        for (int v = 0; v < 4; v++) show_lists(vars[v], v == 3 ? 3 : 5);
+        SHOW(nc_inq_var_fill(file, vars[1], &none, &back));
+        printf("%d %zu\n", none, back.len);
+        SHOW(nc_free_vlen(&back));
+        SHOW(nc_close(file));
+        if (!again) open(NC_NOWRITE);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1018,7 +1055,8 @@ static const struct {
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
     {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
-    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions}};
+    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
+    {"filled_lists", filled_lists}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
