@@ -227,6 +227,7 @@ static void specifications_without_a_shape(void) {
     ozarr_dataset *ds = NULL;
     ozarr_spec *s = NULL;
     ozarr_array *a = NULL;
+    double odd = -9999;
     int64_t shape[2];
     char text[4096];
     OK(ozarr_dataset_create("specs.zarr", 3, OZARR_CREATE_NEW, &ds));
@@ -248,7 +249,10 @@ static void specifications_without_a_shape(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "[9, 9]", "[6, 4]", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
     v.spec = NULL, v.type = OZARR_FLOAT64, v.compressor = NULL, v.level = 3;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->level", "compressor", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
-    v.level = 0, v.shuffle = OZARR_SHUFFLE_BYTE;
+    /* Rounding to 7 bits would store another number, which readers take for data. */
+    v.level = 0, v.shuffle = OZARR_SHUFFLE_BYTE, v.missing = &odd;
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "-9999.0", "-9984.0", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
+    v.missing = NULL;
     OK(ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, &a));
     OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
     CHECK(strstr(text, "numcodecs.shuffle") && strstr(text, "zstd"));

@@ -1415,7 +1415,8 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *
  * - `"raw_attributes"`: `"1"` shows attributes that are for programs only, too, where attributes are
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
- *   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
+ *   those of netCDF-C (`_nczarr...`, `_NCProperties`) and of libozarr_netcdf (`_nc_model`). By its name each
+ *   is found in any case. `"0"` is the default.
  *
  * - `"history"`: says where the data come from, in the attributes that netCDF users expect. The first line
  *   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,
@@ -2092,7 +2093,10 @@ typedef struct ozarr_variable {
     int32_t level;
     /** One of `OZARR_SHUFFLE_...`; 0: that of `spec`, or the compressor's. */
     ozarr_shuffle shuffle;
-    /** The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all. */
+    /**
+     * The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all.
+     * `missing` is a number that this does not change, such as -8192 or NaN.
+     */
     int32_t keep_bits;
     /** 0. */
     int32_t reserved;

@@ -180,7 +180,7 @@ static int read_one(const oz_group *group, oz_list *atts, const json *value, con
     att->json = strndup(source + value->from, value->to - value->from);
     if (!att->json) return NC_ENOMEM;
     const json *recorded = json_member(types, value->name);
-    const oz_type *user = recorded && recorded->kind == JSON_STRING ? oz_type_named(group, recorded->text) : NULL;
+    const oz_type *user = oz_type_recorded(group, recorded);
     if (user && user->kind) {
         att->type = user->id;
         att->info = user;

@@ -1,4 +1,5 @@
 /* The table's functions of attributes. */
+#include "attribute_json.h"
 #include "hierarchy.h"
 #include "json.h"
 #include "table.h"
@@ -7,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int find(int ncid, int varid, const char *name, oz_group **group, oz_var **var, oz_list **atts, oz_att **att) {
     int status = oz_find_atts(ncid, varid, group, var, atts);
@@ -69,6 +71,15 @@ static void note_fill(oz_var *var) {
     else var->recreate = true;
 }
 
+/* Whether a name is the library's own, which is not read as an attribute of a group, and in format 2 not of a variable. */
+static bool is_reserved(const oz_file *file, const oz_var *var, const char *name) {
+    int32_t format = oz_get_defaults()->format;
+    if (!file->created && ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format)) format = 3;
+    if (var && format == 3) return false;
+    if (var && strcmp(name, "_ARRAY_DIMENSIONS") == 0) return true;
+    return strncasecmp(name, "_nczarr", 7) == 0 || strcmp(name, "_NCProperties") == 0 || strcmp(name, OZ_RECORD) == 0;
+}
+
 int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -79,7 +90,7 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     if (!status) status = oz_new_name(&new_name, normal);
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
-    if (oz_list_find(atts, new_name)) return NC_ENAMEINUSE;
+    if (oz_list_find(atts, new_name) || is_reserved(group->file, var, new_name)) return NC_ENAMEINUSE;
     if (!att) return NC_ENOTATT;
     if (!group->file->defining && group->file->classic && strlen(new_name) > strlen(name)) return NC_ENOTINDEFINE;
     char *copy = strdup(new_name);
@@ -189,6 +200,7 @@ int oz_put_att(int ncid, int varid, const char *name, nc_type type, size_t len, 
     void *copy = NULL;
     int status = find(ncid, varid, name, &group, &var, &atts, &att);
     if (!status) status = check_put(group->file, att, name, type, len, values, memory_type);
+    if (!status && is_reserved(group->file, var, name)) status = NC_ENAMEINUSE;
     if (status) return status;
     const oz_type *info = oz_type_of(group->file, type);
     int range = new_values(values, memory_type, info, len, &copy);

@@ -28,7 +28,7 @@ static void entries_free(entries *all) {
     free(all->items);
 }
 
-/* All groups and arrays of the file, sorted. */
+/* All groups and arrays of the file that are in the store, sorted. */
 static int collect(const oz_file *file, entries *all) {
     size_t count = (size_t)file->group_count;
     for (int i = 0; i < file->group_count; i++) count += (size_t)file->groups[i]->vars.count;
@@ -36,16 +36,38 @@ static int collect(const oz_file *file, entries *all) {
     if (!all->items) return NC_ENOMEM;
     for (int i = 0; i < file->group_count; i++) {
         const oz_group *group = file->groups[i];
+        if (!group->handle) continue;
         all->items[all->count] = (entry){oz_group_path(group), ozarr_group_node(group->handle), NULL};
         if (!all->items[all->count++].path) return NC_ENOMEM;
         for (int k = 0; k < group->vars.count; k++) {
             const oz_var *var = group->vars.items[k];
+            if (!oz_var_made(var)) continue;
             all->items[all->count] = (entry){oz_var_path(var), ozarr_array_node(var->array), var->document};
             if (!all->items[all->count++].path) return NC_ENOMEM;
         }
     }
     qsort(all->items, all->count, sizeof *all->items, by_path);
     return NC_NOERR;
+}
+
+/* Adds a document without the consolidated metadata in it: the handle of a group that was renamed has read those that were stored before. */
+static void add_without_consolidated(text *t, const char *document) {
+    static const char MEMBER[] = "consolidated_metadata";
+    const char *between = "{";
+    size_t at = strspn(document, " \t\r\n");
+    for (json_name name; json_next_member(document, &at, &name);) {
+        size_t from = at;
+        if (!json_skip(document, &at)) t->failed = true;
+        if (t->failed) return;
+        if (name.len == sizeof MEMBER - 1 && !memcmp(document + name.from, MEMBER, name.len)) continue;
+        text_put(t, between);
+        text_put(t, "\"");
+        text_add(t, document + name.from, name.len);
+        text_put(t, "\": ");
+        text_add(t, document + from, at - from);
+        between = ",\n  ";
+    }
+    text_put(t, "}");
 }
 
 /* Adds a node's document; `buffer` is used again. */
@@ -58,7 +80,8 @@ static int add_document(text *t, const ozarr_node *node, text *buffer) {
         buffer->bytes = malloc(buffer->capacity);
         status = buffer->bytes ? ozarr_node_metadata(node, buffer->bytes, buffer->capacity, &len) : OZARR_ERR_NO_MEMORY;
     }
-    if (!status) text_add(t, buffer->bytes, len);
+    if (!status && strstr(buffer->bytes, "\"consolidated_metadata\"")) add_without_consolidated(t, buffer->bytes);
+    else if (!status) text_add(t, buffer->bytes, len);
     return oz_error(status);
 }
 
@@ -131,7 +154,8 @@ static int flush(oz_file *file) {
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
     int error = NC_NOERR;
-    for (int i = 0; i < file->group_count && !error; i++) error = lengthen_nczarr(file->groups[i]);
+    for (int i = 0; i < file->group_count && !error; i++)
+        if (file->groups[i]->handle) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;
     ozarr_status status = ozarr_store_flush(file->store);
     if (!status && made && !file->compared) status = ozarr_group_consolidated_check(root->handle, NULL, 0, NULL, &current);
@@ -148,7 +172,7 @@ int oz_consolidate(oz_file *file) {
     int status = collect(file, &all);
     for (int i = file->group_count - 1; i >= 0 && !status; i--) {
         const oz_group *group = file->groups[i];
-        if (i && !group->vars.count) continue;
+        if (i && (!group->handle || !group->vars.count)) continue;
         char *path = oz_group_path(group);
         status = path ? store(file, &all, group, path) : NC_ENOMEM;
         free(path);

@@ -140,8 +140,24 @@ static ozarr_status new_spec(const oz_var *var, ozarr_spec **spec) {
     return status;
 }
 
+/* The fill value of lists: its bytes, as those of elements. */
+static ozarr_status set_fill_list(ozarr_spec *spec, const oz_var *var) {
+    const nc_vlen_t *list = var->fill;
+    size_t size = oz_type_size(var->info->base), bytes = list->p ? list->len * size : 0;
+    unsigned char *copy = malloc(bytes + 1);
+    text t = {0};
+    if (!copy) return OZARR_ERR_NO_MEMORY;
+    if (bytes) memcpy(copy, list->p, bytes);
+    oz_to_little_endian(copy, size, bytes / size);
+    text_base64(&t, copy, bytes);
+    ozarr_status status = t.failed ? OZARR_ERR_NO_MEMORY : ozarr_spec_set_member_json(spec, "fill_value", t.bytes);
+    free(t.bytes);
+    free(copy);
+    return status;
+}
+
 static ozarr_status set_fill(ozarr_spec *spec, const oz_var *var) {
-    if (var->form == OZ_LISTS) return OZARR_OK;
+    if (var->form == OZ_LISTS) return set_fill_list(spec, var);
     if (var->form == OZ_RECORDS) return ozarr_spec_set_fill_dtype(spec, var->dtype, var->fill, var->info->size);
     if (var->form == OZ_NUMBERS) return ozarr_spec_set_fill_value(spec, OZARR_AS_STORED, var->fill);
     if (var->form == OZ_CHARS) {

@@ -131,19 +131,6 @@ static int write_strings(const ozarr_array *array, const box *b, const char *con
     return status;
 }
 
-/* Numbers of lists are stored with the low byte first, whatever this machine has. */
-static void to_little_endian(void *values, size_t size, size_t count) {
-    const uint16_t probe = 1;
-    unsigned char *bytes = values;
-    if (*(const unsigned char *)&probe) return;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < size / 2; k++) {
-            unsigned char *a = bytes + i * size + k, *b = bytes + (i + 1) * size - 1 - k, c = *a;
-            *a = *b;
-            *b = c;
-        }
-}
-
 static int read_lists(const oz_var *var, const ozarr_array *array, const box *b, nc_vlen_t *lists) {
     ozarr_region region = region_of(b);
     ozarr_varlen *read;
@@ -158,7 +145,7 @@ static int read_lists(const oz_var *var, const ozarr_array *array, const box *b,
         if (status || len < size) continue;
         lists[i].p = malloc(len);
         if (!lists[i].p) status = NC_ENOMEM;
-        else memcpy(lists[i].p, bytes, len), to_little_endian(lists[i].p, size, len / size);
+        else memcpy(lists[i].p, bytes, len), oz_to_little_endian(lists[i].p, size, len / size);
     }
     ozarr_varlen_free(read);
     return status;
@@ -180,7 +167,7 @@ static int write_lists(const oz_var *var, const ozarr_array *array, const box *b
     }
     if (!status) {
         offsets[b->count] = (int64_t)total;
-        to_little_endian(data, size, total / size);
+        oz_to_little_endian(data, size, total / size);
         status = oz_error(ozarr_array_write_varlen(array, &region, offsets, data, total));
     }
     free(data);

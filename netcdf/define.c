@@ -10,6 +10,19 @@
 
 static void touch(oz_group *group) { group->file->dirty = group->dirty = true; }
 
+static bool below(const oz_group *group, const oz_group *above) {
+    for (; group; group = group->parent)
+        if (group == above) return true;
+    return false;
+}
+
+/* Has the records of a group and of all below it stored: in them variables tell dimensions of the same name apart. */
+static void touch_below(const oz_group *group) {
+    const oz_file *file = group->file;
+    for (int i = 0; i < file->group_count; i++)
+        if (below(file->groups[i], group)) touch(file->groups[i]);
+}
+
 int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -29,6 +42,7 @@ int oz_def_dim(int ncid, const char *name, size_t len, int *id) {
     oz_dim *dim = oz_dim_new(group, name, len, len == NC_UNLIMITED);
     if (!dim) return NC_ENOMEM;
     touch(group);
+    if (group->parent && oz_dim_by_name(group->parent, name)) touch_below(group);
     if (id) *id = dim->id;
     return NC_NOERR;
 }
@@ -66,7 +80,7 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
-    touch(dim->group);
+    touch_below(dim->group);
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count && !status; k++)
             if (oz_stores(file) && uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
@@ -137,10 +151,12 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
     bool stored = oz_var_made(var);
+    if (stored) status = oz_hierarchy_sync(group->file);
+    /* What could not be stored waits on in the handles. */
+    if (status) return free(copy), status;
     if (stored) {
-        status = oz_hierarchy_sync(group->file);
         oz_var_close(var);
-        if (!status && oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
+        if (oz_stores(group->file)) status = oz_error(ozarr_group_rename(group->handle, var->name, name));
         status = oz_agree(group->file->ranks, status);
     }
     if (status) free(copy);
@@ -171,18 +187,23 @@ int oz_def_grp(int ncid, const char *name, int *id) {
     return NC_NOERR;
 }
 
-static bool below(const oz_group *group, const oz_group *above) {
-    for (; group; group = group->parent)
-        if (group == above) return true;
-    return false;
-}
-
 /* Opens again what a renamed group holds. */
 static int reopen(oz_group *group) {
     int status = oz_stores(group->file) ? oz_error(ozarr_group_open_group(group->parent->handle, group->name, &group->handle)) : NC_NOERR;
     for (int i = 0; i < group->vars.count && !status; i++) status = oz_var_open(group->vars.items[i]);
     for (int i = 0; i < group->groups.count && !status; i++) status = reopen(group->groups.items[i]);
     return status;
+}
+
+/* Frees the handles of a group, and of all below it. */
+static void close_below(const oz_file *file, const oz_group *group) {
+    for (int i = 0; i < file->group_count; i++) {
+        oz_group *one = file->groups[i];
+        if (!below(one, group)) continue;
+        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
+        ozarr_group_free(one->handle);
+        one->handle = NULL;
+    }
 }
 
 int oz_rename_grp(int ncid, const char *name) {
@@ -200,18 +221,16 @@ int oz_rename_grp(int ncid, const char *name) {
     /* Ranks that do not store have no handle. */
     bool stored = oz_agree(file->ranks, group->handle != NULL) != 0;
     if (stored) status = oz_hierarchy_sync(file);
-    for (int i = 0; i < file->group_count && stored; i++) {
-        oz_group *one = file->groups[i];
-        if (!below(one, group)) continue;
-        for (int k = 0; k < one->vars.count; k++) oz_var_close(one->vars.items[k]);
-        ozarr_group_free(one->handle);
-        one->handle = NULL;
-    }
-    if (stored && !status && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
+    /* What could not be stored waits on in the handles. */
+    if (status) return free(copy), status;
+    if (stored) close_below(file, group);
+    if (stored && oz_stores(file)) status = oz_error(ozarr_group_rename(group->parent->handle, group->name, name));
     status = oz_agree(file->ranks, status);
     if (!status) oz_list_rename(&group->parent->groups, oz_list_index(&group->parent->groups, group->name), copy);
     else free(copy);
     touch(group->parent);
+    /* The records of any group may name types by paths through this one. */
+    for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
     return status ? status : opened;
 }

@@ -31,13 +31,15 @@ void oz_set_pending_ranks(int kind, const void *comm) {
     pending.comm = comm;
 }
 
-/* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. */
+/* The store's location: without the scheme of files, netCDF's fragment, and the document by which netCDF-C tells the format. Only a URL has a
+ * fragment: in a plain name a `#` is a letter like others, and without what is behind it the name would be that of another file. */
 static char *location_of(const char *path) {
     if (pending.location) path = pending.location;
+    bool is_url = strstr(path, "://") != NULL;
     if (strncmp(path, "file://", 7) == 0) path += 7;
     char *location = strdup(path);
     if (!location) return NULL;
-    char *end = strstr(path, "://") || path != location ? strchr(location, '#') : NULL;
+    char *end = is_url ? strchr(location, '#') : NULL;
     if (end) *end = 0;
     static const char *const documents[] = {"/zarr.json", "/.zgroup", "/.zattrs", "/.zmetadata"};
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
@@ -216,16 +218,19 @@ static int close_file(oz_file *file, int status) {
     return status;
 }
 
-/* A file that was not defined to the end is removed; of another one in define mode, what was defined since is not stored. In data mode all is. */
+/* A file that was not defined to the end is removed; of another one in define mode, what was defined since is not stored, but the elements are,
+ * and readers see them. In data mode all is. */
 int oz_abort(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     oz_file *file = group->file;
     if (file->writable && !file->defining) return oz_close(ncid, NULL);
-    if (file->stored) (void)oz_elements_store(file);
-    status = oz_agree(file->ranks, NC_NOERR);
-    if (oz_stores(file) && file->created && file->defining && !file->stored) {
+    bool undefined = file->created && !file->stored;
+    if (file->writable && !undefined) status = oz_elements_store(file);
+    if (!status && !undefined) status = oz_consolidate(file);
+    status = oz_agree(file->ranks, status);
+    if (oz_stores(file) && undefined) {
         status = oz_error(ozarr_store_node_erase(file->store, ""));
         rmdir(file->location);
         ozarr_store_free(file->store);

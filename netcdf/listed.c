@@ -71,10 +71,10 @@ static bool named(const char *text, const json_name *name, const char *wanted) {
     return name->len == strlen(wanted) && !memcmp(text + name->from, wanted, name->len);
 }
 
-/* Whether the attributes of a group are all for programs, but for our record: what NCZarr records is left to the library. */
+/* Whether the attributes of a group are all for programs, but for our record: what netCDF-C records is left to the library. */
 static bool plain(const char *text, size_t at) {
     for (json_name name; json_next_member(text, &at, &name);) {
-        if (strncasecmp(text + name.from, "_nc", 3) == 0 && !named(text, &name, OZ_RECORD)) return false;
+        if (strncasecmp(text + name.from, "_nczarr", 7) == 0 || named(text, &name, "_NCProperties")) return false;
         if (!json_skip(text, &at)) return false;
     }
     return true;
@@ -293,11 +293,11 @@ static int make(const oz_listed *listed, const entry *e, oz_group *group, const 
     if (!type || !read_shape(members[SHAPE], shape) || !read_number(members[FILL], type->id, fill.bytes)) return NC_NOERR;
     if (!read_names(members[NAMES], members[SHAPE]->count, names)) return NC_NOERR;
     for (const json *item = members[ATTRIBUTES] ? members[ATTRIBUTES]->first : NULL; item; item = item->next)
-        if (strncasecmp(item->name, "_nc", 3) == 0) return NC_NOERR;
+        if (strncasecmp(item->name, "_nczarr", 7) == 0) return NC_NOERR;
     oz_var *var = oz_var_new(group, name, oz_type_defined(group, mine, type), (int)members[SHAPE]->count);
     int status = var && (var->document = document_of(listed, e, members[ATTRIBUTES])) ? NC_NOERR : NC_ENOMEM;
     if (!status) memcpy(var->fill, fill.bytes, type->size);
-    for (int d = 0; !status && d < var->rank; d++) status = oz_var_place_dim(var, d, names[d], shape[d]);
+    for (int d = 0; !status && d < var->rank; d++) status = oz_var_place_dim(var, mine, d, names[d], shape[d]);
     if (!status) status = oz_atts_read(group, &var->atts, members[ATTRIBUTES], listed->text, json_member(mine, "types"), var);
     *made = var;
     return status;

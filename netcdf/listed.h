@@ -34,7 +34,7 @@ int oz_listed_open(const oz_listed *listed, const oz_group *group, const char *n
 
 /* What is the same where the array is opened: a variable's dimension of a name (or NULL) and length; the enumeration that a variable was defined
  * with, if that is one of netCDF's type `own`, else that. */
-int oz_var_place_dim(oz_var *var, int d, const char *name, int64_t len);
+int oz_var_place_dim(oz_var *var, const json *mine, int d, const char *name, int64_t len);
 const oz_type *oz_type_defined(const oz_group *group, const json *mine, const oz_type *own);
 
 #endif

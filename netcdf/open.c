@@ -89,34 +89,48 @@ static int read_recorded_dims(oz_group *group, const json *record) {
     return NC_NOERR;
 }
 
-/* The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow. */
+/* The dimension of that name and length which the group sees, or a new one. One along which arrays differ may grow, unless there is one above it of
+ * that very length. */
 static oz_dim *resolve_dim(oz_group *group, const char *name, size_t len, bool first) {
     char other[NC_MAX_NAME + 32];
-    for (const oz_group *g = group; g; g = g->parent) {
-        oz_dim *dim = oz_list_find(&g->dims, name);
-        if (!dim || (dim->len != len && !dim->unlimited && !(g == group && first))) continue;
-        if (dim->len != len) dim->unlimited = true;
-        if (len > dim->len) dim->len = len;
-        return dim;
+    oz_dim *own = oz_list_find(&group->dims, name), *found = NULL;
+    for (const oz_group *g = group; g && !found; g = g->parent) {
+        found = oz_list_find(&g->dims, name);
+        if (found && found->len != len && !found->unlimited) found = NULL;
     }
-    if (!oz_list_find(&group->dims, name)) return oz_dim_new(group, name, len, len == 0);
+    if (!found && first) found = own;
+    if (found) {
+        if (found->len != len) found->unlimited = true;
+        if (len > found->len) found->len = len;
+        return found;
+    }
+    if (!own) return oz_dim_new(group, name, len, len == 0);
     snprintf(other, sizeof other, "%s_%zu", name, len);
     oz_dim *dim = oz_list_find(&group->dims, other);
     return dim ? dim : oz_dim_new(group, other, len, len == 0);
 }
 
-int oz_var_place_dim(oz_var *var, int d, const char *name, int64_t len) {
+/* The group in or above which a dimension is: that of the variable, but where our record says that another dimension of the name is in between. */
+static oz_group *group_of_dim(const oz_var *var, const json *mine, int d) {
+    const json *above = json_member(mine, "above"), *levels = above && above->kind == JSON_ARRAY ? above->first : NULL;
+    oz_group *group = var->group;
+    while (levels && d-- > 0) levels = levels->next;
+    for (long n = levels && levels->kind == JSON_INTEGER ? strtol(levels->text, NULL, 10) : 0; n > 0 && group->parent; n--) group = group->parent;
+    return group;
+}
+
+int oz_var_place_dim(oz_var *var, const json *mine, int d, const char *name, int64_t len) {
     char unnamed[64];
     if (!name || !*name) {
         snprintf(unnamed, sizeof unnamed, "_Anonymous_Dim_%lld", (long long)len);
         name = unnamed;
     }
     var->shape[d] = len;
-    var->dims[d] = resolve_dim(var->group, name, (size_t)len, d == 0);
+    var->dims[d] = resolve_dim(group_of_dim(var, mine, d), name, (size_t)len, d == 0);
     return var->dims[d] ? NC_NOERR : NC_ENOMEM;
 }
 
-static int read_dims(oz_var *var) {
+static int read_dims(oz_var *var, const json *mine) {
     int64_t shape[64];
     int status = NC_NOERR;
     if (ozarr_array_shape(var->array, shape)) return NC_EIO;
@@ -124,7 +138,7 @@ static int read_dims(oz_var *var) {
         char name[NC_MAX_NAME + 1] = "";
         bool named = false;
         if (ozarr_array_dimension_name(var->array, d, name, sizeof name, NULL, &named)) named = false;
-        status = oz_var_place_dim(var, d, named ? name : NULL, shape[d]);
+        status = oz_var_place_dim(var, mine, d, named ? name : NULL, shape[d]);
     }
     return status;
 }
@@ -162,21 +176,15 @@ static nc_type type_of(const ozarr_array *array) {
     return kind == OZARR_DTYPE_KIND_TEXT ? NC_STRING : NC_NAT;
 }
 
-/* The type that our record of a group says that a variable was defined with. */
-static const oz_type *recorded_type(const oz_group *group, const json *mine) {
-    const json *reference = json_member(mine, "type");
-    return reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
-}
-
 const oz_type *oz_type_defined(const oz_group *group, const json *mine, const oz_type *own) {
-    const oz_type *type = recorded_type(group, mine);
+    const oz_type *type = oz_type_recorded(group, json_member(mine, "type"));
     return type && type->kind == NC_ENUM && type->base == own->id ? type : own;
 }
 
 /* The type that a variable was defined with, if the array is such a one; else netCDF's own; else one that is made for what other programs
  * store. */
 static const oz_type *find_type(oz_group *group, const char *name, const ozarr_array *array, const json *mine) {
-    const oz_type *own = oz_type_atomic(type_of(array)), *type = recorded_type(group, mine);
+    const oz_type *own = oz_type_atomic(type_of(array)), *type = oz_type_recorded(group, json_member(mine, "type"));
     ozarr_type stored = OZARR_AS_STORED;
     if (own) return oz_type_defined(group, mine, own);
     ozarr_dtype *dtype = NULL;
@@ -304,7 +312,7 @@ static int open_var(oz_group *group, const char *name, const oz_listed *listed, 
     var->scalar_of_one = scalar;
     const ozarr_node *node = ozarr_array_node(array);
     int status = set_dtype(var);
-    if (!status && !scalar) status = read_dims(var);
+    if (!status && !scalar) status = read_dims(var, mine);
     if (!status) status = read_atts(group, &var->atts, node, json_member(mine, "types"), var);
     if (!status && !group->reading->record) add_nczarr_types(group, &var->atts, node);
     return status;

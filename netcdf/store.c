@@ -19,6 +19,23 @@ static const char *fill_record(const oz_att *fill) {
     return is_null ? "null" : "true";
 }
 
+/* Says how many groups above a variable each of its dimensions is, where another one of the same name hides one of them. */
+static void write_places(text *t, const oz_var *var) {
+    bool hidden = false;
+    for (int d = 0; d < var->rank; d++) hidden = hidden || oz_dim_by_name(var->group, var->dims[d]->name) != var->dims[d];
+    if (!hidden) return;
+    text_member(t, "above");
+    text_put(t, "[");
+    for (int d = 0; d < var->rank; d++) {
+        char levels[16];
+        int n = 0;
+        for (const oz_group *group = var->group; group && group != var->dims[d]->group; group = group->parent) n++;
+        snprintf(levels, sizeof levels, d ? ",%d" : "%d", n);
+        text_put(t, levels);
+    }
+    text_put(t, "]");
+}
+
 /* Our record of the group: what Zarr does not say. */
 static void write_record(text *t, const oz_group *group) {
     text_put(t, "{\"version\":1");
@@ -48,6 +65,7 @@ static void write_record(text *t, const oz_group *group) {
         if (var->info->kind) text_member(t, "type"), oz_type_reference(t, var->info);
         if (oz_has_flags(var)) text_member(t, "flags"), text_put(t, "true");
         oz_types_write(t, "types", &var->atts, var);
+        write_places(t, var);
         text_put(t, "}");
     }
     text_put(t, "}");

@@ -230,3 +230,15 @@ void oz_quantize(int mode, int digits, nc_type type, void *values, size_t count,
     if (type == NC_FLOAT) quantize_float(mode, digits, values, count, missing, NC_FILL_FLOAT);
     if (type == NC_DOUBLE) quantize_double(mode, digits, values, count, missing, NC_FILL_DOUBLE);
 }
+
+void oz_to_little_endian(void *values, size_t size, size_t count) {
+    const uint16_t probe = 1;
+    unsigned char *bytes = values;
+    if (*(const unsigned char *)&probe) return;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < size / 2; k++) {
+            unsigned char *a = bytes + i * size + k, *b = bytes + (i + 1) * size - 1 - k, c = *a;
+            *a = *b;
+            *b = c;
+        }
+}

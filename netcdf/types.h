@@ -29,4 +29,7 @@ void oz_clear_values(const oz_type *type, void *values, size_t count);
 /* Rounds numbers to what the mode of quantisation keeps; `missing` (or NULL) stays as it is. */
 void oz_quantize(int mode, int digits, nc_type type, void *values, size_t count, const void *missing);
 
+/* Turns the bytes of numbers of lists, which are stored with the low byte first, whatever this machine has; and back. */
+void oz_to_little_endian(void *values, size_t size, size_t count);
+
 #endif

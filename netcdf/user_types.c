@@ -22,6 +22,14 @@ void oz_type_reference(text *t, const oz_type *type) {
     free(path.bytes);
 }
 
+/* Goes by the last name where nothing is at the path: a program that is killed after it renamed a group leaves records with the old one. */
+const oz_type *oz_type_recorded(const oz_group *group, const json *reference) {
+    if (!reference || reference->kind != JSON_STRING) return NULL;
+    const char *last = strrchr(reference->text, '/');
+    const oz_type *type = oz_type_named(group, reference->text);
+    return type || !last ? type : oz_type_named(group, last + 1);
+}
+
 static void put_number(text *t, const char *format, long long number) {
     char out[64];
     snprintf(out, sizeof out, format, number);
@@ -68,8 +76,8 @@ static size_t number_of(const json *value) { return value && value->kind == JSON
 
 /* Whether a record of a field makes one that lies within its struct. */
 static bool read_field(const oz_group *group, oz_type *type, const json *item) {
-    const json *name = json_member(item, "name"), *reference = json_member(item, "type"), *shape = json_member(item, "shape");
-    const oz_type *of = reference && reference->kind == JSON_STRING ? oz_type_named(group, reference->text) : NULL;
+    const json *name = json_member(item, "name"), *shape = json_member(item, "shape");
+    const oz_type *of = oz_type_recorded(group, json_member(item, "type"));
     if (!name || name->kind != JSON_STRING || !of || of == type || of->kind == NC_VLEN || of->id == NC_STRING) return false;
     if (shape && shape->count > sizeof((oz_field *)0)->shape / sizeof(int)) return false;
     oz_field *field = oz_field_new(type, name->text);

@@ -9,8 +9,9 @@
 void oz_user_types_write(text *t, const oz_group *group);
 int oz_user_types_read(oz_group *group, const json *object);
 
-/* Adds the name of a type as records have it: netCDF's own by name, others by path. */
+/* Adds the name of a type as records have it: netCDF's own by name, others by path. Finds the type of such a name; NULL without it. */
 void oz_type_reference(text *t, const oz_type *type);
+const oz_type *oz_type_recorded(const oz_group *group, const json *reference);
 
 /* Whether an enumeration is told to other programs by the attributes of the CF conventions, `flag_values` and `flag_meanings`: not where
  * the program has such attributes itself. Adds these. */

@@ -285,6 +285,7 @@ pub struct ozarr_variable {
     /// One of `OZARR_SHUFFLE_...`; 0: that of `spec`, or the compressor's.
     pub shuffle: ozarr_shuffle,
     /// The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all.
+    /// `missing` is a number that this does not change, such as -8192 or NaN.
     pub keep_bits: i32,
     /// 0.
     pub reserved: i32,

@@ -124,7 +124,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///
 /// - `"raw_attributes"`: `"1"` shows attributes that are for programs only, too, where attributes are
 ///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
-///   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
+///   those of netCDF-C (`_nczarr...`, `_NCProperties`) and of libozarr_netcdf (`_nc_model`). By its name each
+///   is found in any case. `"0"` is the default.
 ///
 /// - `"history"`: says where the data come from, in the attributes that netCDF users expect. The first line
 ///   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,

@@ -412,10 +412,11 @@ fn attributes_member(document: &mut Map) -> Option<&mut Map> {
     document.get_mut("attributes")?.as_object_mut()
 }
 
-/// Whether an attribute of a node is for programs only, as xarray has it: the names of a v2 array's dimensions, and what NCZarr adds
-/// (XR-02, XR-07).
+/// Whether an attribute of a node is for programs only: the names of a v2 array's dimensions, and what netCDF-C, NCZarr and libozarr_netcdf add
+/// (XR-02, XR-07). xarray hides all that begin with `_nc`; an attribute of a user's own, such as `_NCAR_id`, is none of theirs.
 fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
     let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
-    let is_nczarr = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("_nc"));
-    is_names || is_nczarr && (format == Format::V2 || kind == NodeKind::Group)
+    let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));
+    let is_netcdf = is_nczarr || name == "_NCProperties" || name == "_nc_model";
+    is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
 }

@@ -60,13 +60,28 @@ pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item:
 /// With numbers rounded by that codec, or not, before anything but their order changes.
 pub(super) fn with_rounding(list: Vec<Extension>, rounding: Option<Extension>) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
-        list.retain(|codec| !matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround"));
+        list.retain(|codec| !is_rounding(codec));
         let first = list.iter().position(|codec| codec.name != "transpose").unwrap_or(list.len());
         if let Some(rounding) = rounding {
             list.insert(first, rounding);
         }
         list
     })
+}
+
+/// The bits of the mantissa to which a list rounds numbers, if it does.
+pub(super) fn kept_bits(list: &[Extension]) -> Result<Option<u32>> {
+    let mut bits = None;
+    inside(list.to_vec(), |list| {
+        let rounding = list.iter().find(|codec| is_rounding(codec));
+        bits = rounding.and_then(|codec| codec.configuration.get("keepbits")?.as_u64()?.try_into().ok());
+        list
+    })?;
+    Ok(bits)
+}
+
+fn is_rounding(codec: &Extension) -> bool {
+    matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround")
 }
 
 /// With or without a CRC-32C behind all other codecs.

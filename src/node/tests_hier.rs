@@ -74,10 +74,10 @@ fn attributes_of_programs_are_hidden_unless_they_are_asked_for() {
     let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
     spec.set_format(Format::V2).unwrap();
     spec.set_dimension_names(vec![Some("x".into())]).unwrap();
-    spec.set_attributes_json(r#"{"units":"m","_nczarr_array":{"x":1},"_NCProperties":"v","_n":1}"#).unwrap();
+    spec.set_attributes_json(r#"{"units":"m","_nczarr_array":{"x":1},"_NCProperties":"v","_NCAR_id":1}"#).unwrap();
     let array = Array::create(&store, "a", &spec, Create::New).unwrap();
     let attributes = array.attributes();
-    assert_eq!(attributes.names().unwrap(), ["units", "_n"]);
+    assert_eq!(attributes.names().unwrap(), ["units", "_NCAR_id"]);
     assert_eq!(attributes.get_json("_ARRAY_DIMENSIONS").unwrap(), "[\"x\"]");
     attributes.replace_json(r#"{"title":"t"}"#).unwrap();
     assert_eq!(attributes.names().unwrap(), ["title"]);

@@ -221,6 +221,67 @@ static void deletion(void) {
     SHOW(nc_abort(id));
 }
 
+/* Names that begin as those of NCZarr do are a program's own; what a library has for itself is in use. */
+static void own_attributes(void) {
+    int group, var, two = 2, atts, value = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_var(group, "v", NC_INT, 0, NULL, &var));
+    for (int v = NC_GLOBAL; v <= var; v++) {
+        SHOW(nc_put_att_int(group, v, "_NCAR_id", NC_INT, 1, &two));
+        SHOW(nc_put_att_int(group, v, "_nc", NC_INT, 1, &two));
+        SHOW(nc_put_att_text(group, v, "_nc_old", 3, "old"));
+    }
+    SHOW(nc_put_att_int(file, NC_GLOBAL, "_NCProperties", NC_INT, 1, &two));
+    SHOW(nc_put_att_int(file, NC_GLOBAL, "_NCZARR_ATTR", NC_INT, 1, &two));
+    if (strstr(path, ".zarr") && nc_put_att_int(file, NC_GLOBAL, "_nc_model", NC_INT, 1, &two) != NC_ENAMEINUSE) exit(1);
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        for (int v = NC_GLOBAL; v <= var; v++) {
+            SHOW(nc_get_att_int(group, v, "_NCAR_id", &value));
+            SHOW(nc_inq_varnatts(group, v, &atts));
+            printf("%d, %d attributes\n", value, atts);
+            if (!again) SHOW(nc_del_att(group, v, "_nc"));
+            if (!again) SHOW(nc_rename_att(group, v, "_nc_old", "_NC"));
+        }
+    }
+    SHOW(nc_close(file));
+}
+
+/* A `#` is a letter of a plain name: files whose names differ behind it are two, and the file of the name before it is none of them. */
+static void hashes(void) {
+    const char *own = path;
+    char names[2][8300], before[4096];
+    int var, value = 0;
+    const char *dot = strrchr(own, '.');
+    snprintf(before, sizeof before, "%.*s", (int)(dot - own), own);
+    FILE *other = fopen(before, "w");
+    if (!other || fclose(other)) exit(1);
+    for (int i = 0; i < 2; i++) {
+        snprintf(names[i], sizeof names[i], "%s#%d%s", before, i, dot);
+        path = names[i];
+        create(NC_NETCDF4);
+        SHOW(nc_def_var(file, "v", NC_INT, 0, NULL, &var));
+        SHOW(nc_put_var_int(file, var, &i));
+        SHOW(nc_close(file));
+    }
+    for (int i = 0; i < 2; i++) {
+        SHOW(nc_open(names[i], NC_NOWRITE, &file));
+        SHOW(nc_get_var_int(file, 0, &value));
+        printf("%d\n", value);
+        SHOW(nc_close(file));
+    }
+    SHOW(nc_delete(names[0]));
+    SHOW(nc_open(names[0], NC_NOWRITE, &file));
+    SHOW(nc_open(names[1], NC_NOWRITE, &file));
+    SHOW(nc_close(file));
+    SHOW(remove(before));
+    SHOW(nc_delete(names[1]));
+    path = own;
+}
+
 /* What holds no element lengthens no dimension, wherever it begins. */
 static void nothing(void) {
     int dims[2], var;
@@ -554,11 +615,18 @@ static void alike(void) {
     SHOW(nc_close(file));
 }
 
+/* Lets no file become longer than a document, or any again. */
+static void fill_disk(bool full) {
+    static struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (full && getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
+    if (setrlimit(RLIMIT_FSIZE, full ? &(struct rlimit){2048, limit.rlim_max} : &limit)) exit(1);
+}
+
 /* Elements that cannot be stored are kept, and the next call stores them: on Zarr while files cannot be longer than a document. */
 static void full_disk(void) {
-    enum { MANY = 70, ROOM = 2048 };
+    enum { MANY = 70 };
     bool zarr = strstr(path, ".zarr") != NULL;
-    struct rlimit limit;
     unsigned bits = 1;
     int dim, vars[MANY];
     float values[MOST];
@@ -575,18 +643,54 @@ static void full_disk(void) {
         for (int i = 0; i < MOST; i++) values[i] = v % 5 ? (float)((bits = bits * 1664525 + 1013904223) >> 8) : (float)v;
         if (nc_put_var_float(file, vars[v], values)) exit(1);
     }
-    signal(SIGXFSZ, SIG_IGN);
-    if (getrlimit(RLIMIT_FSIZE, &limit)) exit(1);
     for (int again = 0; again < 2 && zarr; again++) {
-        if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){ROOM, limit.rlim_max})) exit(1);
+        fill_disk(true);
         int status = nc_sync(file);
-        if (setrlimit(RLIMIT_FSIZE, &limit) || !status) exit(1);
+        fill_disk(false);
+        if (!status) exit(1);
     }
     SHOW(nc_sync(file));
     for (int v = 0; v < MANY; v++) show_sum(file, v);
     SHOW(nc_close(file));
     open(NC_NOWRITE);
     for (int v = 0; v < MANY; v++) show_sum(file, v);
+    SHOW(nc_close(file));
+}
+
+/* Renames a variable or, with `id` below 0, a group: on Zarr first while the disk is full, which fails. */
+static int rename_on_full_disk(int group, int id, const char *name) {
+    if (strstr(path, ".zarr")) {
+        fill_disk(true);
+        int status = id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
+        fill_disk(false);
+        if (!status) exit(1);
+    }
+    return id < 0 ? nc_rename_grp(group, name) : nc_rename_var(group, id, name);
+}
+
+/* Records that wait are there after a renaming that failed on a full disk, in the variable itself and below a group. */
+static void full_disk_renaming(void) {
+    unsigned bits = 1;
+    int dims[2], groups[2], vars[2];
+    float values[MOST];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+    SHOW(nc_def_dim(file, "x", MOST / 5, &dims[1]));
+    SHOW(nc_def_grp(file, "g", &groups[1]));
+    groups[0] = file;
+    for (int g = 0; g < 2; g++) {
+        SHOW(nc_def_var(groups[g], "v", NC_FLOAT, 2, dims, &vars[g]));
+        SHOW(nc_sync(file));
+        for (int i = 0; i < MOST; i++) values[i] = (float)((bits = bits * 1664525 + 1013904223) >> 8);
+        SHOW(nc_put_vara_float(groups[g], vars[g], (size_t[]){0, 0}, (size_t[]){5, MOST / 5}, values));
+        SHOW(g ? rename_on_full_disk(groups[g], -1, "h") : rename_on_full_disk(file, vars[g], "w"));
+        show_sum(groups[g], vars[g]);
+    }
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    SHOW(nc_inq_grp_ncid(file, "h", &groups[1]));
+    groups[0] = file;
+    for (int g = 0; g < 2; g++) show_sum(groups[g], vars[g]);
     SHOW(nc_close(file));
 }
 
@@ -622,6 +726,81 @@ static void abortion(void) {
         printf("%g\n", one);
         SHOW(nc_close(file));
     }
+}
+
+/* Shows all elements of all variables, and the lengths of their dimensions. */
+static void show_all(int id) {
+    int vars, groups[4], group_count;
+    if (nc_inq_nvars(id, &vars) || nc_inq_grps(id, &group_count, groups)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1], text[256] = "", *strings[64];
+        int type, rank, dims[4], atts;
+        size_t size = 1, len;
+        double values[256];
+        SHOW(nc_inq_var(id, v, name, &type, &rank, dims, &atts));
+        printf("%s: %d, %d attributes:", name, type, atts);
+        for (int d = 0; d < rank && !nc_inq_dimlen(id, dims[d], &len); d++) size *= len, printf(" %zu", len);
+        int status = type == NC_CHAR ? nc_get_var_text(id, v, text) : type == NC_STRING ? nc_get_var_string(id, v, strings) : nc_get_var_double(id, v, values);
+        printf(": %d:", status);
+        for (size_t i = 0; i < size && !status; i++) {
+            if (type == NC_CHAR) printf(" %d", text[i]);
+            else if (type == NC_STRING) printf(" %s", strings[i]), free(strings[i]);
+            else printf(" %g", values[i]);
+        }
+        putchar('\n');
+    }
+    for (int g = 0; g < group_count; g++) show_all(groups[g]);
+}
+
+/* Records that were written are seen by readers after nc_abort in define mode, of a new file and of an older one, and what was defined is not. */
+static void aborted_records(void) {
+    int dim, group, vars[2], late, values[5] = {1, 2, 3, 4, 5};
+    size_t len;
+    for (int older = 0; older < 2; older++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+        SHOW(nc_def_grp(file, "g", &group));
+        SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &vars[0]));
+        SHOW(nc_def_var(group, "w", NC_INT, 1, &dim, &vars[1]));
+        SHOW(nc_put_vara_int(file, vars[0], &(size_t){0}, &(size_t){3}, values));
+        SHOW(nc_sync(file));
+        if (older) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+            SHOW(nc_inq_grp_ncid(file, "g", &group));
+        }
+        SHOW(nc_put_vara_int(file, vars[0], &(size_t){3}, &(size_t){2}, values));
+        SHOW(nc_put_vara_int(group, vars[1], &(size_t){0}, &(size_t){5}, values));
+        SHOW(nc_redef(file));
+        SHOW(nc_def_var(group, "late", NC_INT, 1, &dim, NULL));
+        SHOW(nc_def_grp(file, "later", &late));
+        SHOW(nc_def_var(late, "late", NC_INT, 1, &dim, NULL));
+        SHOW(nc_abort(file));
+        open(NC_NOWRITE);
+        SHOW(nc_inq_dimlen(file, dim, &len));
+        printf("%zu\n", len);
+        SHOW(nc_inq_grp_ncid(file, "later", &late));
+        show_all(file);
+        SHOW(nc_close(file));
+    }
+}
+
+/* Elements that nc_abort cannot store, on a full disk, are an error. */
+static void aborted_on_full_disk(void) {
+    int dim, var;
+    unsigned bits = 1;
+    float values[MOST];
+    bool zarr = strstr(path, ".zarr") != NULL;
+    for (int i = 0; i < MOST; i++) values[i] = (float)((bits = bits * 1664525 + 1013904223) >> 8);
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+    SHOW(nc_def_var(file, "v", NC_FLOAT, 1, &dim, &var));
+    SHOW(nc_put_vara_float(file, var, &(size_t){0}, &(size_t){MOST}, values));
+    SHOW(nc_redef(file));
+    if (zarr) fill_disk(true);
+    int status = nc_abort(file);
+    if (zarr) fill_disk(false);
+    puts(!status == !zarr ? "as it is to be" : "lost");
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -710,30 +889,6 @@ static void add_record(size_t t, int left) {
     }
 }
 
-/* Shows all elements of all variables, and the lengths of their dimensions. */
-static void show_all(int id) {
-    int vars, groups[4], group_count;
-    if (nc_inq_nvars(id, &vars) || nc_inq_grps(id, &group_count, groups)) exit(1);
-    for (int v = 0; v < vars; v++) {
-        char name[NC_MAX_NAME + 1], text[256] = "", *strings[64];
-        int type, rank, dims[4], atts;
-        size_t size = 1, len;
-        double values[256];
-        SHOW(nc_inq_var(id, v, name, &type, &rank, dims, &atts));
-        printf("%s: %d, %d attributes:", name, type, atts);
-        for (int d = 0; d < rank && !nc_inq_dimlen(id, dims[d], &len); d++) size *= len, printf(" %zu", len);
-        int status = type == NC_CHAR ? nc_get_var_text(id, v, text) : type == NC_STRING ? nc_get_var_string(id, v, strings) : nc_get_var_double(id, v, values);
-        printf(": %d:", status);
-        for (size_t i = 0; i < size && !status; i++) {
-            if (type == NC_CHAR) printf(" %d", text[i]);
-            else if (type == NC_STRING) printf(" %s", strings[i]), free(strings[i]);
-            else printf(" %g", values[i]);
-        }
-        putchar('\n');
-    }
-    for (int g = 0; g < group_count; g++) show_all(groups[g]);
-}
-
 /* Records are added to an older file, some variables ahead of the others, by programs that come one after the other; one defines more. */
 static void appending(void) {
     int dims[3], group, var, three[3] = {1, 2, 3};
@@ -802,13 +957,106 @@ static void grown_below(void) {
     SHOW(nc_close(file));
 }
 
+/* Shows the dimensions of all variables of a group. */
+static void show_dims(int id) {
+    int vars, dims[4], rank;
+    if (nc_inq_nvars(id, &vars)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1];
+        SHOW(nc_inq_var(id, v, name, NULL, &rank, dims, NULL));
+        printf("%s:", name);
+        for (int d = 0; d < rank; d++) {
+            size_t len = 0;
+            int status = nc_inq_dim(id, dims[d], name, &len);
+            printf(" %s (%d) %zu, %d", name, dims[d], len, status);
+        }
+        putchar('\n');
+    }
+}
+
+/* Dimensions of a group hide others of the same names, of which variables of the group are, too: by definition, and by a later name. */
+static void hidden_dimensions(void) {
+    int x, t, a, group, below, own_x, own_t, z, ids[5], values[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 10, &x));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &t));
+    SHOW(nc_def_dim(file, "a", 7, &a));
+    SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_def_grp(group, "below", &below));
+    SHOW(nc_def_dim(group, "x", 5, &own_x));
+    SHOW(nc_def_dim(group, "t", NC_UNLIMITED, &own_t));
+    SHOW(nc_def_dim(group, "z", 3, &z));
+    SHOW(nc_def_var(group, "own", NC_INT, 1, &own_x, &ids[0]));
+    SHOW(nc_def_var(group, "roots", NC_INT, 1, &x, &ids[1]));
+    SHOW(nc_def_var(group, "q", NC_INT, 1, &a, &ids[2]));
+    SHOW(nc_def_var(below, "lower", NC_INT, 1, &x, &ids[3]));
+    SHOW(nc_def_var(group, "both", NC_INT, 2, (int[]){own_t, t}, &ids[4]));
+    SHOW(nc_put_var_int(group, ids[0], values));
+    SHOW(nc_put_var_int(group, ids[1], values));
+    SHOW(nc_put_var_int(group, ids[2], values));
+    SHOW(nc_put_var_int(below, ids[3], values));
+    SHOW(nc_put_vara_int(group, ids[4], (size_t[]){0, 0}, (size_t[]){2, 4}, values));
+    for (int again = 0; again < 4; again++) {
+        SHOW(nc_close(file));
+        open(again % 2 ? NC_WRITE : NC_NOWRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &group));
+        SHOW(nc_inq_grp_ncid(group, "below", &below));
+        show_dims(group);
+        show_dims(below);
+        show_all(file);
+        if (again == 3) SHOW(nc_put_var1_int(group, ids[4], (size_t[]){2, 0}, values));
+        if (again == 1) SHOW(nc_rename_dim(file, a, "z"));
+    }
+    show_dims(group);
+    SHOW(nc_close(file));
+}
+
+static void show_lists(int var, size_t count) {
+    nc_vlen_t lists[8] = {{0}};
+    SHOW(nc_get_var(file, var, lists));
+    for (size_t i = 0; i < count; i++) {
+        printf("%zu:", lists[i].len);
+        for (size_t k = 0; k < lists[i].len; k++) printf(" %g", ((float *)lists[i].p)[k]);
+        putchar('\n');
+    }
+    SHOW(nc_free_vlens(count, lists));
+}
+
+/* Lists that were never written are the fill value, of a variable that has one, also in a chunk that is stored and behind the last record. */
+static void filled_lists(void) {
+    float numbers[] = {-999, 5, 1, 2};
+    nc_vlen_t fill = {2, numbers}, list = {2, numbers + 2}, back = {0};
+    int type, dims[2], vars[4], records, none;
+    create(NC_NETCDF4);
+    SHOW(nc_def_vlen(file, "list", NC_FLOAT, &type));
+    SHOW(nc_def_dim(file, "x", 5, &dims[0]));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[1]));
+    for (int v = 0; v < 4; v++) SHOW(nc_def_var(file, (const char *[]){"none", "defined", "put", "grows"}[v], type, 1, &dims[v == 3], &vars[v]));
+    SHOW(nc_def_var(file, "records", NC_INT, 1, &dims[1], &records));
+    SHOW(nc_def_var_fill(file, vars[1], NC_FILL, &fill));
+    SHOW(nc_put_att(file, vars[2], "_FillValue", type, 1, &fill));
+    SHOW(nc_def_var_fill(file, vars[3], NC_FILL, &fill));
+    for (int v = 0; v < 4; v++) SHOW(nc_put_var1(file, vars[v], &(size_t){1}, &list));
+    SHOW(nc_put_var1_int(file, records, &(size_t){2}, &type));
+    for (int again = 0; again < 2; again++) {
+        for (int v = 0; v < 4; v++) show_lists(vars[v], v == 3 ? 3 : 5);
+        SHOW(nc_inq_var_fill(file, vars[1], &none, &back));
+        printf("%d %zu\n", none, back.len);
+        SHOW(nc_free_vlen(&back));
+        SHOW(nc_close(file));
+        if (!again) open(NC_NOWRITE);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"nothing", nothing},
+} CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
-    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"abortion", abortion}, {"threads", threads},
-    {"appending", appending}, {"grown_below", grown_below}};
+    {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
+    {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
+    {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
+    {"filled_lists", filled_lists}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

@@ -2,7 +2,8 @@
 
 use super::cf::packing_attributes;
 use super::missing::{FILL, fill_attribute};
-use crate::dtype::{DataType, Element, Kind};
+use crate::codec::bitround::mantissa;
+use crate::dtype::{DataType, Element, Kind, Real};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
 use crate::metadata::{Format, Map, Value, json};
@@ -99,6 +100,9 @@ impl VariableSpec {
         match &self.missing {
             Some(missing) => {
                 spec.set_fill(self.data_type, missing)?;
+                if let Some(bits) = spec.keep_bits()? {
+                    check_rounded(self.data_type, missing, bits)?;
+                }
                 // In version 2 the fill value says it; netCDF wants the attribute, too (XR-11, XR-12, NZ-13).
                 let value = fill_attribute(format, self.data_type, missing);
                 attributes.extend(value.map(|value| (FILL.to_string(), value)));
@@ -112,6 +116,40 @@ impl VariableSpec {
         attributes.into_iter().for_each(|(name, value)| spec.insert_attribute(&name, value));
         Ok(spec)
     }
+}
+
+/// Refuses a missing value that rounding to so many bits of the mantissa changes: elements that have it would be stored as another number, which
+/// readers take for data. NaN stays missing while it stays NaN.
+fn check_rounded(data_type: DataType, missing: &[u8], bits: u32) -> Result<()> {
+    let part = data_type.part().unwrap_or(data_type);
+    let unit = 1_u64 << mantissa(part).map_or(0, |all| all.saturating_sub(bits));
+    let number = |word: u64| match Real::load(part, &word.to_le_bytes()) {
+        Some(Real::Float(number)) => number,
+        _ => f64::NAN,
+    };
+    for bytes in missing.chunks_exact(part.size()) {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        let below = word & !(unit - 1);
+        if word == below {
+            continue;
+        }
+        // Half to even, as the codec does it.
+        let rounded = word.wrapping_add((word & unit != 0) as u64 + unit / 2 - 1) & !(unit - 1);
+        if number(word).is_nan() && number(rounded).is_nan() {
+            continue;
+        }
+        let (value, stored, above) = (number(word), number(rounded), number(below.wrapping_add(unit)));
+        let e = err!(
+            Argument,
+            "the missing value {value:?} is stored as {stored:?} where {bits} bits are kept, which readers take for data; expected one that rounding \
+             leaves as it is, the next ones are {:?} and {above:?}",
+            number(below)
+        );
+        return Err(e.at_field("missing"));
+    }
+    Ok(())
 }
 
 /// Suggested chunks of a variable that grows. Most are written in small steps and published often, so a chunk is not as deep as that of an
@@ -133,4 +171,44 @@ pub(super) fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions
         shape.push(found.length);
     }
     Ok(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    /// The specification of a variable with that missing value, rounded to `bits` by the setting or by a codec of a list.
+    fn spec(data_type: DataType, missing: &[u8], bits: u32, listed: bool) -> Result<Spec> {
+        let mut spec = Spec::without_shape(data_type, 1)?;
+        match listed {
+            true => spec.set_codecs_json(&format!(r#"[{{"name": "bitround", "configuration": {{"keepbits": {bits}}}}}, "bytes"]"#))?,
+            false => spec.set_keep_bits(Some(bits))?,
+        }
+        let variable =
+            VariableSpec { spec: Some(spec), missing: Some(Element::from_slice(missing)), ..VariableSpec::new(data_type, &["x"]) };
+        variable.spec_of(Format::V3, &[4], None)
+    }
+
+    #[test]
+    fn a_missing_value_that_rounding_changes_is_refused() {
+        let single = |value: f32, bits, listed| spec(DataType::Float32, &value.to_ne_bytes(), bits, listed);
+        for listed in [false, true] {
+            let stay = [(-9999.0, 13), (-9984.0, 7), (0.0, 1), (-32768.0, 1), (f32::INFINITY, 1), (9.969_21e36, 3), (1e20, 23)];
+            for (value, bits) in stay.into_iter().chain([(f32::NAN, 1), (-f32::NAN, 1)]) {
+                assert!(single(value, bits, listed).is_ok(), "{value} with {bits} bits");
+            }
+            // NaN whose bits are all ones would be stored as zero.
+            for (value, bits) in [(-9999.0, 7), (-9999.0, 12), (1e20, 12), (f32::MAX, 22), (f32::from_bits(u32::MAX), 7)] {
+                let e = single(value, bits, listed).unwrap_err();
+                assert_eq!((e.kind(), e.field()), (ErrorKind::Argument, Some("missing")), "{value} with {bits} bits");
+            }
+            let told = single(-9999.0, 7, listed).unwrap_err().to_string();
+            assert!(told.contains("-9999.0 is stored as -9984.0 where 7 bits") && told.contains("-9984.0 and -10048.0"), "{told}");
+        }
+        assert!(spec(DataType::Float64, &(-9999_f64).to_ne_bytes(), 12, false).is_err());
+        assert!(spec(DataType::Float64, &(-9999_f64).to_ne_bytes(), 13, false).is_ok());
+        let pair = [1_f32.to_ne_bytes(), 1.1_f32.to_ne_bytes()].concat();
+        assert!(spec(DataType::Complex64, &pair, 12, false).is_err());
+    }
 }

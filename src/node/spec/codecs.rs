@@ -94,6 +94,11 @@ impl Spec {
         Ok(())
     }
 
+    /// The bits of the mantissa that are kept; `None` if all are.
+    pub(in crate::node) fn keep_bits(&self) -> Result<Option<u32>> {
+        self.codecs.as_deref().map_or(Ok(self.compression.keep_bits), codec_edit::kept_bits)
+    }
+
     /// Whether a CRC-32C is stored behind each chunk (in shards: each inner chunk).
     pub fn set_checksum(&mut self, checksum: bool) -> Result<()> {
         match self.loose_codecs() {
