@@ -246,6 +246,22 @@ static void appenders_take_any_memory() {
     out.append(std::vector<float>(6, 1));
     out.close();
     CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 3);
+    out = ozarr::appender::open(a);
+    auto two = counted(12);
+    out.append(two);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 6", out.append(counted(7)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "12 elements, expected the shape [3, 2, 3]", out.append(two, 3));
+    out.append(two, 2);
+    EQUAL(out.position(), 7);
+#ifdef __cpp_lib_span
+    out.append(std::span<const double>(two));
+    out.append(std::span<double>(two), 2);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 6", out.append(std::span<double>(two).first(5)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "12 elements", out.append(std::span<double>(two), 1));
+    EQUAL(out.position(), 11);
+#endif
+    out.close();
+    CHECK((a.read<double>({{3, 0, 0}, {2, 2, 3}}) == two) && (a.read<double>({{a.shape()[0] - 2, 0, 0}, {2, 2, 3}}) == two));
 }
 
 static void series_write_all_variables() {
@@ -260,6 +276,15 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_RANK, "strides", steps.put("p", ozarr::strided(&halo[0], 5, {1}, 1)));
     THROWS(OZARR_ERR_RANK, "strides", steps.step(0, "t", t, "p", ozarr::strided(&halo[0], 5, {0, 0, 1}, 1)));
     THROWS(OZARR_ERR_BUFFER_SIZE, "[2]", steps.put("p", plain_mdspan<const double, 1>(&halo[1], {2}, {1})));
+    // Not the first three of them.
+    const std::vector<float> six(6, 1);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements, expected the shape [1, 3]", steps.put("p", six));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements", steps.step(0, "t", six));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "2 elements", steps.put("p", std::vector<float>(2)));
+#ifdef __cpp_lib_span
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements", steps.put("p", std::span<const float>(six)));
+#endif
+    THROWS(OZARR_ERR_NOT_FOUND, "q", steps.put("q", six));
     steps.put("t", plain_mdspan<const double, 1>(&halo[1], {3}, {1}));
     steps.put("p", p);
     steps.step(0);
