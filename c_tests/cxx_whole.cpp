@@ -21,6 +21,26 @@ static void throws(int line, ozarr_status status, const char *says, F call) {
 }
 #define THROWS(status, says, ...) throws(__LINE__, status, says, [&] { __VA_ARGS__; })
 
+// Whether a call compiles with arguments of these types.
+template <class... Args>
+constexpr auto reads(int) -> decltype(std::declval<ozarr::array &>().iread(std::declval<Args>()...), bool()) { return true; }
+template <class... Args>
+constexpr bool reads(long) { return false; }
+template <class... Args>
+constexpr auto writes(int) -> decltype(std::declval<ozarr::array &>().iwrite(std::declval<Args>()...), bool()) { return true; }
+template <class... Args>
+constexpr bool writes(long) { return false; }
+
+// The memory of a request outlives the call.
+using doubles = std::vector<double>;
+static_assert(reads<doubles &>(0) && reads<doubles &, ozarr::region>(0) && reads<ozarr::strided<double>>(0));
+static_assert(!reads<doubles>(0) && !reads<doubles, ozarr::region>(0) && !reads<doubles, ozarr::region, ozarr::request_options>(0));
+static_assert(writes<doubles &>(0) && writes<const doubles &, ozarr::region>(0) && writes<ozarr::strided<const double>>(0));
+static_assert(!writes<doubles>(0) && !writes<doubles, ozarr::region>(0) && writes<doubles, ozarr::region, ozarr::request_options>(0));
+#ifdef __cpp_lib_span
+static_assert(reads<std::span<double>>(0) && writes<std::span<const double>>(0));
+#endif
+
 static std::vector<double> counted(std::size_t n) {
     std::vector<double> v(n);
     std::iota(v.begin(), v.end(), 0.0);
