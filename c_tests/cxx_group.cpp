@@ -123,6 +123,30 @@ static void stores() {
     CHECK(ozarr::array::adopt(raw).rank() == 1);
 }
 
+// Whether these calls compile with a vector of T: texts are no memory that the library could take as it lies.
+template <class T>
+constexpr auto puts(int) -> decltype(std::declval<ozarr::group &>().put("x", {2}, std::declval<std::vector<T>>()), bool()) { return true; }
+template <class T>
+constexpr bool puts(long) { return false; }
+template <class T>
+constexpr auto defines(int) -> decltype(std::declval<ozarr::dataset &>().define_coordinate("x", std::declval<std::vector<T>>()), bool()) { return true; }
+template <class T>
+constexpr bool defines(long) { return false; }
+static_assert(puts<double>(0) && !puts<std::string>(0) && defines<double>(0) && !defines<std::string>(0));
+
+// What takes them.
+static void texts() {
+    const std::vector<std::string> names{"Basel", "a text that is longer than those that are kept in the object"};
+    auto g = ozarr::group::create("texts.zarr");
+    g.create_array("names", ozarr::spec::of<std::string>({2})).write(names);
+    CHECK(g.open_array("names").read<std::string>() == names);
+    auto ds = ozarr::dataset::create("stations.zarr");
+    ds.define_dimension("station", 2);
+    ds.define_variable<std::string>("station", {"station"}).write(names);
+    CHECK(ds.variable("station").read<std::string>() == names && ds.variables(true) == std::vector<std::string>{"station"});
+    ds.close();
+}
+
 static void datasets() {
     auto ds = ozarr::dataset::create("ds.zarr");
     ds.define_coordinate("x", std::vector<double>{0.5, 1.5, 2.5}, "m");
@@ -149,6 +173,7 @@ static void datasets() {
 
 int main() {
     children_are_a_range();
+    texts();
     datasets();
     auto g = ozarr::group::create("attrs.zarr");
     attributes(g);

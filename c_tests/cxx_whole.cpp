@@ -21,6 +21,26 @@ static void throws(int line, ozarr_status status, const char *says, F call) {
 }
 #define THROWS(status, says, ...) throws(__LINE__, status, says, [&] { __VA_ARGS__; })
 
+// Whether a call compiles with arguments of these types.
+template <class... Args>
+constexpr auto reads(int) -> decltype(std::declval<ozarr::array &>().iread(std::declval<Args>()...), bool()) { return true; }
+template <class... Args>
+constexpr bool reads(long) { return false; }
+template <class... Args>
+constexpr auto writes(int) -> decltype(std::declval<ozarr::array &>().iwrite(std::declval<Args>()...), bool()) { return true; }
+template <class... Args>
+constexpr bool writes(long) { return false; }
+
+// The memory of a request outlives the call.
+using doubles = std::vector<double>;
+static_assert(reads<doubles &>(0) && reads<doubles &, ozarr::region>(0) && reads<ozarr::strided<double>>(0));
+static_assert(!reads<doubles>(0) && !reads<doubles, ozarr::region>(0) && !reads<doubles, ozarr::region, ozarr::request_options>(0));
+static_assert(writes<doubles &>(0) && writes<const doubles &, ozarr::region>(0) && writes<ozarr::strided<const double>>(0));
+static_assert(!writes<doubles>(0) && !writes<doubles, ozarr::region>(0) && writes<doubles, ozarr::region, ozarr::request_options>(0));
+#ifdef __cpp_lib_span
+static_assert(reads<std::span<double>>(0) && writes<std::span<const double>>(0));
+#endif
+
 static std::vector<double> counted(std::size_t n) {
     std::vector<double> v(n);
     std::iota(v.begin(), v.end(), 0.0);
@@ -246,6 +266,22 @@ static void appenders_take_any_memory() {
     out.append(std::vector<float>(6, 1));
     out.close();
     CHECK((a.read<double>({{0, 0, 0}, {1, 2, 3}}) == std::vector<double>{0, 1, 2, 10, 11, 12}) && a.shape()[0] == 3);
+    out = ozarr::appender::open(a);
+    auto two = counted(12);
+    out.append(two);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 6", out.append(counted(7)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "12 elements, expected the shape [3, 2, 3]", out.append(two, 3));
+    out.append(two, 2);
+    EQUAL(out.position(), 7);
+#ifdef __cpp_lib_span
+    out.append(std::span<const double>(two));
+    out.append(std::span<double>(two), 2);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 6", out.append(std::span<double>(two).first(5)));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "12 elements", out.append(std::span<double>(two), 1));
+    EQUAL(out.position(), 11);
+#endif
+    out.close();
+    CHECK((a.read<double>({{3, 0, 0}, {2, 2, 3}}) == two) && (a.read<double>({{a.shape()[0] - 2, 0, 0}, {2, 2, 3}}) == two));
 }
 
 static void series_write_all_variables() {
@@ -260,6 +296,15 @@ static void series_write_all_variables() {
     THROWS(OZARR_ERR_RANK, "strides", steps.put("p", ozarr::strided(&halo[0], 5, {1}, 1)));
     THROWS(OZARR_ERR_RANK, "strides", steps.step(0, "t", t, "p", ozarr::strided(&halo[0], 5, {0, 0, 1}, 1)));
     THROWS(OZARR_ERR_BUFFER_SIZE, "[2]", steps.put("p", plain_mdspan<const double, 1>(&halo[1], {2}, {1})));
+    // Not the first three of them.
+    const std::vector<float> six(6, 1);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements, expected the shape [1, 3]", steps.put("p", six));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements", steps.step(0, "t", six));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "2 elements", steps.put("p", std::vector<float>(2)));
+#ifdef __cpp_lib_span
+    THROWS(OZARR_ERR_BUFFER_SIZE, "6 elements", steps.put("p", std::span<const float>(six)));
+#endif
+    THROWS(OZARR_ERR_NOT_FOUND, "q", steps.put("q", six));
     steps.put("t", plain_mdspan<const double, 1>(&halo[1], {3}, {1}));
     steps.put("p", p);
     steps.step(0);

@@ -5,6 +5,7 @@
 static const int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4}, START[] = {0, 0}, OUTSIDE[] = {5, 0}, TWO[] = {2, 4};
 static int8_t v[96];
 static double reals[24];
+static const char *const words[12] = {"Basel", "Zurich"};
 static char buf[256];
 static size_t len;
 static bool flag;
@@ -238,6 +239,9 @@ static void values(void) {
     ERR(OZARR_ERR_RANK, ozarr_group_put(g, "a", OZARR_INT8, 65, SHAPE, v, 24));
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_put(g, "a", OZARR_INT8, 2, SHAPE, v, 23));
     ERR(OZARR_ERR_NAME, ozarr_group_put(g, "../a", OZARR_INT8, 2, SHAPE, v, 24));
+    /* Memory of texts has no form of its own. */
+    ERR(OZARR_ERR_TYPE, ozarr_group_put(g, "texts", OZARR_STRING, 1, SHAPE, words, sizeof words));
+    ERR(OZARR_ERR_NOT_FOUND, ozarr_group_open_array(g, "texts", &a));
     OK(ozarr_group_put(g, "a", OZARR_INT8, 2, SHAPE, v, 24));
     ERR(OZARR_ERR_EXISTS, ozarr_group_put(g, "a", OZARR_INT8, 2, SHAPE, v, 24));
     ERR(OZARR_ERR_NODE_KIND, ozarr_group_put(g, "a/b", OZARR_INT8, 2, SHAPE, v, 24));
@@ -313,6 +317,7 @@ static void datasets(void) {
     ERR(OZARR_ERR_EXISTS, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, x, NULL));
     ERR(OZARR_ERR_ARGUMENT, ozarr_dataset_define_coordinate(ds, "z", 99, 2, 0, NULL, 0, NULL, NULL));
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_dataset_define_coordinate(ds, "z", OZARR_FLOAT64, 3, 0, reals, 8, NULL, NULL));
+    ERR(OZARR_ERR_TYPE, ozarr_dataset_define_coordinate(ds, "z", OZARR_STRING, 2, 0, words, sizeof words, NULL, NULL));
     ERR(OZARR_ERR_EXISTS, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 3, 0, reals, 24, NULL, NULL));
     ERR(OZARR_ERR_NAME, ozarr_dataset_define_coordinate(ds, "a/b", OZARR_FLOAT64, 3, 0, reals, 24, NULL, NULL));
     ERR(OZARR_ERR_EXISTS, ozarr_dataset_define_time(ds, "x", 3, 0, "hours since 2026-01-01", NULL, NULL));

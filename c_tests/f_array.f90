@@ -431,6 +431,8 @@ contains
     call failed(stat, OZARR_ERR_EXISTS, message, "same", "what is there has another shape")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1], compressor="squeeze", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_UNSUPPORTED, message, "squeeze", "an unknown compressor")
+    call a%create("run.zarr/x", OZARR_FLOAT32, [1], level=19, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "level", "a level of no compressor")
   end subroutine creating
 
   subroutine wrong_regions()

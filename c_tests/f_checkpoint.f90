@@ -6,6 +6,7 @@ program f_checkpoint
   implicit none
 
   call checkpoints()
+  call pruned_while_open()
   call refusals()
   call finish()
 
@@ -43,6 +44,36 @@ contains
     call ozarr_list_checkpoints("chk.zarr", names)
     call check(size(names) == 1 .and. names(1) == "step-3", "pruned")
   end subroutine checkpoints
+
+  ! Chunks of a checkpoint that another process removes read as the fill value: the look at the end has to notice.
+  subroutine pruned_while_open()
+    type(ozarr_checkpoint) :: c
+    real(real64) :: u(5), v(5)
+    integer :: stat
+    character(300) :: message
+    call c%begin("pruned.zarr", "step-1")
+    u = 1
+    call c%write("u", u)
+    call c%read("u", v)
+    call check(all(v == 1), "read before the commit")
+    call c%commit()
+    call c%open_latest("pruned.zarr")
+    call c%read("u", v)
+    call check(all(v == 1), "read after it")
+    call remove("pruned.zarr/step-1/zarr.json")
+    call remove("pruned.zarr/step-1/u/c/0")
+    message = ""
+    call c%read("u", v, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "removed while it was read", "a checkpoint that was removed")
+  end subroutine pruned_while_open
+
+  ! Removes a file as another process does.
+  subroutine remove(path)
+    character(*), intent(in) :: path
+    integer :: unit
+    open (newunit=unit, file=path, status="old", access="stream")
+    close (unit, status="delete")
+  end subroutine remove
 
   subroutine refusals()
     type(ozarr_checkpoint) :: c

@@ -1,7 +1,9 @@
 ! The module `ozarr`: groups, children, attributes, stores.
 program f_node
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+  use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
   use ozarr
+  use ozarr_c, only: ozarr_store_free, ozarr_store_key_put, ozarr_store_open
   use f_check
   implicit none
   type(ozarr_group) :: root
@@ -14,6 +16,7 @@ program f_node
   call attributes(a)
   call stores()
   call whole_arrays()
+  call write_in_vain()
   call check(len(ozarr_library_version()) >= 5 .and. ozarr_name_of_status(OZARR_ERR_BOUNDS) == "OZARR_ERR_BOUNDS", "names")
   call finish()
 
@@ -204,6 +207,25 @@ contains
     call closed%read("u", u, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NULL, message, "", "read from a closed group")
   end subroutine whole_arrays
+
+  ! An array whose elements cannot be stored, because something else is where its chunks go, is not there afterwards.
+  subroutine write_in_vain()
+    type(ozarr_group) :: g
+    type(ozarr_array) :: t
+    type(c_ptr) :: store
+    integer :: stat, u(3)
+    character(kind=c_char), target :: nothing = "x"
+    call g%create("vain.zarr")
+    u = 1
+    store = c_null_ptr
+    call check(ozarr_store_open("vain.zarr" // c_null_char, "r+" // c_null_char, store) == OZARR_OK, "a store")
+    call check(ozarr_store_key_put(store, "u/c" // c_null_char, c_loc(nothing), 1_c_size_t) == OZARR_OK, "a file in the way")
+    call ozarr_store_free(store)
+    call g%write("u", u, stat=stat)
+    call check(stat /= OZARR_OK, "elements that cannot be stored")
+    call t%open(g, "u", stat=stat)
+    call check(stat == OZARR_ERR_NOT_FOUND, "an array without its elements is not there")
+  end subroutine write_in_vain
 
   subroutine stores()
     type(ozarr_store) :: s

@@ -22,6 +22,7 @@ program f_request
 
   call requests()
   call many()
+  call waited_in_vain()
   call cancelled()
   call batches()
   call contexts()
@@ -93,6 +94,27 @@ contains
     call check(seen == 10 .and. all(back == u), "each was done once")
     call ozarr_wait_all(r(1:0))
   end subroutine many
+
+  ! A wait that is refused leaves the request as it is: here it goes on in waits only.
+  subroutine waited_in_vain()
+    type(ozarr_context) :: c
+    type(ozarr_store) :: s
+    type(ozarr_array) :: a
+    type(ozarr_request) :: r
+    integer, asynchronous :: u(8)
+    integer :: back(8), stat
+    call c%create()
+    call c%set("threads", "1")
+    call s%open("run.zarr", mode="r+", context=c)
+    call a%create(s, "in_vain", OZARR_INT32, [8], chunks=[1])
+    u = 5
+    call a%iwrite(u, r)
+    call r%wait(seconds=ieee_value(1d0, ieee_quiet_nan), stat=stat)
+    call check(stat == OZARR_ERR_ARGUMENT .and. r%is_open(), "a wait that is refused closes nothing")
+    if (r%is_open()) call r%wait()
+    call a%read(back)
+    call check(all(back == 5), "the request went on")
+  end subroutine waited_in_vain
 
   subroutine cancelled()
     type(ozarr_array) :: a

@@ -47,27 +47,31 @@ contains
   end function request_is_open
 
   ! Waits until the request is done, helping with the work; stat is the request's own. With `seconds`, OZARR_ERR_TIMEOUT after that time:
-  ! the request goes on. Else it is closed afterwards, and may be used for another read or write.
+  ! the request goes on, as it does where the wait is refused. Else it is closed afterwards, and may be used for another read or write.
   subroutine request_wait(self, seconds, stat, errmsg)
     class(ozarr_request), intent(inout) :: self
     real(real64), intent(in), optional :: seconds
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: status, state
+    integer(c_int32_t) :: status
     status = ozarr_request_wait(self%handle, limit_of(seconds))
-    state = OZARR_REQUEST_STATE_DONE
-    if (status == OZARR_ERR_TIMEOUT) state = state_after_timeout(self%handle)
-    if (state >= OZARR_REQUEST_STATE_DONE) call self%close()
+    if (is_over(self%handle, status)) call self%close()
     call done(status, stat, errmsg)
   end subroutine request_wait
 
-  ! A request that is not done yet, or one that missed its own deadline and is.
-  function state_after_timeout(handle) result(state)
+  ! Whether a request is done after a wait of this status: one goes on where the time ended before, or where the wait itself was refused, as
+  ! within a callback or of NaN seconds.
+  function is_over(handle, status)
     type(c_ptr), intent(in) :: handle
+    integer(c_int32_t), intent(in) :: status
+    logical :: is_over
     integer(c_int32_t) :: state
-    state = OZARR_REQUEST_STATE_RUNNING
-    if (ozarr_request_get_state(handle, state) /= OZARR_OK) state = OZARR_REQUEST_STATE_FAILED
-  end function state_after_timeout
+    state = OZARR_REQUEST_STATE_DONE
+    if (status /= OZARR_OK .and. c_associated(handle)) then
+      if (ozarr_request_get_state(handle, state) /= OZARR_OK) state = OZARR_REQUEST_STATE_FAILED
+    end if
+    is_over = state >= OZARR_REQUEST_STATE_DONE
+  end function is_over
 
   ! Whether the request is done, in which case it is closed and stat is its own. It works on the request if no thread of the library does.
   subroutine request_test(self, is_done, stat, errmsg)

@@ -516,21 +516,62 @@ ozarr_status ozf_batch(int32_t write, int64_t count, char *records, size_t size)
     return status;
 }
 
-/* Creates an array of the variable's type and shape below a group, and writes it. */
+static int is_contiguous(const region *r, const int64_t *distance) {
+    for (int f = 0; f < r->rank; f++)
+        if (r->count[f] > 1 && r->distance[f] != distance[f]) return 0;
+    return 1;
+}
+
+/* The elements of a region, contiguous: where they are, or a copy in `*copy`, to be freed, of logicals as bytes. */
+static ozarr_status gather(const CFI_cdesc_t *u, const region *r, size_t *item, const char **data, int64_t *total, char **copy) {
+    int64_t distance[MAX_RANK];
+    const int bytes = is_logical(u) && u->elem_len != 1;
+    *item = bytes ? 1 : u->elem_len;
+    *total = count_elements(r, distance, *item);
+    *data = (const char *)u->base_addr;
+    *copy = NULL;
+    if (*total == 0 || (!bytes && is_contiguous(r, distance))) return OZARR_OK;
+    ozarr_status status = contiguous(*total, *item, copy);
+    if (status != OZARR_OK) return status;
+    if (bytes) copy_logicals(1, r, (char *)u->base_addr, u->elem_len, *copy, *total);
+    else copy_elements(1, r, (char *)u->base_addr, *item, *copy, *total);
+    *data = *copy;
+    return OZARR_OK;
+}
+
+/* Creates an array of the variable's type and shape below a group. The library stores the elements first: after a kill or an error the array has
+ * them, or is not there. */
 ozarr_status ozf_group_write(ozarr_group *group, const char *path, CFI_cdesc_t *u) {
-    const options none = {0};
-    int64_t shape[CFI_MAX_RANK];
+    int64_t shape[CFI_MAX_RANK], total;
     ozarr_type type;
-    ozarr_spec *spec = NULL;
-    ozarr_array *array = NULL;
+    region r;
+    size_t item;
+    const char *data;
+    char *copy, nothing[16];
     ozarr_status status = check_memory(u);
     if (status == OZARR_OK) status = element_type(u, &type);
-    for (int f = 0; f < u->rank; f++) shape[u->rank - 1 - f] = u->dim[f].extent;
-    if (status == OZARR_OK) status = ozarr_spec_new(type, u->rank, shape, &spec);
-    if (status == OZARR_OK) status = ozarr_group_create_array(group, path, spec, OZARR_CREATE_NEW, &array);
-    if (status == OZARR_OK) status = ozf_move(array, u->rank, WRITE, u, 0, NULL, &none, NULL);
-    ozarr_spec_free(spec);
-    ozarr_array_free(array);
+    if (status != OZARR_OK) return status;
+    r.rank = u->rank;
+    for (int f = 0; f < u->rank; f++) {
+        shape[u->rank - 1 - f] = r.count[f] = u->dim[f].extent;
+        r.distance[f] = u->dim[f].sm;
+    }
+    status = gather(u, &r, &item, &data, &total, &copy);
+    if (status != OZARR_OK) return status;
+    status = ozarr_group_put(group, path, type, u->rank, shape, total > 0 ? data : nothing, (size_t)total * item);
+    free(copy);
+    return status;
+}
+
+/* Checks, after something was read, that the group is no checkpoint that was removed meanwhile: chunks that are gone read as the fill value. */
+static ozarr_status check_kept(const ozarr_group *group) {
+    ozarr_node *node = ozarr_group_node(group);
+    ozarr_json_kind kind;
+    ozarr_status status = ozarr_attr_kind(node, "ozarr_checkpoint", &kind);
+    if (status == OZARR_ERR_NOT_FOUND) return OZARR_OK;
+    /* The group's document is the first thing that goes. */
+    if (status == OZARR_OK) status = ozarr_node_refresh(node, NULL, 0);
+    if (status == OZARR_ERR_NOT_FOUND) return fail(status, "the checkpoint was removed while it was read; open the newest one");
     return status;
 }
 
@@ -542,6 +583,7 @@ ozarr_status ozf_group_read(const ozarr_group *group, const char *path, CFI_cdes
     ozarr_status status = ozarr_group_open_array(group, path, &array);
     if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
     if (status == OZARR_OK) status = ozf_move(array, rank, READ, u, 0, NULL, &none, NULL);
+    if (status == OZARR_OK) status = check_kept(group);
     ozarr_array_free(array);
     return status;
 }
@@ -636,29 +678,6 @@ static ozarr_status slab_of(const ozarr_array *array, int rank, const CFI_cdesc_
         else if (u->dim[v].extent != r->count[f]) return mismatch(u, "a slab of the array", rank, r->count);
         else r->distance[f] = u->dim[v++].sm;
     }
-    return OZARR_OK;
-}
-
-static int is_contiguous(const region *r, const int64_t *distance) {
-    for (int f = 0; f < r->rank; f++)
-        if (r->count[f] > 1 && r->distance[f] != distance[f]) return 0;
-    return 1;
-}
-
-/* The elements of a region, contiguous: where they are, or a copy in `*copy`, to be freed, of logicals as bytes. */
-static ozarr_status gather(const CFI_cdesc_t *u, const region *r, size_t *item, const char **data, int64_t *total, char **copy) {
-    int64_t distance[MAX_RANK];
-    const int bytes = is_logical(u) && u->elem_len != 1;
-    *item = bytes ? 1 : u->elem_len;
-    *total = count_elements(r, distance, *item);
-    *data = (const char *)u->base_addr;
-    *copy = NULL;
-    if (*total == 0 || (!bytes && is_contiguous(r, distance))) return OZARR_OK;
-    ozarr_status status = contiguous(*total, *item, copy);
-    if (status != OZARR_OK) return status;
-    if (bytes) copy_logicals(1, r, (char *)u->base_addr, u->elem_len, *copy, *total);
-    else copy_elements(1, r, (char *)u->base_addr, *item, *copy, *total);
-    *data = *copy;
     return OZARR_OK;
 }
 

@@ -169,6 +169,8 @@ contains
     else
       status = ozarr_spec_new(type, rank, out=spec)
     end if
+    if (status == OZARR_OK .and. present(level) .and. .not. present(compressor)) &
+      status = refused(OZARR_ERR_ARGUMENT, "found a level without a compressor, expected both, or the compressor alone")
     if (status == OZARR_OK .and. present(zarr_format)) status = ozarr_spec_set_zarr_format(spec, int(zarr_format, c_int32_t))
     if (status == OZARR_OK .and. present(chunks)) status = numbers_to(ozarr_spec_set_chunks, spec, chunks, "chunks", rank)
     if (status == OZARR_OK .and. present(inner_chunks)) &

@@ -202,6 +202,9 @@ public:
         }));
         return begun;
     }
+    /// Not to a vector that is gone when this returns.
+    template <class T>
+    returned<request> iread(std::vector<T> &&memory, const region &r = {}, const request_options &options = {}) const = delete;
     template <class T>
     returned<request> iread(T *data, std::size_t size, const region &r = {}, const request_options &options = {}) const {
         return iread(detail::view<T>{data, size}, r, options);
@@ -216,6 +219,9 @@ public:
         }));
         return begun;
     }
+    /// Not from a vector that is gone when this returns; where the options have `copy`, it may be.
+    template <class T>
+    returned<request> iwrite(std::vector<T> &&memory, const region &r = {}) const = delete;
     template <class T>
     returned<request> iwrite(const T *data, std::size_t size, const region &r = {}, const request_options &options = {}) const {
         return iwrite(detail::view<const T>{data, size}, r, options);

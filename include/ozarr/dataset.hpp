@@ -93,6 +93,8 @@ public:
                                                       values.data(), values.size() * sizeof(T), units, &h));
         return array::adopt(h);
     }
+    /// Not of texts: define_dimension and define_variable<std::string>(name, {name}) make a coordinate that takes them.
+    returned<array> define_coordinate(const std::string &name, const std::vector<std::string> &values, const char *units = nullptr, std::int64_t chunk = 0) = delete;
     /// A time axis, counts of units such as "hours since 2026-01-01".
     returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr, std::int64_t chunk = 0) {
         ozarr_array *h = nullptr;

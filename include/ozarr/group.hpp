@@ -100,6 +100,9 @@ public:
     returned<void> put(const std::string &path, const index &shape, const std::vector<T> &data) {
         return put(path, shape, data.data(), data.size());
     }
+    /// Not texts: create_array(path, ozarr::spec::of<std::string>(shape)).write(texts) takes them.
+    returned<void> put(const std::string &path, const index &shape, const std::vector<std::string> &data) = delete;
+    returned<void> put(const std::string &path, const index &shape, const std::string *data, std::size_t size) = delete;
     /// Reads all of the array at a path below, to `size` elements at `data`.
     template <class T>
     returned<void> get(const std::string &path, T *data, std::size_t size) const {

@@ -28,6 +28,14 @@ struct step_memory {
         value.strides = strides.data();
         return laid(v, shape, strides);
     }
+    /// The same; refuses contiguous memory of another size, of which the library would take the first elements.
+    template <class T>
+    problem set_exactly(const view<T> &v, const index &shape) {
+        std::size_t n = 1;
+        for (const std::int64_t length : shape) n *= static_cast<std::size_t>(length);
+        if (!v.contiguous || v.size == n) return set(v, shape);
+        return error(OZARR_ERR_BUFFER_SIZE, "the memory has " + std::to_string(v.size) + " elements, expected the shape " + list(shape));
+    }
     index strides;
     ozarr_memory value = OZARR_MEMORY_INIT;
 };
@@ -55,13 +63,6 @@ struct step_list {
     }
 };
 
-template <class T>
-struct is_vector : std::false_type {};
-template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
-template <class M>
-using if_no_vector = std::enable_if_t<!is_vector<M>::value>;
-
 } // namespace detail
 
 /// What makes an array longer along one dimension, step by step: see "Time steps" in ozarr.h. It is to be closed: only that tells what
@@ -86,21 +87,24 @@ public:
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
         return detail::checked(ozarr_appender_append(h_, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
-    /// Takes as many steps as the vector has; its size has to be a multiple of a step's.
-    template <class T>
-    returned<void> append(const std::vector<T> &data) {
-        if (h_ != nullptr && (step_size_ == 0 || data.size() % step_size_ != 0))
-            OZARR_HPP_FAIL(error(OZARR_ERR_BUFFER_SIZE, "the vector has " + std::to_string(data.size()) + " elements, expected a multiple of " +
+    /// Takes as many steps as a vector or a span has, whose size has to be a multiple of a step's. From other memory (ozarr::strided, an mdspan),
+    /// with one stride for each dimension of the array, it takes one.
+    template <class M, class = detail::if_memory<M>>
+    returned<void> append(const M &memory) {
+        const auto v = detail::view_of(memory);
+        if (!v.contiguous || h_ == nullptr) return append(memory, 1);
+        if (step_size_ == 0 || v.size % step_size_ != 0)
+            OZARR_HPP_FAIL(error(OZARR_ERR_BUFFER_SIZE, "the memory has " + std::to_string(v.size) + " elements, expected a multiple of " +
                                                             std::to_string(step_size_) + ", those of one step"));
-        return append(data.data(), data.size(), step_size_ == 0 ? 0 : static_cast<std::int64_t>(data.size() / step_size_));
+        return append(memory, static_cast<std::int64_t>(v.size / step_size_));
     }
-    /// From any memory: ozarr::strided, a span, an mdspan; one stride for each dimension of the array.
-    template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
-    returned<void> append(const M &memory, std::int64_t count = 1) {
+    /// Takes `count` steps; a vector or a span has to be of just so many.
+    template <class M, class = detail::if_memory<M>>
+    returned<void> append(const M &memory, std::int64_t count) {
         index shape = shape_;
         if (!shape.empty()) shape[dim_] = count;
         detail::step_memory m;
-        if (h_ != nullptr) OZARR_HPP_CHECK(m.set(detail::view_of(memory), shape));
+        if (h_ != nullptr) OZARR_HPP_CHECK(m.set_exactly(detail::view_of(memory), shape));
         return detail::checked(ozarr_appender_append_ex(h_, count, &m.value));
     }
     /// The length of the dimension with all steps that were taken.
@@ -151,12 +155,8 @@ public:
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
         return detail::checked(ozarr_series_put(h_, detail::c_text(name), static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
     }
-    template <class T>
-    returned<void> put(const std::string &name, const std::vector<T> &data) {
-        return put(name, data.data(), data.size());
-    }
-    /// From any memory: one stride for each dimension of the variable.
-    template <class M, class = detail::if_memory<M>, class = detail::if_no_vector<M>>
+    /// From any memory: a vector or a span of just the elements of a step; or with one stride for each dimension of the variable.
+    template <class M, class = detail::if_memory<M>>
     returned<void> put(const std::string &name, const M &memory) {
         detail::step_memory m;
         OZARR_HPP_CHECK(describe(detail::c_text(name), memory, m));
@@ -191,10 +191,9 @@ private:
     detail::problem describe(const char *name, const M &memory, detail::step_memory &out) {
         const auto v = detail::view_of(memory);
         index shape;
-        if (!v.contiguous && h_ != nullptr)
-            if (auto wrong = step_shape(name, shape)) return wrong;
         if (h_ == nullptr) return {};
-        return out.set(v, shape);
+        if (auto wrong = step_shape(name, shape)) return wrong;
+        return out.set_exactly(v, shape);
     }
     /// The shape of a step of a variable: that of its array, 1 long along the dimension of the series.
     detail::problem step_shape(const char *name, index &shape) {

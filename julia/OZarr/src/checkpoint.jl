@@ -1,7 +1,28 @@
 # Checkpoints: groups that are there as a whole or not at all.
 
-"Creates an array below the group and writes it; `OZarr.create` has options for it."
-Base.setindex!(g::ZGroup, x::AbstractArray, path::AbstractString) = (close(create(g, path, x)); g)
+"""
+Creates an array below the group and writes it; `OZarr.create` has options for it. After an error, and of numbers also after a kill, the array has its
+elements or is not there.
+"""
+function Base.setindex!(g::ZGroup, x::AbstractArray{T}, path::AbstractString) where {T}
+    _has_number(T) || return _set_others(g, x, path)
+    values = x isa Array ? x : Array(x)
+    GC.@preserve values _check(ozarr_group_put(g, path, _type_number(T), ndims(values), _reversed(size(values)), Ptr{Cvoid}(pointer(values)), sizeof(values)))
+    return g
+end
+
+# Texts, bytes and structs, which the library takes for an array that is there.
+function _set_others(g, x, path)
+    z = create(g, path, eltype(x), size(x))
+    try
+        copyto!(z, x)
+        close(z)
+    catch
+        delete!(g, path)
+        rethrow()
+    end
+    return g
+end
 
 """
     OZarr.checkpoint(f, location, name)

@@ -165,6 +165,7 @@ const _shuffles = (none = OZARR_SHUFFLE_NONE, byte = OZARR_SHUFFLE_BYTE, bit = O
 const _zfps = (reversible = OZARR_ZFP_REVERSIBLE, accuracy = OZARR_ZFP_ACCURACY, precision = OZARR_ZFP_PRECISION, rate = OZARR_ZFP_RATE)
 
 function _compression(spec, o)
+    o.compressor === nothing && o.level != -1 && throw(ArgumentError("found the level $(o.level) without a compressor, expected both, or the compressor alone"))
     o.compressor === nothing || _check(ozarr_spec_set_compressor(spec, String(o.compressor), o.level))
     o.shuffle === nothing || _check(ozarr_spec_set_shuffle(spec, _choice("shuffle", o.shuffle, _shuffles)))
     o.keep_bits === nothing || _check(ozarr_spec_set_keep_bits(spec, o.keep_bits))

@@ -109,7 +109,8 @@ function _define(d, name, T, names, spec, o)
     texts = map(t -> t === nothing ? nothing : Base.cconvert(Cstring, String(t)),
         (o.units, o.calendar, o.long_name, o.standard_name, o.attributes === nothing ? nothing : json_text(o.attributes)))
     at(t) = t === nothing ? Cstring(C_NULL) : Base.unsafe_convert(Cstring, t)
-    none = Ref(o.missing_value === nothing ? zero(T) : convert(T, o.missing_value))
+    o.missing_value === nothing || isbitstype(T) || throw(ArgumentError("found a missing_value for elements $T, expected none"))
+    none = o.missing_value === nothing ? Ref(false) : Ref(convert(T, o.missing_value))
     return GC.@preserve texts none _with_texts(names) do list
         GC.@preserve list begin
             variable = Ref(ozarr_variable(type_ = _type_number(T), rank = length(names), dimensions = pointer(list), spec = spec, units = at(texts[1]),

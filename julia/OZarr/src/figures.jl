@@ -24,7 +24,10 @@ function summarize(z::ZArray{T}, I::Span...) where {T}
     out = Ref(ozarr_summary())
     _in_region(region -> ozarr_array_summarize(z, region, out), z, I)
     found = out[]
-    exact(double, integer) = found.count == 0 || T <: AbstractFloat ? double : T <: Unsigned ? reinterpret(UInt64, integer) : integer
+    # Floats that Julia does not have are tuples of bytes here, as small integers are.
+    number = _number(type_ -> ozarr_array_type(z, type_), Int32)
+    is_float = T <: AbstractFloat || OZARR_BFLOAT16 <= number <= OZARR_FLOAT4_E2M1FN
+    exact(double, integer) = found.count == 0 || is_float ? double : T <: Unsigned ? reinterpret(UInt64, integer) : integer
     return (elements = found.elements, missing = found.missing, nan = found.nan, infinite = found.infinite, count = found.count,
         min = exact(found.min, found.min_integer), max = exact(found.max, found.max_integer), mean = found.mean, std = found.std)
 end

@@ -184,9 +184,9 @@ function _copyto!(x, z::ZArray{T,N}, I) where {T,N}
     return x
 end
 
-# Whether the library can read elements of T to where those of x lie, and write them from there.
-_takes(x, ::Type{T}) where {T} = _direct(x) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(eltype(x), T))
-_gives(x, ::Type{T}) where {T} = _direct(x) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(T, eltype(x)))
+# Whether the library can read elements of T to where those of x lie, and write them from there; not those of variable length.
+_takes(x, ::Type{T}) where {T} = _direct(x) && isbitstype(T) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(eltype(x), T))
+_gives(x, ::Type{T}) where {T} = _direct(x) && isbitstype(T) && (eltype(x) === T || _has_number(eltype(x)) && !_is_lossy(T, eltype(x)))
 
 _direct(::Array) = true
 _direct(x::SubArray) = parent(x) isa Array && x isa StridedArray

@@ -63,9 +63,20 @@ Base.iterate(v::ZView) = _iterate_whole(Array(v), 1)
 Base.iterate(::ZView, (x, i)) = _iterate_whole(x, i)
 _iterate_whole(x, i) = i > length(x) ? nothing : (x[i], (x, i + 1))
 
-# Along dimensions, or of a view: in memory. Of all elements: slab by slab.
-Base.mapreduce(f, op, z::ZArray; dims = :, options...) =
-    dims isa Colon ? mapfoldl(f, op, z; options...) : mapreduce(f, op, Array(z); dims = dims, options...)
+# Along dimensions, or of a view: in memory. Of all elements: slab by slab, each as Julia reduces an Array, because a sum of floats that adds one
+# element after the other to all before is off by percents for millions of them. With a first value Julia folds from the left.
+function Base.mapreduce(f, op, z::ZArray; dims = :, options...)
+    dims isa Colon || return mapreduce(f, op, Array(z); dims = dims, options...)
+    isempty(options) || return mapfoldl(f, op, z; options...)
+    isempty(z) && return mapreduce(f, op, Array(z))
+    return reduce(op, [mapreduce(f, op, slab) for slab in _slabs(z)])
+end
+# The slabs of an array that is not empty, each read when it is asked for.
+function _slabs(z::ZArray{T,N}) where {T,N}
+    N == 0 && return (fill(z[]),)
+    thick, n = chunks(z)[N], size(z, N)
+    return (_read(z, ntuple(d -> d == N ? (from:min(from + thick - 1, n)) : Colon(), N)) for from in 1:thick:n)
+end
 Base.mapreduce(f, op, v::ZView; options...) = mapreduce(f, op, Array(v); options...)
 Base.map(f, z::Stored) = map(f, Array(z))
 Base.similar(z::Stored, ::Type{T}, dims::Dims) where {T} = Array{T}(undef, dims)
