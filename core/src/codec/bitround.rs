@@ -6,7 +6,7 @@
 //!
 //! Of a floating-point number `keepbits` bits of the mantissa are kept; infinities are treated like numbers, as numcodecs does.
 //! NaN stays as it is: its bits rounded might be those of a number. Of an integer the bits from the highest one of its magnitude
-//! on are kept.
+//! on are kept. An array's fill value must be a number that this does not change.
 
 use super::build::ArrayCodec;
 use super::config::{Config, as_number};
@@ -143,6 +143,7 @@ multiversion! {
 
 impl Elementwise for BitRound {
     const NAME: &'static str = "bitround";
+    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
