@@ -1704,6 +1704,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffl
 /**
  * Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
  * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
+ * NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
+ * an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
  */
@@ -1714,7 +1716,11 @@ typedef int32_t ozarr_zfp;
 
 enum {
     OZARR_ZFP_REVERSIBLE = 0,            /**< Every bit; `parameter` is 0. */
-    OZARR_ZFP_ACCURACY = 1,              /**< `parameter` is the largest error of a number, above 0. */
+    /**
+     * `parameter` is the largest error of a number, above 0, in blocks of like numbers (see
+     * `ozarr_spec_set_zfp`).
+     */
+    OZARR_ZFP_ACCURACY = 1,
     /** `parameter` is the number of bit planes of each block that are kept, 1 to 64. */
     OZARR_ZFP_PRECISION = 2,
     /** `parameter` is the average number of bits of a stored number, above 0. */
@@ -1724,6 +1730,13 @@ enum {
 /**
  * Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
  * this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
+ *
+ * All modes but `OZARR_ZFP_REVERSIBLE` round the numbers of a block (4 along each dimension of the chunk)
+ * together, by the largest one. NaN and infinities become numbers there; an infinity, or a number that is
+ * much larger than its neighbours, destroys these. So does the fill value, which stands in a stored chunk
+ * for what is not written yet and for what lies beyond the array's edge, and reads as what zfp makes of
+ * it: 0 where a block has nothing but NaN. Choose one like the data, such as 0; not NaN, which is that of
+ * floating-point variables of a dataset, nor 1e20.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another mode or parameter; those of documents.
  */

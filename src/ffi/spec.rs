@@ -342,6 +342,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 
 /// Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
 /// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
+/// NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
+/// an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]
@@ -358,7 +360,7 @@ pub type ozarr_zfp = i32;
 
 /// Every bit; `parameter` is 0.
 pub const OZARR_ZFP_REVERSIBLE: ozarr_zfp = 0;
-/// `parameter` is the largest error of a number, above 0.
+/// `parameter` is the largest error of a number, above 0, in blocks of like numbers (see `ozarr_spec_set_zfp`).
 pub const OZARR_ZFP_ACCURACY: ozarr_zfp = 1;
 /// `parameter` is the number of bit planes of each block that are kept, 1 to 64.
 pub const OZARR_ZFP_PRECISION: ozarr_zfp = 2;
@@ -367,6 +369,13 @@ pub const OZARR_ZFP_RATE: ozarr_zfp = 3;
 
 /// Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
 /// this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
+///
+/// All modes but `OZARR_ZFP_REVERSIBLE` round the numbers of a block (4 along each dimension of the chunk)
+/// together, by the largest one. NaN and infinities become numbers there; an infinity, or a number that is
+/// much larger than its neighbours, destroys these. So does the fill value, which stands in a stored chunk
+/// for what is not written yet and for what lies beyond the array's edge, and reads as what zfp makes of
+/// it: 0 where a block has nothing but NaN. Choose one like the data, such as 0; not NaN, which is that of
+/// floating-point variables of a dataset, nor 1e20.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for another mode or parameter; those of documents.
 #[unsafe(no_mangle)]

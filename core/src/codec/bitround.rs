@@ -4,8 +4,9 @@
 //! zarr-extensions, "bitround" (v3 name `bitround`), for integers, times (as their counts) and complex numbers, too.
 //! Example: `{"name": "bitround", "configuration": {"keepbits": 10}}`
 //!
-//! Of a floating-point number `keepbits` bits of the mantissa are kept; NaN and infinities are treated like numbers, as
-//! numcodecs does. Of an integer the bits from the highest one of its magnitude on are kept.
+//! Of a floating-point number `keepbits` bits of the mantissa are kept; infinities are treated like numbers, as numcodecs does.
+//! NaN stays as it is: its bits rounded might be those of a number. Of an integer the bits from the highest one of its magnitude
+//! on are kept. An array's fill value must be a number that this does not change.
 
 use super::build::ArrayCodec;
 use super::config::{Config, as_number};
@@ -56,12 +57,13 @@ macro_rules! each {
     }};
 }
 
-/// Rounds the mantissa half to even.
+/// Rounds the mantissa half to even, except that of NaN, which would carry into the exponent or lose all its bits.
 macro_rules! round_float {
-    ($t:ty, $drop:expr) => {{
-        let drop: u32 = $drop;
+    ($t:ty, $mantissa:expr, $keep:expr) => {{
+        let drop: u32 = $mantissa - $keep;
+        let infinity = <$t>::MAX >> 1 >> $mantissa << $mantissa;
         move |x: $t| {
-            if drop == 0 {
+            if drop == 0 || x & <$t>::MAX >> 1 > infinity {
                 return x;
             }
             let half = ((1 as $t) << (drop - 1)) - 1;
@@ -123,9 +125,9 @@ multiversion! {
                 src
             };
             match (mantissa, unit) {
-                (Some(mantissa), 2) => each!(u16, src, dst, round_float!(u16, mantissa - keep)),
-                (Some(mantissa), 4) => each!(u32, src, dst, round_float!(u32, mantissa - keep)),
-                (Some(mantissa), _) => each!(u64, src, dst, round_float!(u64, mantissa - keep)),
+                (Some(mantissa), 2) => each!(u16, src, dst, round_float!(u16, mantissa, keep)),
+                (Some(mantissa), 4) => each!(u32, src, dst, round_float!(u32, mantissa, keep)),
+                (Some(mantissa), _) => each!(u64, src, dst, round_float!(u64, mantissa, keep)),
                 (None, 1) => each!(u8, src, dst, round_int!(u8, i8, signed, keep, t.bits())),
                 (None, 2) => each!(u16, src, dst, round_int!(u16, i16, signed, keep, t.bits())),
                 (None, 4) => each!(u32, src, dst, round_int!(u32, i32, signed, keep, t.bits())),
@@ -141,6 +143,7 @@ multiversion! {
 
 impl Elementwise for BitRound {
     const NAME: &'static str = "bitround";
+    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
@@ -188,6 +191,25 @@ mod tests {
         for (t, all) in [(DataType::Float16, 10), (DataType::Narrow(bfloat), 7), (DataType::Float32, 23), (DataType::Float64, 52)] {
             assert_eq!(encoded(&stage(all, t), &sample(80)), sample(80));
             assert_eq!(stage(all + 1, t).encode(&sample(80), &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+    }
+
+    #[test]
+    fn nan_stays_as_it_is_and_infinity_infinity() {
+        for keep in [0, 1, 2, 7, 9] {
+            for bits in [0x7f80_0001u32, 0x7fc0_0000, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff, 0x7f80_0000, 0xff80_0000, 0, 1 << 31] {
+                assert_eq!(encoded(&stage(keep, DataType::Float32), &bits.to_le_bytes()), bits.to_le_bytes(), "{bits:x}");
+            }
+            for bits in [0x7ff0_0000_0000_0001u64, 0x7fff_ffff_ffff_ffff, u64::MAX, 0xfff0_0000_0000_0000] {
+                assert_eq!(encoded(&stage(keep, DataType::Complex128), &[bits; 2].map(u64::to_le_bytes).concat())[8..], bits.to_le_bytes());
+            }
+            for bits in [0x7c01u16, 0x7fff, 0xffff, 0xfc00] {
+                assert_eq!(encoded(&stage(keep, DataType::Float16), &bits.to_le_bytes()), bits.to_le_bytes(), "{bits:x}");
+            }
+        }
+        for (bits, rounded) in [(0x7f81u16, 0x7f81u16), (0x7fff, 0x7fff), (0xff80, 0xff80), (0x7f7f, 0x7f80), (0x4031, 0x4040)] {
+            let stage = stage(2, DataType::Narrow(Narrow::BFloat16));
+            assert_eq!(encoded(&stage, &bits.to_le_bytes()), rounded.to_le_bytes(), "{bits:x}");
         }
     }
 

@@ -29,8 +29,6 @@ pub(super) struct ArrayCodec {
     pub to: ElementType,
     /// Whether the result depends on the order of the elements in the buffer.
     pub depends_on_order: bool,
-    /// Whether the fill value must come back from it as it was.
-    pub keeps_fill: bool,
     /// The stage between `from` and `to`, in byte orders of the caller's choice.
     make: Box<dyn Fn(ElementType, ElementType) -> StageRef>,
 }
@@ -38,17 +36,12 @@ pub(super) struct ArrayCodec {
 impl ArrayCodec {
     /// Makes a codec that changes each element by itself.
     pub fn new(from: ElementType, to: ElementType, make: impl Fn(ElementType, ElementType) -> StageRef + 'static) -> ArrayCodec {
-        ArrayCodec { from, to, depends_on_order: false, keeps_fill: false, make: Box::new(make) }
+        ArrayCodec { from, to, depends_on_order: false, make: Box::new(make) }
     }
 
     /// Says that the result depends on the order of the elements.
     pub fn ordered(self) -> ArrayCodec {
         ArrayCodec { depends_on_order: true, ..self }
-    }
-
-    /// Says that an array's fill value must come back from it as it was.
-    pub fn keeping_fill(self) -> ArrayCodec {
-        ArrayCodec { keeps_fill: true, ..self }
     }
 
     /// The stage between elements `from` and `to` (the codec's types in any byte order).

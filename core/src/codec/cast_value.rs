@@ -69,8 +69,7 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec
     let encode = Arc::new(Cast { rounding, out_of_range, map: map(config, "encode", item.data_type, target)? });
     let decode = Arc::new(Cast { rounding, out_of_range, map: map(config, "decode", target, item.data_type)? });
     let to = ElementType::native(target);
-    Ok(ArrayCodec::new(item, to, move |from, to| Arc::new(CastValue { from, to, encode: encode.clone(), decode: decode.clone() }))
-        .keeping_fill())
+    Ok(ArrayCodec::new(item, to, move |from, to| Arc::new(CastValue { from, to, encode: encode.clone(), decode: decode.clone() })))
 }
 
 /// The pairs of `scalar_map` for one direction.
@@ -310,6 +309,7 @@ fn shown(x: Scalar) -> String {
 
 impl Elementwise for CastValue {
     const NAME: &'static str = "cast_value";
+    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)

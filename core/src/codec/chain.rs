@@ -20,8 +20,6 @@ pub struct Chain {
     pub(super) body: Body,
     /// The reshapes before the array→bytes codec, each with its place in the list of codecs.
     pub(super) reshapes: Vec<(usize, Reshape)>,
-    /// The number of stages, from the first on, from which the fill value must come back as it was.
-    pub(super) keep_fill: usize,
     /// bytes→bytes stages (and v2's filters, v3's kernels before them) in the order of encoding.
     pub(super) stages: Vec<StageRef>,
 }
@@ -189,29 +187,40 @@ impl Chain {
     ///
     /// Errors: `Metadata`, at the field `fill_value`.
     pub fn check_fill(&self, fill: &[u8]) -> Result<()> {
-        if let Body::Shards(shards, _) = &self.body {
-            return shards.inner.check_fill(fill);
-        }
-        let run = || -> Result<bool> {
-            let mut kept = vec![fill.to_vec()];
-            for stage in self.stages.iter().take(self.keep_fill) {
-                let mut out = Vec::new();
-                stage.encode(kept.last().map_or(fill, Vec::as_slice), &mut out)?;
-                kept.push(out);
-            }
-            let mut back = kept.pop().unwrap_or_default();
-            for (stage, before) in self.stages.iter().take(self.keep_fill).zip(&kept).rev() {
-                let mut out = vec![0; before.len()];
-                stage.decode(&back, Dest::Exact(&mut out))?;
-                back = out;
-            }
-            Ok(back == fill)
+        let element = match &self.body {
+            Body::Shards(shards, _) => return shards.inner.check_fill(fill),
+            Body::Variable(..) => return Ok(()),
+            Body::Elements(element) => element,
         };
-        match run() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(err!(Metadata, "does not come back from the codecs as it was").at_field("fill_value")),
+        let mut fill = fill.to_vec();
+        if element.swapped() {
+            fill.chunks_exact_mut(element.data_type.swap_unit()).for_each(<[u8]>::reverse);
+        }
+        match self.changes_fill(fill) {
+            Ok(None) => Ok(()),
+            Ok(Some(codec)) => Err(err!(Metadata, "does not come back from the codec {codec:?} as it was").at_field("fill_value")),
             Err(e) => Err(err!(Metadata, "cannot pass the codecs ({})", e.message()).at_field("fill_value")),
         }
+    }
+
+    /// The codec that changes the fill value (in the byte order of the first stage), of those up to the last one that must keep it.
+    fn changes_fill(&self, fill: Vec<u8>) -> Result<Option<&'static str>> {
+        let count = self.stages.iter().rposition(|stage| stage.keeps_fill()).map_or(0, |last| last + 1);
+        let mut encoded = vec![fill];
+        for stage in self.stages.iter().take(count) {
+            let mut out = Vec::new();
+            stage.encode(encoded.last().map_or(&[], Vec::as_slice), &mut out)?;
+            encoded.push(out);
+        }
+        let (mut back, mut codec) = (encoded.pop().unwrap_or_default(), None);
+        for (stage, before) in self.stages.iter().take(count).zip(&encoded).rev() {
+            let mut out = vec![0; before.len()];
+            stage.decode(&back, Dest::Exact(&mut out))?;
+            back = out;
+            // What one changes another may restore: in the end it counts.
+            codec = if back == *before { None } else { codec.or(Some(stage.name())) };
+        }
+        Ok(codec)
     }
 
     fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {

@@ -11,6 +11,8 @@ pub(super) trait Elementwise: Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether each element is decoded by itself.
     const SEPARATE: bool = true;
+    /// Whether an array's fill value must come back from it as it was.
+    const KEEPS_FILL: bool = false;
 
     /// The decoded and the encoded elements.
     fn types(&self) -> (ElementType, ElementType);
@@ -34,6 +36,10 @@ impl<C: Elementwise> Stage for C {
 
     fn elements(&self) -> Option<(ElementType, ElementType)> {
         C::SEPARATE.then(|| self.types())
+    }
+
+    fn keeps_fill(&self) -> bool {
+        C::KEEPS_FILL
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {

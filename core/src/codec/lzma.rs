@@ -18,6 +18,8 @@ use liblzma::stream::{self, Action, Check, Filters, LzmaOptions, MatchFinder, Mo
 
 /// What a decoder may allocate besides two times the decoded size: the dictionary of the highest preset, and its tables.
 const MEMORY: u64 = 66 << 20;
+/// The largest dictionary that an encoder names in a header: that of the highest preset, which is within [`MEMORY`] however little is decoded.
+const MAX_NAMED: u32 = 64 << 20;
 /// The smallest dictionary.
 const MIN_DICTIONARY: u32 = 4096;
 /// The largest dictionary that liblzma encodes with.
@@ -234,13 +236,16 @@ impl Lzma {
         Ok(chain)
     }
 
-    fn encoder(&self) -> Outcome<Stream> {
+    /// An encoder of `n` bytes: no dictionary needs to be larger, and a decoder refuses a header that names a far larger one.
+    fn encoder(&self, n: usize) -> Outcome<Stream> {
+        let needed = u32::try_from(n).unwrap_or(u32::MAX);
+        let named = needed.min(MAX_NAMED);
         match (self.format, self.filters.as_slice()) {
             (Container::Xz, []) => Stream::new_easy_encoder(self.preset, self.check),
-            (Container::Xz, _) => Stream::new_stream_encoder(&self.chain(u32::MAX)?, self.check),
-            (Container::Raw, _) => Stream::new_raw_encoder(&self.chain(u32::MAX)?),
+            (Container::Xz, _) => Stream::new_stream_encoder(&self.chain(named)?, self.check),
+            (Container::Raw, _) => Stream::new_raw_encoder(&self.chain(needed)?),
             (_, []) => Stream::new_lzma_encoder(&LzmaOptions::new_preset(self.preset)?),
-            (_, [Filter::Lzma(f)]) if !f.second => Stream::new_lzma_encoder(&f.options(u32::MAX)?),
+            (_, [Filter::Lzma(f)]) if !f.second => Stream::new_lzma_encoder(&f.options(named)?),
             _ => Err(stream::Error::Options),
         }
     }
@@ -306,7 +311,7 @@ impl Stage for Lzma {
             stream::Error::Mem => err!(NoMemory, "no memory for an lzma encoder"),
             other => err!(Unsupported, "liblzma cannot encode with this configuration ({other})"),
         };
-        let mut stream = self.encoder().map_err(refused)?;
+        let mut stream = self.encoder(src.len()).map_err(refused)?;
         encode_stream(src, dst, src.len() / 64 + 1024, |src, out| step(&mut stream, src, out, Action::Finish).map_err(refused))
     }
 
@@ -397,6 +402,22 @@ mod tests {
         let mut out = vec![0; 100_000];
         raw.decode(&bytes, Dest::Exact(&mut out)).unwrap();
         assert!(out == sample(100_000));
+    }
+
+    #[test]
+    fn what_is_encoded_with_a_large_dictionary_is_decoded() {
+        const FAST: &str = r#""dict_size": 134217728, "nice_len": 8, "mf": 3, "mode": 1"#;
+        let chains = [(1, "33"), (2, "4611686018427387905"), (3, "33")];
+        for (format, id) in chains {
+            let stage = stage(&format!(r#"{{"format": {format}, "filters": [{{"id": {id}, {FAST}}}]}}"#));
+            round_trips(&*stage, &[0, 1, 5000, 1 << 20]);
+            // Where the size is not known before, decoding begins with little room.
+            let (mut bytes, mut out) = (Vec::new(), Vec::new());
+            let data = vec![7; 70 << 20];
+            stage.encode(&data, &mut bytes).unwrap();
+            stage.decode(&bytes, Dest::AtMost(&mut out, 1 << 28)).unwrap();
+            assert!(out == data, "{format}");
+        }
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn parse_v2(
     if element.data_type.is_variable() && body.is_none() {
         return Err(err!(Metadata, "elements of variable length need a codec of objects, such as \"vlen-utf8\"").at_field("filters"));
     }
-    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), keep_fill: 0, stages })
+    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), stages })
 }
 
 /// Reads a v3 list of codecs, nested in `depth` shards. Fields of errors begin with the place in the list.
@@ -114,7 +114,6 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
             permutation: transpose::identity(rank),
             body: Body::Elements(ElementType::native(data_type)),
             reshapes: Vec::new(),
-            keep_fill: 0,
             stages: Vec::new(),
         });
     }
@@ -125,7 +124,6 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
         first: data_type,
         body: None,
         reshapes: Vec::new(),
-        keep_fill: 0,
         stages: Vec::new(),
         item: BYTES,
         depth,
@@ -154,7 +152,6 @@ struct Parser {
     first: DataType,
     body: Option<Body>,
     reshapes: Vec<(usize, Reshape)>,
-    keep_fill: usize,
     stages: Vec<StageRef>,
     /// The elements of the buffer after the codecs so far.
     item: ElementType,
@@ -322,9 +319,6 @@ impl Parser {
                 element = ElementType::native(self.first);
             }
             self.stages.push(codec.stage(native, to));
-            if codec.keeps_fill {
-                self.keep_fill = self.stages.len();
-            }
         }
         self.body = Some(Body::Elements(element));
     }
@@ -377,9 +371,7 @@ impl Parser {
 
     fn finish(self) -> Result<Chain> {
         match self.body {
-            Some(body) => {
-                Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, keep_fill: self.keep_fill, stages: self.stages })
-            }
+            Some(body) => Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, stages: self.stages }),
             None => Err(err!(Metadata, "no codec makes bytes of the elements, expected \"bytes\" or \"sharding_indexed\"")),
         }
     }
@@ -794,6 +786,43 @@ mod tests {
         }
         let mapped = cast(r#", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}"#);
         assert!(check(&mapped, f32::NAN).is_ok());
+    }
+
+    #[test]
+    fn fill_values_must_come_back_from_rounding() {
+        // Digits are kept to a 128th.
+        let (bits, digits) = (r#"bitround", "keepbits": 10"#, r#"quantize", "digits": 2, "dtype": "<f4""#);
+        let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let shards = |list: &str| {
+            let rest = format!(r#""index_codecs": [{bytes}], "index_location": "end""#);
+            v3(&format!(r#"[{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [2], "codecs": {list}, {rest}}}}}]"#))
+        };
+        for (codec, kept, changed) in [
+            (bits, &[0.0, -0.0, -8192.0, f32::NAN, f32::INFINITY, f32::from_bits(u32::MAX), 9.969_21e36][..], &[1e20, -9999.0, 0.1][..]),
+            (digits, &[0.0, -9999.0, 0.125, 1e20, f32::NAN, f32::NEG_INFINITY], &[0.1, 9.969_21e36]),
+        ] {
+            let (name, members) = codec.split_once("\", ").unwrap();
+            let list = format!(r#"[{{"name": "numcodecs.{name}", "configuration": {{{members}}}}}, {bytes}]"#);
+            let filters = |more: &str| format!(r#"[{{"id": "{codec}}}{more}]"#);
+            let float = |order| ElementType::new(DataType::Float32, order);
+            for codecs in [
+                v3(&list),
+                shards(&list),
+                v2(Order::C, float(ByteOrder::Little), &filters(r#", {"id": "zlib", "level": 1}"#), None),
+                v2(Order::F, float(ByteOrder::Big), &filters("").replace("<f4", ">f4"), None),
+            ] {
+                let check = |fill: &f32| Chain::parse(&codecs, DataType::Float32, 1).unwrap().check_fill(&fill.to_ne_bytes());
+                kept.iter().for_each(|fill| check(fill).unwrap());
+                for fill in changed {
+                    let e = check(fill).unwrap_err();
+                    assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("fill_value")), "{fill}");
+                    assert!(e.message().contains(name), "{e}");
+                }
+            }
+        }
+        // What changes it on the way does not count if the next codec restores it.
+        let tenths = r#"[{"name": "scale_offset", "configuration": {"scale": 10}}, {"name": "cast_value", "configuration": {"data_type": "int8"}}, "bytes"]"#;
+        Chain::parse(&v3(tenths), DataType::Float32, 1).unwrap().check_fill(&7.3f32.to_ne_bytes()).unwrap();
     }
 
     #[test]

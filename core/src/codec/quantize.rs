@@ -1,6 +1,7 @@
 //! `quantize`: floating-point numbers rounded to a number of decimal digits, by way of a power of two.
 //!
 //! Specification: numcodecs `Quantize` (v2 id `quantize`; v3 name `numcodecs.quantize`).
+//! An array's fill value must be a number that this does not change.
 //! Example: `{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f4"}}`
 
 use super::arithmetic::{Precision, blocks};
@@ -39,6 +40,7 @@ struct Quantize {
 
 impl Elementwise for Quantize {
     const NAME: &'static str = "quantize";
+    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)

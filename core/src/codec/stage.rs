@@ -111,6 +111,11 @@ pub trait Stage: Any + Send + Sync {
         None
     }
 
+    /// Whether an array's fill value must come back from it as it was.
+    fn keeps_fill(&self) -> bool {
+        false
+    }
+
     /// Whether any thread may use it: not so for codecs of the program that do not say so.
     fn any_thread(&self) -> bool {
         true

@@ -2,6 +2,7 @@
 
 use super::resolve::NC_CHAR;
 use super::{FillSetting, Spec};
+use crate::codec::chain::Chain;
 use crate::counting::{self, Counting};
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
@@ -90,6 +91,8 @@ impl Spec {
             spec
         };
         spec.loose = true;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
+        spec.changes_fill = chain.is_ok_and(|chain| chain.check_fill(&meta.fill.element(meta.data_type)).is_err());
         Ok(spec)
     }
 

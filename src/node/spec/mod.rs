@@ -59,6 +59,8 @@ pub struct Spec {
     document: Map,
     /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
     loose: bool,
+    /// The codecs of the array that is copied change its fill value; those of the copy may do so, too.
+    changes_fill: bool,
     /// v3: further members.
     members: Map,
 }
@@ -109,6 +111,7 @@ impl Spec {
             is_nc_char: false,
             document: Map::new(),
             loose: false,
+            changes_fill: false,
             members: Map::new(),
         })
     }
@@ -306,7 +309,7 @@ impl Spec {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::metadata::v2;
+    use crate::metadata::{ArrayMeta, v2};
     use crate::node::{Shuffle, Zfp};
 
     fn spec() -> Spec {
@@ -480,6 +483,19 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_keeps_the_fill_value_that_its_source_rounds() {
+        let mut source = spec();
+        source.set_keep_bits(Some(12)).unwrap();
+        let (mut meta, attributes) = source.resolve(None).unwrap();
+        let like = |meta: &ArrayMeta| Spec::like(meta, attributes.clone(), None, &mut Vec::new()).unwrap();
+        let mut copy = like(&meta);
+        copy.set_fill_json("1e20").unwrap();
+        assert_eq!(copy.to_json().unwrap_err().field(), Some("fill_value"));
+        meta.fill = Fill::from_json_v3(DataType::Float32, &Value::from(1e20)).unwrap();
+        assert!(document(&like(&meta))["fill_value"].as_f64() == Some(1e20));
+    }
+
+    #[test]
     fn a_shape_may_come_later() {
         let mut s = Spec::without_shape(DataType::Float32, 2).unwrap();
         s.set_chunk_extents(0, &[3, 4]).unwrap();
@@ -579,6 +595,8 @@ mod tests {
             (|s| drop((s.set_checksum(true), s.set_codecs_json("[\"bytes\"]"))), Argument, "checksum"),
             (|s| drop(s.set_inner_chunks(&[7, 32])), Argument, "inner_chunks"),
             (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
+            (|s| drop((s.set_keep_bits(Some(12)), s.set_fill_json("1e20"))), Metadata, "fill_value"),
+            (|s| drop((s.set_format(Format::V2), s.set_keep_bits(Some(12)), s.set_fill_json("1e20"))), Metadata, "fill_value"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
             (|s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))), Unsupported, "dimension_names"),

@@ -65,7 +65,9 @@ impl Spec {
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
-        chain.check_fill(&meta.fill.element(meta.data_type))?;
+        if !self.changes_fill {
+            chain.check_fill(&meta.fill.element(meta.data_type))?;
+        }
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         if self.is_nc_char && format == Format::V2 && meta.data_type == DataType::Bytes(1) {
             as_nc_char(&mut meta);
