@@ -71,6 +71,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(1),
+        any_thread: true,
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),

@@ -160,6 +160,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(threads),
+        any_thread: true,
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),

@@ -121,6 +121,11 @@ impl Array {
         self.state().meta.dialect
     }
 
+    /// Whether threads that are not inside of a call may read and write it, too.
+    pub fn any_thread(&self) -> bool {
+        self.state().bound.as_ref().is_ok_and(|bound| bound.any_thread)
+    }
+
     /// The lengths of the dimensions.
     pub fn shape(&self) -> Dims {
         self.state().meta.shape.clone()

@@ -90,6 +90,7 @@ impl ArrayState {
                 by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
                 store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
                 pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
+                any_thread,
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
                 lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },

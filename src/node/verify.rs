@@ -414,8 +414,7 @@ impl Verification<'_> {
             }
             Ok(())
         };
-        let way = super::transfer::Way { from: self.store, to: self.store, link: false };
-        let (pool, width) = way.threads();
+        let (pool, width) = self.store.threads_with(self.store, work.iter().all(|work| work.array.any_thread));
         let mut told = 0;
         tasks::run(&pool, total, width, &task, &mut |done| {
             let faults = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));

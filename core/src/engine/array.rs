@@ -51,6 +51,8 @@ pub struct BoundArray {
     pub store_fill_chunks: bool,
     /// The threads that a call may use.
     pub pool: Arc<Pool>,
+    /// Whether threads that are not inside of a call may work on it, too: no function of the program's forbids it.
+    pub any_thread: bool,
     /// The locks of chunks that are being written.
     pub locks: Arc<ChunkLocks>,
     /// The shards that are kept open.

@@ -309,6 +309,7 @@ pub(super) mod tests {
             by_shape: None,
             store_fill_chunks: false,
             pool: pool::Pool::new(1),
+            any_thread: true,
             locks: lock::ChunkLocks::new(),
             open_shards: Arc::default(),
             lenient: Default::default(),
