@@ -309,7 +309,7 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         let mut gone = Vec::new();
         array.store.list(&array.prefix, &mut |key| {
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
-            if let Some(index) = array.keys.parse(tail, old.len()) {
+            if let Some(index) = array.keys.parse(tail, old.len()).map_err(|e| e.at_key(key))? {
                 if boundary.is_outside(&index) {
                     gone.push(key.to_string());
                 } else if boundary.is_edge(&index) {
@@ -326,13 +326,13 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         }
     } else {
         boundary.each_outside(&mut |index| {
-            chunk_key(array, index, &mut key);
+            array.chunk_key(index, &mut key)?;
             array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
         boundary.each_edge(&mut |index| {
-            chunk_key(array, index, &mut key);
+            array.chunk_key(index, &mut key)?;
             if array.store.open(&key).map_err(|e| e.at_key(&key))?.is_some() {
                 edge.push(Dims::from_slice(index));
             }
@@ -346,12 +346,6 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         done += 1;
         progress(done, all)
     })
-}
-
-fn chunk_key(array: &BoundArray, index: &[u64], key: &mut String) {
-    key.clear();
-    key.push_str(&array.prefix);
-    array.keys.push(index.iter().copied(), key);
 }
 
 /// The chunks that shrinking concerns.

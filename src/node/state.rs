@@ -197,13 +197,15 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     }
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let mut first = prefix.clone();
-    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first);
+    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first)?;
     if !shared.capabilities().listable || shared.open(&first).map_err(|e| e.at_key(&first))?.is_some() {
         return Ok(false);
     }
     let listing = shared.list_dir(&prefix)?;
-    let is_flat = |key: &String| meta.keys.parse(key, meta.shape.len()).is_some();
-    let is_folder = |name: &String| KeyEncoding::V2(Separator::Dot).parse(name, 1).is_some();
+    // The keys of format 2 are built in.
+    let is_key = |keys: KeyEncoding, key: &str, rank| keys.parse(key, rank).is_ok_and(|index| index.is_some());
+    let is_flat = |key: &String| is_key(meta.keys, key, meta.shape.len());
+    let is_folder = |name: &String| is_key(KeyEncoding::V2(Separator::Dot), name, 1);
     let nested = listing.prefixes.iter().any(is_folder) && !listing.keys.iter().any(is_flat);
     if nested {
         meta.keys = KeyEncoding::V2(Separator::Slash);

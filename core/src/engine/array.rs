@@ -107,17 +107,16 @@ impl BoundArray {
     }
 
     /// Puts the key of a chunk into `key`.
-    pub(super) fn chunk_key(&self, chunk: &[u64], key: &mut String) {
+    pub fn chunk_key(&self, chunk: &[u64], key: &mut String) -> Result<()> {
         key.clear();
         key.push_str(&self.prefix);
-        self.keys.push(chunk.iter().copied(), key);
+        self.keys.push(chunk.iter().copied(), key)
     }
 
     /// Returns the key of a chunk.
-    pub fn key_of(&self, chunk: &[u64]) -> String {
+    pub fn key_of(&self, chunk: &[u64]) -> Result<String> {
         let mut key = String::new();
-        self.chunk_key(chunk, &mut key);
-        key
+        self.chunk_key(chunk, &mut key).map(|()| key)
     }
 
     /// Returns the chain, bound to the shape of a chunk.

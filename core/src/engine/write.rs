@@ -354,7 +354,7 @@ impl WriteJob {
     fn write_in_turn(members: &[(&WriteJob, Item)], s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let stored = members.iter().try_for_each(|(job, item)| {
-            job.array.chunk_key(&item.chunk, &mut s.key);
+            job.array.chunk_key(&item.chunk, &mut s.key)?;
             job.write_now(item, s)
         });
         s.key = key;
