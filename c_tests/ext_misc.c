@@ -736,7 +736,7 @@ static ozarr_status folders_decode(void *context, const char *configuration, int
     return OZARR_OK;
 }
 
-/* What a listing cannot be told of a key is an error of the call, and no missing chunk. */
+/* What a listing cannot be told of a key is an error of the call, and no missing chunk; and a new array has no chunks of an old one. */
 static void chunk_keys_that_cannot_be_told(void) {
     enum { CHUNKS = 5000, LAST = 70 };
     ozarr_key_encoding_table t = OZARR_KEY_ENCODING_TABLE_INIT;
@@ -764,6 +764,11 @@ static void chunk_keys_that_cannot_be_told(void) {
     OK(ozarr_array_write_region(a, start, count, OZARR_INT32, x, sizeof x));
     OK(ozarr_array_chunk_count(a, false, &stored));
     EQUAL(stored, 1);
+    OK(ozarr_array_close(a));
+    OK(ozarr_store_key_erase(st, "a/zarr.json", NULL));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_read_region(a, start, count, OZARR_INT32, y, sizeof y));
+    EQUAL(y[0], 0);
     ozarr_array_free(a);
     ozarr_spec_free(spec);
     ozarr_store_free(st);

@@ -4,6 +4,7 @@ use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
+use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Format, Map, v2};
 use crate::store::{Condition, SharedStore, StorageExt};
@@ -103,11 +104,15 @@ fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written:
         }
         Ok(())
     };
-    let listing = shared.list_dir(&prefix)?;
-    listing.keys.iter().try_for_each(|tail| note(&format!("{prefix}{tail}")))?;
-    // Other folders cannot hold chunks, and may be large.
-    for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
-        shared.list(&format!("{prefix}{folder}/"), &mut note)?;
+    if let KeyEncoding::Registered(_) = meta.keys {
+        shared.list(&prefix, &mut note)?;
+    } else {
+        let listing = shared.list_dir(&prefix)?;
+        listing.keys.iter().try_for_each(|tail| note(&format!("{prefix}{tail}")))?;
+        // Other folders cannot hold chunks, and may be large.
+        for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
+            shared.list(&format!("{prefix}{folder}/"), &mut note)?;
+        }
     }
     for key in found {
         shared.erase(&key).map_err(|e| e.at_key(key))?;
