@@ -54,11 +54,12 @@ impl ArrayState {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
         let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
-        let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
-        let fill = match meta.data_type.is_variable() {
-            true => VarItem::new(&fill_bytes).to_element(),
-            false => meta.fill.element(meta.data_type),
-        };
+        let mut fill = meta.fill.try_element(meta.data_type)?;
+        let mut fill_bytes: Arc<[u8]> = Arc::default();
+        if meta.data_type.is_variable() {
+            fill_bytes = fill.as_slice().into();
+            fill = VarItem::new(&fill_bytes).to_element();
+        }
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
         let chunks = match meta.dialect {
             Dialect::D0 => draft::chunks(store, path, &meta)?,
