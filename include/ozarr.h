@@ -2646,9 +2646,9 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *            the call only. The array may be freed.
  * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
  *            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
- *            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
- *            stored some of its chunks and not others; each is old or new. Freed requests whose
- *            elements were copied are not cancelled, but go on.
+ *            blocks only while elements are being copied, or another thread is in the request's `done`,
+ *            never on I/O. A cancelled write has stored some of its chunks and not others; each is old
+ *            or new. Freed requests whose elements were copied are not cancelled, but go on.
  * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
  *            submitted in this process, unless both read; a blocking read or write,
  *            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
@@ -2801,8 +2801,8 @@ OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request, doub
 
 /**
  * Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
- * its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
- * chunks of a write may be stored, each as a whole.
+ * its memory is no longer used. This blocks only while elements are being copied, or another thread is in
+ * the request's `done`, never on I/O. Some chunks of a write may be stored, each as a whole.
  *
  * Errors: none of its own.
  */
@@ -2810,7 +2810,8 @@ OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 
 /**
  * Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
- * copied, goes on. When this returns, its memory is not touched any more.
+ * copied, goes on. When this returns, its memory is not touched any more. This blocks as
+ * `ozarr_request_cancel` does.
  */
 void ozarr_request_free(ozarr_request *request);
 

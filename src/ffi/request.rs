@@ -17,9 +17,9 @@
 //!            the call only. The array may be freed.
 //! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
 //!            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
-//!            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
-//!            stored some of its chunks and not others; each is old or new. Freed requests whose
-//!            elements were copied are not cancelled, but go on.
+//!            blocks only while elements are being copied, or another thread is in the request's `done`,
+//!            never on I/O. A cancelled write has stored some of its chunks and not others; each is old
+//!            or new. Freed requests whose elements were copied are not cancelled, but go on.
 //! Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
 //!            submitted in this process, unless both read; a blocking read or write,
 //!            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
@@ -274,8 +274,8 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, secon
 }
 
 /// Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
-/// its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
-/// chunks of a write may be stored, each as a whole.
+/// its memory is no longer used. This blocks only while elements are being copied, or another thread is in
+/// the request's `done`, never on I/O. Some chunks of a write may be stored, each as a whole.
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
@@ -285,7 +285,8 @@ pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> 
 }
 
 /// Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
-/// copied, goes on. When this returns, its memory is not touched any more.
+/// copied, goes on. When this returns, its memory is not touched any more. This blocks as
+/// `ozarr_request_cancel` does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
     entry!("ozarr_request_free", else (), {
@@ -454,6 +455,8 @@ struct User(*mut c_void);
 // SAFETY: it is only handed through; the flags say which threads the host is called in.
 unsafe impl Send for User {}
 
+type Done = unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status;
+
 const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
 
 /// # Safety
@@ -477,12 +480,7 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
 }
 
 /// Calls the host's function, in the host's world.
-fn tell(
-    done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status,
-    user: &User,
-    flags: u32,
-    result: &Result<()>,
-) {
+fn tell(done: Done, user: &User, flags: u32, result: &Result<()>) {
     let (status, text) = match result {
         Ok(()) => (status::OZARR_OK, CString::default()),
         Err(e) => (e.kind().status(), c_text(&e.to_string())),
