@@ -2654,10 +2654,11 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
  *            overlapping writes end as if each had been a blocking call, and a read sees the writes
  *            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
- *            and the same files opened by another name.
+ *            and the same files opened by another name. Nothing waits inside of a function that a
+ *            request calls (of a store, a codec; `done` with `OZARR_CALLBACK_ANY_THREAD`): what a
+ *            blocking call, a flush or a close does there has no order with requests under way.
  * Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
- *            for the requests on what they flush. Errors of these requests are reported by the requests
- *            only.
+ *            for the requests on what they flush. Errors of these are reported by the requests only.
  * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
  *            stores and codecs of your own that must stay in your threads) requests go on only inside
  *            of test, wait and the calls that wait for them. A request may be used by several threads
@@ -2685,8 +2686,8 @@ enum {
 
 /**
  * Called once when a request has ended, with its status and the message of an error ("" without one),
- * which is valid during the call only. It may begin other requests, but not wait for one. What it returns
- * has no effect: the request has ended.
+ * which is valid during the call only. It may begin other requests, but not wait for one, nor flush or
+ * read what others write (see Order). What it returns has no effect: the request has ended.
  */
 typedef ozarr_status (*ozarr_request_done_fn)(void *user, ozarr_status status, const char *message);
 
