@@ -379,21 +379,21 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
         let all = unsafe { all_of(requests, count) }?;
         let until = until(seconds)?;
         let (mut first, mut late) = (Ok(()), None);
-        for (i, request) in all.iter().enumerate() {
-            let Some(request) = request else { continue };
+        let waited = all.iter().enumerate().try_for_each(|(i, request)| {
+            let Some(request) = request else { return Ok(()) };
             if !request.pending.wait(until)? {
                 late.get_or_insert(i);
             } else if first.is_ok() {
                 first = request.outcome();
             }
+            Ok(())
+        });
+        for (i, request) in all.iter().enumerate().filter(|_| !statuses.is_null()) {
+            let status = request.as_ref().map_or(Ok(()), |r| r.outcome());
+            // SAFETY: room for `count` statuses, by the function's contract.
+            unsafe { statuses.add(i).write(status.map_or_else(|e| e.kind().status(), |()| status::OZARR_OK)) };
         }
-        if !statuses.is_null() {
-            for (i, request) in all.iter().enumerate() {
-                let status = request.as_ref().map_or(Ok(()), |r| r.outcome());
-                // SAFETY: room for `count` statuses, by the function's contract.
-                unsafe { statuses.add(i).write(status.map_or_else(|e| e.kind().status(), |()| status::OZARR_OK)) };
-            }
-        }
+        waited?;
         match late {
             Some(i) => bail!(Timeout, "requests[{i}] is not done after {seconds} seconds; it goes on"),
             None => first,
