@@ -62,6 +62,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         prefix: format!("a{chunks}/"),
         last_name: ozarr::engine::LastName::default(),
         shape: Dims::from_slice(&[16 * chunks, 8]),
+        growths: Default::default(),
         grid: Grid::regular(chunk.clone()).unwrap(),
         keys: KeyEncoding::Default(Separator::Dot),
         data_type: DataType::Float64,

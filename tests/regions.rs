@@ -151,6 +151,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         store,
         prefix: "a/".into(),
         shape: Dims::from_slice(shape),
+        growths: Default::default(),
         grid: Grid::regular(chunk).unwrap(),
         keys: KeyEncoding::Default(Separator::Slash),
         data_type: DataType::Float64,

@@ -425,6 +425,11 @@ impl Array {
         self.0.state.read(Arc::clone)
     }
 
+    /// Tells writes of this handle that are under way that the array gets longer: they keep what they find behind the end that they know.
+    pub(super) fn note_growth(&self) {
+        self.0.handling.read(|handling| handling.growths.note());
+    }
+
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
         let state = ArrayState::new(&self.0.store, &self.0.path, meta, &self.0.handling.read(Handling::clone))?;

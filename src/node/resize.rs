@@ -46,6 +46,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.note_growth();
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
@@ -111,6 +112,7 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
+            self.note_growth();
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };

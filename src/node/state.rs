@@ -9,7 +9,7 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Lenient, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Lenient, WriteBack};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -30,6 +30,8 @@ pub(super) struct Handling {
     pub write_back: Option<Arc<WriteBack>>,
     /// The keys of chunks that were changed, where they are listed.
     pub changes: Option<Arc<Changes>>,
+    /// Counts how often the array is made longer.
+    pub growths: Growths,
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -82,6 +84,7 @@ impl ArrayState {
                 prefix: chunks.0.clone(),
                 last_name: engine::LastName::default(),
                 shape: meta.shape.clone(),
+                growths: handling.growths.as_of_now(),
                 grid: meta.grid.clone(),
                 keys: chunks.1,
                 data_type: meta.data_type.in_memory(),

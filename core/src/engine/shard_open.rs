@@ -300,6 +300,7 @@ pub(super) mod tests {
             prefix: "a/".into(),
             last_name: crate::engine::LastName::default(),
             shape: Dims::from_slice(&[64]),
+            growths: Default::default(),
             grid: Grid::regular(chunk.clone()).unwrap(),
             keys: key::KeyEncoding::Default(key::Separator::Dot),
             data_type: DataType::Int32,
