@@ -1,6 +1,7 @@
 /* Storage transformers, codecs and members of zarr.json that a program has registered. */
 #include "extension.h"
 #include "own.h"
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -559,6 +560,65 @@ static void codecs_that_lie_are_errors(void) {
     ozarr_store_free(st);
 }
 
+/* A decoder that notes whether a thread calls it which is not inside of a call of the program's. */
+static pthread_t home;
+static atomic_int calls_at_home, calls_abroad;
+
+static ozarr_status home_decode(void *context, void *state, const void *src, size_t size, void *dst, size_t cap, size_t *len) {
+    atomic_fetch_add(pthread_equal(pthread_self(), home) ? &calls_at_home : &calls_abroad, 1);
+    return runs_decode(context, state, src, size, dst, cap, len);
+}
+
+static ozarr_status a_fault(void *user, ozarr_fault_kind kind, const char *key, const char *text, int64_t size, bool repaired) {
+    (void)user, (void)kind, (void)size, (void)repaired;
+    FAIL("%s: %s", key, text);
+    return OZARR_OK;
+}
+
+static void functions_stay_in_the_thread_of_the_call(void) {
+    enum { N = 1 << 20 };
+    ozarr_codec_table runs = runs_table();
+    ozarr_context *context = NULL;
+    ozarr_store *st = NULL;
+    ozarr_array *a = NULL, *plain = NULL;
+    ozarr_summary summary = OZARR_SUMMARY_INIT;
+    ozarr_comparison differences = OZARR_COMPARISON_INIT;
+    ozarr_verified verified = OZARR_VERIFIED_INIT;
+    char digits[33];
+    int32_t *x = (int32_t *)calloc(N, sizeof *x);
+    home = pthread_self();
+    runs.name = "test.home", runs.id = NULL;
+    runs.decode = home_decode;
+    OK(ozarr_register_codec(&runs));
+    OK(ozarr_context_new(&context));
+    OK(ozarr_context_set(context, "threads", "4"));
+    OK(ozarr_store_open_ex(context, "home.zarr", "r+", NULL, &st));
+    ozarr_spec *spec = plain_spec(N, N / 32);
+    OK(ozarr_array_create_at(st, "plain", spec, OZARR_CREATE_NEW, &plain));
+    OK(ozarr_spec_set_member_json(spec, "codecs", "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, \"test.home\"]"));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
+    for (int i = 0; i < N; i++) x[i] = i / 1000;
+    OK(ozarr_array_write(a, OZARR_INT32, x, N * sizeof *x));
+    OK(ozarr_array_write(plain, OZARR_INT32, x, N * sizeof *x));
+    for (int i = 0; i < 5; i++) {
+        calls_at_home = 0;
+        if (i == 0) OK(ozarr_array_summarize(a, NULL, &summary));
+        if (i == 1) OK(ozarr_array_digest(a, NULL, digits, sizeof digits, NULL));
+        if (i == 2) OK(ozarr_array_compare(a, NULL, plain, NULL, 0, 0, &differences, NULL));
+        if (i == 3) OK(ozarr_array_compare(plain, NULL, a, NULL, 0, 0, &differences, NULL));
+        if (i == 4) OK(ozarr_store_verify(st, "", 0, a_fault, NULL, NULL, &verified));
+        EQUAL(calls_at_home, 32);
+        EQUAL(calls_abroad, 0);
+    }
+    ozarr_array_free(a);
+    ozarr_array_free(plain);
+    ozarr_spec_free(spec);
+    ozarr_store_free(st);
+    ozarr_context_free(context);
+    OK(ozarr_unregister(OZARR_EXTENSION_CODEC, "test.home"));
+    free(x);
+}
+
 /* Keys in base 26, one letter a dimension: "AB" is chunk 0, 1. */
 static ozarr_status letters_encode(void *context, const char *configuration, int32_t rank, const int64_t *index, char *buf, size_t cap, size_t *len) {
     (void)context, (void)configuration;
@@ -632,10 +692,15 @@ static void chunk_keys_of_ones_own(void) {
     OK(ozarr_array_open_at(st, "a", &a));
     OK(ozarr_array_read(a, OZARR_INT32, y, sizeof y));
     CHECK(memcmp(x, y, sizeof x) == 0);
+    static const struct { ozarr_status status; const char *says; } keys[] = {
+        {OZARR_ERR_UNSUPPORTED, "no letters today"}, {OZARR_ERR_CALLBACK, "says that it wrote"}, {OZARR_ERR_NAME, ""}, {OZARR_ERR_CALLBACK, "zarr.json"},
+    };
     for (lie = 1; lie < 5; lie++) {
-        ozarr_status status = ozarr_array_read(a, OZARR_INT32, y, sizeof y);
-        EQUAL(status, OZARR_ERR_NAME);
-        if (lie == 1) CHECK(strstr(ozarr_last_error(), "no letters today"));
+        int64_t index[] = {0};
+        char key[64];
+        ERR_SAYS(keys[lie - 1].status, keys[lie - 1].says, "", ozarr_array_read(a, OZARR_INT32, y, sizeof y));
+        ERR_SAYS(keys[lie - 1].status, keys[lie - 1].says, "", ozarr_array_write(a, OZARR_INT32, x, sizeof x));
+        if (lie != 3) ERR_SAYS(keys[lie - 1].status, keys[lie - 1].says, "", ozarr_array_chunk_key(a, index, key, sizeof key, NULL));
     }
     lie = 5;
     OK(ozarr_array_chunk_count(a, false, &stored));
@@ -651,6 +716,63 @@ static void chunk_keys_of_ones_own(void) {
     EQUAL(gone, 1);
     ozarr_spec_free(spec);
     ozarr_store_free(st);
+}
+
+/* Keys in folders: "x7/y" is chunk 7. */
+static int ill;
+
+static ozarr_status folders_encode(void *context, const char *configuration, int32_t rank, const int64_t *index, char *buf, size_t cap, size_t *len) {
+    (void)context, (void)configuration, (void)rank;
+    *len = (size_t)snprintf(buf, cap, "x%d/y", (int)index[0]);
+    return OZARR_OK;
+}
+
+static ozarr_status folders_decode(void *context, const char *configuration, int32_t rank, const char *key, int64_t *index, bool *is_chunk) {
+    int number = 0;
+    (void)context, (void)configuration, (void)rank;
+    if (ill && strcmp(key, "x70/y") == 0) return ozarr_set_error(OZARR_ERR_IO, "cannot tell", NULL);
+    *is_chunk = sscanf(key, "x%d/", &number) == 1 && key[strlen(key) - 1] == 'y';
+    index[0] = number;
+    return OZARR_OK;
+}
+
+/* What a listing cannot be told of a key is an error of the call, and no missing chunk; and a new array has no chunks of an old one. */
+static void chunk_keys_that_cannot_be_told(void) {
+    enum { CHUNKS = 5000, LAST = 70 };
+    ozarr_key_encoding_table t = OZARR_KEY_ENCODING_TABLE_INIT;
+    ozarr_spec *spec = plain_spec(CHUNKS, 1);
+    ozarr_store *st = NULL;
+    ozarr_array *a = NULL;
+    int64_t stored = 0, start[] = {LAST}, count[] = {1}, shape[] = {10};
+    int32_t x[] = {7}, y[] = {9};
+    t.name = "test.folders";
+    t.encode = folders_encode;
+    t.decode = folders_decode;
+    OK(ozarr_register_key_encoding(&t));
+    OK(ozarr_spec_set_member_json(spec, "chunk_key_encoding", "{\"name\": \"test.folders\"}"));
+    OK(ozarr_store_memory(&st));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_write_region(a, start, count, OZARR_INT32, x, sizeof x));
+    ill = 1;
+    ERR_SAYS(OZARR_ERR_IO, "a/x70/y", "cannot tell", ozarr_array_chunk_count(a, false, &stored));
+    ERR_SAYS(OZARR_ERR_IO, "x70/y", "cannot tell", ozarr_array_resize(a, shape, 0));
+    ill = 0;
+    shape[0] = CHUNKS;
+    OK(ozarr_array_resize(a, shape, 0)); /* does first what the other one left */
+    OK(ozarr_array_read_region(a, start, count, OZARR_INT32, y, sizeof y));
+    EQUAL(y[0], 0);
+    OK(ozarr_array_write_region(a, start, count, OZARR_INT32, x, sizeof x));
+    OK(ozarr_array_chunk_count(a, false, &stored));
+    EQUAL(stored, 1);
+    OK(ozarr_array_close(a));
+    OK(ozarr_store_key_erase(st, "a/zarr.json", NULL));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_read_region(a, start, count, OZARR_INT32, y, sizeof y));
+    EQUAL(y[0], 0);
+    ozarr_array_free(a);
+    ozarr_spec_free(spec);
+    ozarr_store_free(st);
+    OK(ozarr_unregister(OZARR_EXTENSION_KEY_ENCODING, "test.folders"));
 }
 
 /* Parts of stores, caches, delays and narrow lines. */
@@ -702,7 +824,9 @@ int main(void) {
     codecs_live_in_chains();
     bad_codecs();
     codecs_that_lie_are_errors();
+    functions_stay_in_the_thread_of_the_call();
     chunk_keys_of_ones_own();
+    chunk_keys_that_cannot_be_told();
     stores_over_stores();
     return finish();
 }

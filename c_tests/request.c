@@ -322,7 +322,12 @@ static ozarr_status tell_and_wait(void *user, ozarr_status status, const char *m
     (void)user, (void)message;
     while (own == NULL) microseconds(100);
     told_status = status;
+    ozarr_request *list[] = {own, NULL};
+    ozarr_status statuses[] = {7, 7};
     ERR(OZARR_ERR_STATE, ozarr_request_wait(own, -1));
+    ERR(OZARR_ERR_STATE, ozarr_requests_wait_all(list, 2, -1, statuses));
+    EQUAL(statuses[0], OZARR_ERR_STATE);
+    EQUAL(statuses[1], OZARR_OK);
     ERR(OZARR_ERR_STATE, ozarr_shutdown());
     told++;
     return OZARR_OK;

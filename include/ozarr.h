@@ -2665,18 +2665,19 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *            the call only. The array may be freed.
  * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
  *            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
- *            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
- *            stored some of its chunks and not others; each is old or new. Freed requests whose
- *            elements were copied are not cancelled, but go on.
+ *            blocks only while elements are being copied, or another thread is in the request's `done`,
+ *            never on I/O. A cancelled write has stored some of its chunks and not others; each is old
+ *            or new. Freed requests whose elements were copied are not cancelled, but go on.
  * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
  *            submitted in this process, unless both read; a blocking read or write,
  *            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
  *            overlapping writes end as if each had been a blocking call, and a read sees the writes
  *            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
- *            and the same files opened by another name.
+ *            and the same files opened by another name. Nothing waits inside of a function that a
+ *            request calls (of a store, a codec; `done` with `OZARR_CALLBACK_ANY_THREAD`): what a
+ *            blocking call, a flush or a close does there has no order with requests under way.
  * Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
- *            for the requests on what they flush. Errors of these requests are reported by the requests
- *            only.
+ *            for the requests on what they flush. Errors of these are reported by the requests only.
  * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
  *            stores and codecs of your own that must stay in your threads) requests go on only inside
  *            of test, wait and the calls that wait for them. A request may be used by several threads
@@ -2704,8 +2705,8 @@ enum {
 
 /**
  * Called once when a request has ended, with its status and the message of an error ("" without one),
- * which is valid during the call only. It may begin other requests, but not wait for one. What it returns
- * has no effect: the request has ended.
+ * which is valid during the call only. It may begin other requests, but not wait for one, nor flush or
+ * read what others write (see Order). What it returns has no effect: the request has ended.
  */
 typedef ozarr_status (*ozarr_request_done_fn)(void *user, ozarr_status status, const char *message);
 
@@ -2820,8 +2821,8 @@ OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request, doub
 
 /**
  * Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
- * its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
- * chunks of a write may be stored, each as a whole.
+ * its memory is no longer used. This blocks only while elements are being copied, or another thread is in
+ * the request's `done`, never on I/O. Some chunks of a write may be stored, each as a whole.
  *
  * Errors: none of its own.
  */
@@ -2829,7 +2830,8 @@ OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 
 /**
  * Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
- * copied, goes on. When this returns, its memory is not touched any more.
+ * copied, goes on. When this returns, its memory is not touched any more. This blocks as
+ * `ozarr_request_cancel` does.
  */
 void ozarr_request_free(ozarr_request *request);
 

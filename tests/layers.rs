@@ -167,6 +167,20 @@ fn what_differs_between_systems_is_used_by_the_platforms_only() {
 }
 
 #[test]
+fn values_of_the_process_are_made_without_a_lock() {
+    let mut faults = Vec::new();
+    for (inside, file) in library() {
+        let code = code(&fs::read_to_string(&file).unwrap());
+        let statics = code.lines().filter(|line| line.trim_start().trim_start_matches("pub ").starts_with("static "));
+        // What a child makes anew may have one.
+        let kept = statics.filter(|line| !line.contains("ForkReset<"));
+        let locked = kept.filter(|line| ["OnceLock<", "LazyLock<", "sync::Once "].iter().any(|made| line.contains(made)));
+        faults.extend(locked.map(|line| format!("{}: {}", inside.display(), line.trim())));
+    }
+    assert!(faults.is_empty(), "a child of fork may wait for them for ever (docs/design/fork.md):\n{}", faults.join("\n"));
+}
+
+#[test]
 fn files_form_no_circles_but_those_with_a_reason() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/figures");
     let output = Command::new("python3").arg(script).arg("--circles").output().expect("python3 runs tools/figures");

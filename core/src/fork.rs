@@ -193,6 +193,12 @@ impl<T> Once<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
+    /// The value, if there is one, to be changed.
+    pub fn known_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: as above; nobody else has it.
+        unsafe { self.0.get_mut().as_mut() }
+    }
+
     /// Returns the value, made by `make` at the first call.
     pub fn get(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(known) = self.known() {

@@ -147,6 +147,23 @@ pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
     done.map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
 }
 
+/// Appends to a list that may become long; an error instead of an abort when memory is short.
+pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
+    list.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a list of more than {} entries", list.len()))?;
+    list.push(value);
+    Ok(())
+}
+
+/// Collects a list that may become long; an error instead of an abort when memory is short.
+pub fn collect<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let (mut list, least) = (Vec::new(), values.size_hint().0);
+    list.try_reserve(least).map_err(|_| err!(NoMemory, "no memory for a list of {least} entries"))?;
+    for value in values {
+        push(&mut list, value)?;
+    }
+    Ok(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,7 +66,7 @@ impl Blocks {
         let (shape, grid) = (array.shape(), array.grid());
         element_count(selection.shape())?;
         let cuts = (0..shape.len()).map(|d| borders(&grid, &selection, d, cut)).collect::<Result<_>>()?;
-        let (pool, width) = array.store().threads_with(array.store());
+        let (pool, width) = array.store().threads_with(array.store(), array.any_thread());
         let mut blocks = Blocks { selection, array_shape: shape.to_vec(), cuts, item, chosen: None, pool, width };
         if !matches!(cut, CutAt::EachChunk) {
             let lengths = if let CutAt::Multiples(lengths) = cut { lengths.to_vec() } else { vec![1; shape.len()] };
@@ -77,7 +77,7 @@ impl Blocks {
 
     /// Plans the reads of blocks of which parts of `other` are read, too.
     pub fn beside(mut self, array: &Array, other: &Array) -> Blocks {
-        (self.pool, self.width) = array.store().threads_with(other.store());
+        (self.pool, self.width) = array.store().threads_with(other.store(), array.any_thread() && other.any_thread());
         self
     }
 

@@ -3,6 +3,7 @@
 use super::blocks::{Block, Blocks, CutAt, Told, read};
 use super::stored::blocks_stored;
 use crate::dtype::DataType;
+use crate::dtype::Element;
 use crate::engine::Selection;
 use crate::error::Result;
 use crate::limits::Dims;
@@ -11,6 +12,8 @@ use twox_hash::XxHash3_128;
 
 /// The fewest elements of a run, but for an array that has fewer.
 const RUN: u64 = 256;
+/// The bytes of a run that are hashed at once; longer ones are hashed piece by piece, for an element may have many MiB.
+const PIECE: usize = 64 << 10;
 /// The hexadecimal digits of a digest.
 pub const DIGITS: usize = 32;
 
@@ -25,7 +28,7 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
     // Elements that are not stored are hashed as all others are, but looked for in no chunk.
     let (stored, fill) = match data_type.is_variable() {
         true => (None, Vec::new()),
-        false => (blocks_stored(array, &blocks)?, array.fill_as(data_type, false)?.repeat(lengths.iter().product::<u64>() as usize)),
+        false => (blocks_stored(array, &blocks)?, fill_values(array.fill_as(data_type, false)?)),
     };
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let selection = blocks.part(block)?;
@@ -33,16 +36,16 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
             let elements = array.read_variable(&selection)?;
             return Ok(sum_of_runs(&shape, &lengths, block, |range, run| {
                 for element in range.filter_map(|i| elements.get(i)) {
-                    run.extend((element.len() as u64).to_le_bytes());
-                    run.extend(element);
+                    run.push(&(element.len() as u64).to_le_bytes());
+                    run.push(element);
                 }
             }));
         }
         if !blocks.is_among(stored.as_deref(), block) {
-            return Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.extend(&fill[..range.len() * size])));
+            return Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.push_repeated(&fill, range.len() * size)));
         }
         read(array, &selection, data_type, buffer)?;
-        Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.extend(&buffer[range.start * size..range.end * size])))
+        Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.push(&buffer[range.start * size..range.end * size])))
     };
     let mut sum = 0u128;
     blocks.each(told, work, |_, part| {
@@ -68,13 +71,59 @@ fn lengths_of_runs(shape: &[u64]) -> Vec<u64> {
     lengths
 }
 
+/// Fill values one after the other: as many as are hashed at once, or one.
+fn fill_values(fill: Element) -> Vec<u8> {
+    if fill.len() < PIECE { fill.repeat(PIECE / fill.len().max(1)) } else { fill.into_vec() }
+}
+
+/// The bytes of a run, kept while they are few.
+#[derive(Default)]
+struct RunBytes {
+    seed: u64,
+    few: Vec<u8>,
+    many: Option<XxHash3_128>,
+}
+
+impl RunBytes {
+    /// Appends bytes.
+    fn push(&mut self, bytes: &[u8]) {
+        if self.many.is_none() && self.few.len() + bytes.len() <= PIECE {
+            self.few.extend_from_slice(bytes);
+            return;
+        }
+        let hasher = self.many.get_or_insert_with(|| {
+            let mut hasher = XxHash3_128::with_seed(self.seed);
+            hasher.write(&self.few);
+            hasher
+        });
+        hasher.write(bytes);
+    }
+
+    /// Appends `len` bytes of `bytes` over and over.
+    fn push_repeated(&mut self, bytes: &[u8], mut len: usize) {
+        while len > 0 {
+            let piece = &bytes[..len.min(bytes.len())];
+            self.push(piece);
+            len -= piece.len();
+        }
+    }
+
+    /// Returns the hash of the bytes that `push` appends.
+    fn hash_with(&mut self, seed: u64, push: impl FnOnce(&mut RunBytes)) -> u128 {
+        self.seed = seed;
+        self.few.clear();
+        push(self);
+        self.many.take().map_or_else(|| XxHash3_128::oneshot_with_seed(seed, &self.few), |hasher| hasher.finish_128())
+    }
+}
+
 /// The sum of the hashes of a block's runs. `push` appends the bytes of elements of the block, in C order.
-fn sum_of_runs(shape: &[u64], lengths: &[u64], block: &Block, push: impl Fn(std::ops::Range<usize>, &mut Vec<u8>)) -> u128 {
+fn sum_of_runs(shape: &[u64], lengths: &[u64], block: &Block, push: impl Fn(std::ops::Range<usize>, &mut RunBytes)) -> u128 {
     let q = lengths.iter().position(|&n| n > 1).unwrap_or(shape.len().saturating_sub(1));
     let inner: u64 = shape.iter().skip(q + 1).product();
     let (along, step) = (block.shape.get(q).copied().unwrap_or(1), lengths.get(q).copied().unwrap_or(1));
     let rows: u64 = block.shape.iter().take(q).product();
-    let (mut sum, mut bytes) = (0u128, Vec::new());
+    let (mut sum, mut run) = (0u128, RunBytes::default());
     for row in 0..rows {
         // The number in C order, in the array, of the row's first element.
         let (mut left, mut first, mut stride) = (row, 0u64, shape.iter().skip(q).product::<u64>());
@@ -88,10 +137,8 @@ fn sum_of_runs(shape: &[u64], lengths: &[u64], block: &Block, push: impl Fn(std:
         while at < along {
             let end = (at + step).min(along);
             let place = |i: u64| ((row * along + i) * inner) as usize;
-            bytes.clear();
-            push(place(at)..place(end), &mut bytes);
             let seed = first.wrapping_add((origin + at).wrapping_mul(inner));
-            sum = sum.wrapping_add(XxHash3_128::oneshot_with_seed(seed, &bytes));
+            sum = sum.wrapping_add(run.hash_with(seed, |run| push(place(at)..place(end), run)));
             at = end;
         }
     }
@@ -134,7 +181,7 @@ mod tests {
             let lengths = lengths_of_runs(&shape);
             let strides: Vec<u64> = (0..shape.len()).map(|d| shape[d + 1..].iter().product()).collect();
             let sum = |block: &Block| {
-                sum_of_runs(&shape, &lengths, block, |range, bytes| {
+                sum_of_runs(&shape, &lengths, block, |range, run| {
                     // Element i of the block by its number in the array.
                     for i in range {
                         let (mut left, mut number) = (i as u64, 0);
@@ -142,7 +189,7 @@ mod tests {
                             number += (block.at[d] + left % block.shape[d]) * strides[d];
                             left /= block.shape[d];
                         }
-                        bytes.extend(number.to_le_bytes());
+                        run.push(&number.to_le_bytes());
                     }
                 })
             };
@@ -154,6 +201,24 @@ mod tests {
             left.shape[d] = cut;
             (right.at[d], right.shape[d]) = (cut, shape[d] - cut);
             assert_eq!(whole, sum(&left).wrapping_add(sum(&right)), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn long_runs_are_hashed_as_short_ones_and_kept_nowhere() {
+        let bytes: Vec<u8> = (0..3 * PIECE + 5).map(|i| (i % 251) as u8).collect();
+        let mut run = RunBytes::default();
+        for len in [0, 1, PIECE, PIECE + 1, bytes.len()] {
+            let want = XxHash3_128::oneshot_with_seed(7, &bytes[..len]);
+            for piece in [1, 100, PIECE - 1, PIECE, bytes.len()] {
+                assert_eq!(run.hash_with(7, |run| bytes[..len].chunks(piece).for_each(|piece| run.push(piece))), want, "{len} {piece}");
+                assert!(run.few.capacity() <= 2 * PIECE);
+            }
+        }
+        let twice = [&bytes[..], &bytes[..9]].concat();
+        assert_eq!(run.hash_with(1, |run| run.push_repeated(&bytes, twice.len())), XxHash3_128::oneshot_with_seed(1, &twice));
+        for size in [1, 12, PIECE - 1, PIECE, 9 * PIECE] {
+            assert!((size..=size.max(PIECE)).contains(&fill_values(Element::from_elem(0, size)).len()));
         }
     }
 }

@@ -17,18 +17,19 @@
 //!            the call only. The array may be freed.
 //! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
 //!            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
-//!            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
-//!            stored some of its chunks and not others; each is old or new. Freed requests whose
-//!            elements were copied are not cancelled, but go on.
+//!            blocks only while elements are being copied, or another thread is in the request's `done`,
+//!            never on I/O. A cancelled write has stored some of its chunks and not others; each is old
+//!            or new. Freed requests whose elements were copied are not cancelled, but go on.
 //! Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
 //!            submitted in this process, unless both read; a blocking read or write,
 //!            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
 //!            overlapping writes end as if each had been a blocking call, and a read sees the writes
 //!            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
-//!            and the same files opened by another name.
+//!            and the same files opened by another name. Nothing waits inside of a function that a
+//!            request calls (of a store, a codec; `done` with `OZARR_CALLBACK_ANY_THREAD`): what a
+//!            blocking call, a flush or a close does there has no order with requests under way.
 //! Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
-//!            for the requests on what they flush. Errors of these requests are reported by the requests
-//!            only.
+//!            for the requests on what they flush. Errors of these are reported by the requests only.
 //! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
 //!            stores and codecs of your own that must stay in your threads) requests go on only inside
 //!            of test, wait and the calls that wait for them. A request may be used by several threads
@@ -70,8 +71,8 @@ pub const OZARR_REQUEST_STATE_DONE: ozarr_request_state = 2;
 pub const OZARR_REQUEST_STATE_FAILED: ozarr_request_state = 3;
 
 /// Called once when a request has ended, with its status and the message of an error ("" without one),
-/// which is valid during the call only. It may begin other requests, but not wait for one. What it returns
-/// has no effect: the request has ended.
+/// which is valid during the call only. It may begin other requests, but not wait for one, nor flush or
+/// read what others write (see Order). What it returns has no effect: the request has ended.
 pub type ozarr_request_done_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char) -> ozarr_status>;
 
@@ -274,8 +275,8 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, secon
 }
 
 /// Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
-/// its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
-/// chunks of a write may be stored, each as a whole.
+/// its memory is no longer used. This blocks only while elements are being copied, or another thread is in
+/// the request's `done`, never on I/O. Some chunks of a write may be stored, each as a whole.
 ///
 /// Errors: none of its own.
 #[unsafe(no_mangle)]
@@ -285,7 +286,8 @@ pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> 
 }
 
 /// Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
-/// copied, goes on. When this returns, its memory is not touched any more.
+/// copied, goes on. When this returns, its memory is not touched any more. This blocks as
+/// `ozarr_request_cancel` does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
     entry!("ozarr_request_free", else (), {
@@ -377,21 +379,21 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
         let all = unsafe { all_of(requests, count) }?;
         let until = until(seconds)?;
         let (mut first, mut late) = (Ok(()), None);
-        for (i, request) in all.iter().enumerate() {
-            let Some(request) = request else { continue };
+        let waited = all.iter().enumerate().try_for_each(|(i, request)| {
+            let Some(request) = request else { return Ok(()) };
             if !request.pending.wait(until)? {
                 late.get_or_insert(i);
             } else if first.is_ok() {
                 first = request.outcome();
             }
+            Ok(())
+        });
+        for (i, request) in all.iter().enumerate().filter(|_| !statuses.is_null()) {
+            let status = request.as_ref().map_or(Ok(()), |r| r.outcome());
+            // SAFETY: room for `count` statuses, by the function's contract.
+            unsafe { statuses.add(i).write(status.map_or_else(|e| e.kind().status(), |()| status::OZARR_OK)) };
         }
-        if !statuses.is_null() {
-            for (i, request) in all.iter().enumerate() {
-                let status = request.as_ref().map_or(Ok(()), |r| r.outcome());
-                // SAFETY: room for `count` statuses, by the function's contract.
-                unsafe { statuses.add(i).write(status.map_or_else(|e| e.kind().status(), |()| status::OZARR_OK)) };
-            }
-        }
+        waited?;
         match late {
             Some(i) => bail!(Timeout, "requests[{i}] is not done after {seconds} seconds; it goes on"),
             None => first,
@@ -454,6 +456,8 @@ struct User(*mut c_void);
 // SAFETY: it is only handed through; the flags say which threads the host is called in.
 unsafe impl Send for User {}
 
+type Done = unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status;
+
 const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
 
 /// # Safety
@@ -477,12 +481,7 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
 }
 
 /// Calls the host's function, in the host's world.
-fn tell(
-    done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status,
-    user: &User,
-    flags: u32,
-    result: &Result<()>,
-) {
+fn tell(done: Done, user: &User, flags: u32, result: &Result<()>) {
     let (status, text) = match result {
         Ok(()) => (status::OZARR_OK, CString::default()),
         Err(e) => (e.kind().status(), c_text(&e.to_string())),

@@ -121,6 +121,11 @@ impl Array {
         self.state().meta.dialect
     }
 
+    /// Whether threads that are not inside of a call may read and write it, too.
+    pub fn any_thread(&self) -> bool {
+        self.state().bound.as_ref().is_ok_and(|bound| bound.any_thread)
+    }
+
     /// The lengths of the dimensions.
     pub fn shape(&self) -> Dims {
         self.state().meta.shape.clone()
@@ -418,6 +423,11 @@ impl Array {
     /// Returns the current state.
     pub(super) fn state(&self) -> Arc<ArrayState> {
         self.0.state.read(Arc::clone)
+    }
+
+    /// Tells writes of this handle that are under way that the array gets longer: they keep what they find behind the end that they know.
+    pub(super) fn note_growth(&self) {
+        self.0.handling.read(|handling| handling.growths.note());
     }
 
     /// The state of a document that was just read or written.

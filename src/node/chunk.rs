@@ -86,16 +86,15 @@ impl Array {
         self.state().bound(self.path())
     }
 
-    fn key_of(&self, chunk: &[u64]) -> String {
+    fn key_of(&self, chunk: &[u64]) -> Result<String> {
         let state = self.state();
         let (mut key, keys) = state.chunks.clone();
-        keys.push(chunk.iter().copied(), &mut key);
-        key
+        keys.push(chunk.iter().copied(), &mut key).map(|()| key)
     }
 
     /// The key of a chunk in the store.
     pub fn chunk_key(&self, index: &[u64]) -> Result<String> {
-        Ok(self.key_of(&Cutting::new(self, false)?.split(index)?.0))
+        self.key_of(&Cutting::new(self, false)?.split(index)?.0)
     }
 
     /// Where the bytes of a chunk or an inner chunk are; `None` if it is not stored.
@@ -107,7 +106,7 @@ impl Array {
                 Ok(stored.map(|s| ChunkPlace { offset: s.offset, size: s.len }))
             }
             (chunk, None) => {
-                let key = self.key_of(&chunk);
+                let key = self.key_of(&chunk)?;
                 let place = |object: crate::store::Object| object.len().map(|size| ChunkPlace { offset: 0, size });
                 self.state().chunk_store.open(&key).and_then(|found| found.map(place).transpose()).map_err(|e| e.at_key(key))
             }
@@ -119,7 +118,7 @@ impl Array {
     pub fn chunk_read(&self, index: &[u64], inner: bool, buf: &mut [u8], size: &mut u64) -> Result<()> {
         self.finish_writes()?;
         let (chunk, place) = Cutting::new(self, inner)?.split(index)?;
-        let key = self.key_of(&chunk);
+        let key = self.key_of(&chunk)?;
         let mut fit = |len: u64, have: usize| {
             *size = len;
             match usize::try_from(len) {
@@ -163,7 +162,7 @@ impl Array {
     }
 
     fn change_chunk<T>(&self, chunk: &[u64], change: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        let (key, bound) = (self.key_of(chunk), self.bound_now());
+        let (key, bound) = (self.key_of(chunk)?, self.bound_now());
         // Without its codecs an array has nobody else here that changes chunks.
         let _guard = bound.as_ref().ok().map(|bound| bound.locks.wait(bound.lock_name(&key)));
         let done = change(&key);

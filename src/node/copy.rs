@@ -75,7 +75,7 @@ impl Store {
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
-        let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self))?);
+        let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self, true))?);
         let copying = Copying { way, documents, moves: Moves::default() };
         let steps = copying.steps(path, to_path)?;
         self.check_chunk_places(&steps)?;

@@ -4,6 +4,7 @@ use super::document::{self, array_document};
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
+use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Format, Map, v2};
 use crate::store::{Condition, SharedStore, StorageExt};
@@ -94,17 +95,24 @@ fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written:
     }
     let (kept, counts) = (all_written && !shared.capabilities().erasable, meta.grid.counts(&meta.shape));
     let is_inside = |chunk: &Dims| chunk.iter().zip(&counts).all(|(index, count)| index < count);
-    let is_chunk = |tail: &str| meta.keys.parse(tail, meta.shape.len()).is_some_and(|chunk| !(kept && is_inside(&chunk)));
-    let listing = shared.list_dir(&prefix)?;
-    let mut found: Vec<String> = listing.keys.iter().filter(|tail| is_chunk(tail)).map(|tail| format!("{prefix}{tail}")).collect();
-    // Other folders cannot hold chunks, and may be large.
-    for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
-        shared.list(&format!("{prefix}{folder}/"), &mut |key| {
-            if key.strip_prefix(&prefix).is_some_and(is_chunk) {
-                found.push(key.to_string());
-            }
-            Ok(())
-        })?;
+    let mut found = Vec::new();
+    let mut note = |key: &str| {
+        let tail = key.strip_prefix(&prefix).unwrap_or_default();
+        let index = meta.keys.parse(tail, meta.shape.len()).map_err(|e| e.at_key(key))?;
+        if index.is_some_and(|chunk| !(kept && is_inside(&chunk))) {
+            found.push(key.to_string());
+        }
+        Ok(())
+    };
+    if let KeyEncoding::Registered(_) = meta.keys {
+        shared.list(&prefix, &mut note)?;
+    } else {
+        let listing = shared.list_dir(&prefix)?;
+        listing.keys.iter().try_for_each(|tail| note(&format!("{prefix}{tail}")))?;
+        // Other folders cannot hold chunks, and may be large.
+        for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
+            shared.list(&format!("{prefix}{folder}/"), &mut note)?;
+        }
     }
     for key in found {
         shared.erase(&key).map_err(|e| e.at_key(key))?;

@@ -290,7 +290,7 @@ impl Job<'_> {
         let (prefix, mut keys) = (path::prefix(&target), Vec::new());
         each_chunk(&array.old.chunk_store, &array.old, &mut |key, index| {
             let mut to_key = prefix.clone();
-            array.new.keys.push(index.iter().copied(), &mut to_key);
+            array.new.keys.push(index.iter().copied(), &mut to_key)?;
             keys.push((key.to_string(), to_key));
             Ok(())
         })?;

@@ -46,6 +46,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
+        self.note_growth();
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
@@ -111,6 +112,7 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
+            self.note_growth();
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
@@ -315,7 +317,7 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         let mut gone = Vec::new();
         array.store.list(&array.prefix, &mut |key| {
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
-            if let Some(index) = array.keys.parse(tail, old.len()) {
+            if let Some(index) = array.keys.parse(tail, old.len()).map_err(|e| e.at_key(key))? {
                 if boundary.is_outside(&index) {
                     gone.push(key.to_string());
                 } else if boundary.is_edge(&index) {
@@ -332,13 +334,13 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         }
     } else {
         boundary.each_outside(&mut |index| {
-            chunk_key(array, index, &mut key);
+            array.chunk_key(index, &mut key)?;
             array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
         boundary.each_edge(&mut |index| {
-            chunk_key(array, index, &mut key);
+            array.chunk_key(index, &mut key)?;
             if array.store.open(&key).map_err(|e| e.at_key(&key))?.is_some() {
                 edge.push(Dims::from_slice(index));
             }
@@ -352,12 +354,6 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         done += 1;
         progress(done, all)
     })
-}
-
-fn chunk_key(array: &BoundArray, index: &[u64], key: &mut String) {
-    key.clear();
-    key.push_str(&array.prefix);
-    array.keys.push(index.iter().copied(), key);
 }
 
 /// The chunks that shrinking concerns.

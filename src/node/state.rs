@@ -9,7 +9,7 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Lenient, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Lenient, WriteBack};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -30,6 +30,8 @@ pub(super) struct Handling {
     pub write_back: Option<Arc<WriteBack>>,
     /// The keys of chunks that were changed, where they are listed.
     pub changes: Option<Arc<Changes>>,
+    /// Counts how often the array is made longer.
+    pub growths: Growths,
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -54,11 +56,12 @@ impl ArrayState {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
         let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
-        let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
-        let fill = match meta.data_type.is_variable() {
-            true => VarItem::new(&fill_bytes).to_element(),
-            false => meta.fill.element(meta.data_type),
-        };
+        let mut fill = meta.fill.try_element(meta.data_type)?;
+        let mut fill_bytes: Arc<[u8]> = Arc::default();
+        if meta.data_type.is_variable() {
+            fill_bytes = fill.as_slice().into();
+            fill = VarItem::new(&fill_bytes).to_element();
+        }
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
         let chunks = match meta.dialect {
             Dialect::D0 => draft::chunks(store, path, &meta)?,
@@ -81,6 +84,7 @@ impl ArrayState {
                 prefix: chunks.0.clone(),
                 last_name: engine::LastName::default(),
                 shape: meta.shape.clone(),
+                growths: handling.growths.as_of_now(),
                 grid: meta.grid.clone(),
                 keys: chunks.1,
                 data_type: meta.data_type.in_memory(),
@@ -90,6 +94,7 @@ impl ArrayState {
                 by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
                 store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
                 pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
+                any_thread,
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
                 lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
@@ -196,13 +201,15 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     }
     let (shared, prefix) = (store.shared(), path::prefix(path));
     let mut first = prefix.clone();
-    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first);
+    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first)?;
     if !shared.capabilities().listable || shared.open(&first).map_err(|e| e.at_key(&first))?.is_some() {
         return Ok(false);
     }
     let listing = shared.list_dir(&prefix)?;
-    let is_flat = |key: &String| meta.keys.parse(key, meta.shape.len()).is_some();
-    let is_folder = |name: &String| KeyEncoding::V2(Separator::Dot).parse(name, 1).is_some();
+    // The keys of format 2 are built in.
+    let is_key = |keys: KeyEncoding, key: &str, rank| keys.parse(key, rank).is_ok_and(|index| index.is_some());
+    let is_flat = |key: &String| is_key(meta.keys, key, meta.shape.len());
+    let is_folder = |name: &String| is_key(KeyEncoding::V2(Separator::Dot), name, 1);
     let nested = listing.prefixes.iter().any(is_folder) && !listing.keys.iter().any(is_flat);
     if nested {
         meta.keys = KeyEncoding::V2(Separator::Slash);

@@ -28,29 +28,33 @@ pub(super) fn each_chunk(store: &SharedStore, array: &ArrayState, each: &mut dyn
 /// Calls `each` with all that a listing has where an array's chunks are.
 pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn FnMut(ListedKey) -> Result<()>) -> Result<()> {
     if store.files().is_none() {
-        return store
-            .list(places.folder(), &mut |key| places.chunk(key).map_or(Ok(()), |index| each(ListedKey::Chunk(key.to_string(), index))));
+        return store.list(places.folder(), &mut |key| match places.chunk(key)? {
+            Some(index) => each(ListedKey::Chunk(key.to_string(), index)),
+            None => Ok(()),
+        });
     }
     let misplaced = |e: Error, key: String| ListedKey::Misplaced(e.at_key(key));
     let mut folders = vec![places.folder().to_string()];
     while let Some(folder) = folders.pop() {
         let listing = store.list_dir(&folder)?;
         for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
-            if let Some(index) = places.chunk(&key) {
+            if let Some(index) = places.chunk(&key)? {
                 each(ListedKey::Chunk(key, index))?;
             } else if places.leads_to_chunks(&key) {
                 each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
             }
         }
         for key in listing.prefixes.iter().map(|name| format!("{folder}{name}")) {
-            if places.chunk(&key).is_some() {
+            if places.chunk(&key)?.is_some() {
                 each(misplaced(err!(Io, "found a folder, expected the file of a chunk").with_errno(libc::EISDIR), key))?;
             } else if places.leads_to_chunks(&key) {
                 folders.push(format!("{key}/"));
             }
         }
-        for key in listing.others.iter().map(|name| format!("{folder}{name}")).filter(|key| places.is_among_chunks(key)) {
-            each(misplaced(err!(Io, "found neither a file nor a folder, expected chunks"), key))?;
+        for key in listing.others.iter().map(|name| format!("{folder}{name}")) {
+            if places.is_among_chunks(&key)? {
+                each(misplaced(err!(Io, "found neither a file nor a folder, expected chunks"), key))?;
+            }
         }
     }
     Ok(())
@@ -77,8 +81,9 @@ impl Places {
     }
 
     /// The index in a key, inside of the array's shape or beyond it.
-    fn index(&self, key: &str) -> Option<Dims> {
-        self.keys.parse(key.strip_prefix(self.prefix.as_str())?, self.counts.len())
+    fn index(&self, key: &str) -> Result<Option<Dims>> {
+        let Some(tail) = key.strip_prefix(self.prefix.as_str()) else { return Ok(None) };
+        self.keys.parse(tail, self.counts.len()).map_err(|e| e.at_key(key))
     }
 
     fn is_inside(&self, index: &[u64]) -> bool {
@@ -86,18 +91,18 @@ impl Places {
     }
 
     /// The index of the chunk with this key, inside of the array's shape.
-    pub fn chunk(&self, key: &str) -> Option<Dims> {
-        self.index(key).filter(|index| self.is_inside(index))
+    pub fn chunk(&self, key: &str) -> Result<Option<Dims>> {
+        Ok(self.index(key)?.filter(|index| self.is_inside(index)))
     }
 
     /// Whether this is the key of a chunk inside of the array's shape, or of what leads to such chunks.
-    pub fn is_among_chunks(&self, key: &str) -> bool {
-        self.chunk(key).is_some() || self.leads_to_chunks(key)
+    pub fn is_among_chunks(&self, key: &str) -> Result<bool> {
+        Ok(self.chunk(key)?.is_some() || self.leads_to_chunks(key))
     }
 
     /// Whether this is the key of a chunk beyond the array's shape.
-    pub fn is_outside(&self, key: &str) -> bool {
-        self.index(key).is_some_and(|index| !self.is_inside(&index))
+    pub fn is_outside(&self, key: &str) -> Result<bool> {
+        Ok(self.index(key)?.is_some_and(|index| !self.is_inside(&index)))
     }
 
     /// Whether chunks inside of the array's shape may have keys that go on behind this one and a slash.

@@ -4,12 +4,13 @@ use super::tests::{far_from, read_all, spec, view, write_all};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
+use crate::limits::Dims;
 use crate::metadata::json;
 use crate::store::fault;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A store in a folder that is removed at the end of a test.
@@ -768,4 +769,74 @@ fn an_array_that_is_interrupted_while_it_shrinks_has_its_shape_and_can_be_shrunk
         assert_eq!(element(&fresh, &[1, 2]), 7);
         assert_eq!(fresh.usage().unwrap().chunks, 2);
     }
+}
+
+/// Keys that are numbers. Who asks for that of chunk 0 next waits until another thread has done what is to be done meanwhile.
+#[derive(Default)]
+struct Meanwhile(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl registered_keys::KeyCalls for Meanwhile {
+    fn any_thread(&self) -> bool {
+        true
+    }
+
+    fn check(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn encode(&self, _: &str, index: &[u64]) -> Result<String> {
+        let due = if index == [0] { self.0.lock().unwrap().take() } else { None };
+        if let Some(due) = due {
+            std::thread::spawn(due).join().unwrap();
+        }
+        Ok(index[0].to_string())
+    }
+
+    fn decode(&self, _: &str, tail: &str, _: usize) -> Result<Option<Dims>> {
+        Ok(tail.parse().ok().map(|n| Dims::from_slice(&[n])))
+    }
+}
+
+#[test]
+fn a_write_that_began_before_the_array_grew_keeps_what_was_stored_behind_its_end() {
+    let meanwhile = Arc::new(Meanwhile::default());
+    registered_keys::register("test.meanwhile", meanwhile.clone(), false).unwrap();
+    let keys = registered_keys::find("test.meanwhile", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("meanwhile");
+    let append: fn(&Array) = |array| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 5, &view(&mut [7; 5], &[5])).unwrap() };
+    };
+    let resize: fn(&Array) = |array| {
+        array.resize(&[100], false).unwrap();
+        write_box(array, &[95], &[5], 7).unwrap();
+    };
+    for (inner, write_back, value, grow) in [
+        (None, 0, 3, append),
+        (None, 0, 0, append),
+        (None, 0, 3, resize),
+        (None, 1 << 20, 3, append),
+        (Some([5]), 0, 3, append),
+        (Some([2]), 0, 3, append),
+        (Some([10]), 0, 0, resize),
+    ] {
+        let mut spec = spec(&[95], &[10]);
+        spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        array.set_write_back(write_back).unwrap();
+        let other = array.clone();
+        *meanwhile.0.lock().unwrap() = Some(Box::new(move || grow(&other)));
+        write_box(&array, &[0], &[95], value).unwrap();
+        array.flush().unwrap();
+        let expected = [vec![value; 95], vec![7; 5]].concat();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap()), expected, "{inner:?} {write_back} {value}");
+        // The handle goes on, and replaces the last chunk as before.
+        write_box(&array, &[0], &[100], 4).unwrap();
+        array.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap()), [4; 100]);
+    }
+    assert!(registered_keys::unregister("test.meanwhile"));
 }

@@ -72,10 +72,10 @@ pub(super) struct Way<'a> {
 
 impl Store {
     /// As many threads as this store and another one keep busy; the caller's alone where only threads inside of a call of the program's
-    /// may use them.
-    pub fn threads_with(&self, other: &Store) -> (Arc<Pool>, usize) {
+    /// may use them, or the arrays in them that are decoded: not `any_thread`.
+    pub fn threads_with(&self, other: &Store, any_thread: bool) -> (Arc<Pool>, usize) {
         let (pool, stores) = (&self.context().pool, [self, other]);
-        if stores.iter().any(|store| !store.shared().any_thread()) {
+        if !any_thread || stores.iter().any(|store| !store.shared().any_thread()) {
             return (Pool::new(1), 1);
         }
         let latency = stores.iter().any(|store| store.shared().capabilities().latency);
@@ -96,7 +96,7 @@ impl Way<'_> {
 
     /// The threads that its two stores keep busy.
     pub fn threads(&self) -> (Arc<Pool>, usize) {
-        self.to.threads_with(self.from)
+        self.to.threads_with(self.from, true)
     }
 
     /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too.

@@ -264,8 +264,8 @@ impl Verification<'_> {
             match self.place_of(key, places) {
                 KeyPlace::Document | KeyPlace::Unknown => {}
                 // What is in the way of chunks is told of with the chunks.
-                KeyPlace::Array(array) if array.is_among_chunks(key) => {}
-                KeyPlace::Array(array) if array.is_outside(key) => {
+                KeyPlace::Array(array) if array.is_among_chunks(key)? => {}
+                KeyPlace::Array(array) if array.is_outside(key)? => {
                     faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
                 }
                 _ => faults.push(of_no_node(key)),
@@ -312,7 +312,7 @@ impl Verification<'_> {
                 Unlisted::NoFile => match self.place_of(&key, places) {
                     // These were told, or are with the chunks.
                     KeyPlace::Document => continue,
-                    KeyPlace::Array(array) if array.is_among_chunks(&key) => continue,
+                    KeyPlace::Array(array) if array.is_among_chunks(&key)? => continue,
                     _ => Fault::new(FaultKind::Foreign, &key, "a pipe, a socket or a device, which is no key"),
                 },
             };
@@ -407,15 +407,14 @@ impl Verification<'_> {
             let first = if which == 0 { 0 } else { ends[which - 1] };
             let index = work[which].chunks.get(number - first);
             if let Err(e) = work[which].decode(&index) {
-                let key = work[which].array.key_of(&index);
+                let key = work[which].array.key_of(&index)?;
                 let mut fault = Fault::of(e, &key)?;
                 fault.bytes = work[which].stored_bytes(&key);
                 found.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
             }
             Ok(())
         };
-        let way = super::transfer::Way { from: self.store, to: self.store, link: false };
-        let (pool, width) = way.threads();
+        let (pool, width) = self.store.threads_with(self.store, work.iter().all(|work| work.array.any_thread));
         let mut told = 0;
         tasks::run(&pool, total, width, &task, &mut |done| {
             let faults = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));

@@ -8,7 +8,7 @@ use super::fill_number::{first, float, float_to_json, integer, integer_to_json};
 use super::registered::RegisteredType;
 use super::run::Run;
 use super::transfer::Transfer;
-use super::{DataType, Element, ElementType, Kind, Struct};
+use super::{DataType, Element, ElementType, Kind, Struct, zeros};
 use crate::error::{Error, Result, bail, err};
 use crate::json::{self, Map, Value, brief};
 use base64::Engine;
@@ -44,6 +44,15 @@ impl Fill {
         let mut value = Element::from_slice(bytes);
         value.resize(bytes.len().max(16), 0);
         Fill { value, defined: true }
+    }
+
+    /// The bytes of one element of that type, as [`Fill::element`] has them; an error instead of an abort when memory is short.
+    pub fn try_element(&self, data_type: DataType) -> Result<Element> {
+        let size = if data_type.is_variable() { self.value.len() } else { data_type.size() };
+        let mut element = zeros(size)?;
+        let known = size.min(self.value.len());
+        element[..known].copy_from_slice(&self.value[..known]);
+        Ok(element)
     }
 
     /// The bytes of one element of that type; of variable length: all that it has.

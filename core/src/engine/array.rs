@@ -32,6 +32,8 @@ pub struct BoundArray {
     pub last_name: LastName,
     /// The lengths of the dimensions.
     pub shape: Dims,
+    /// Whether the handle has made the array longer since.
+    pub growths: Growths,
     /// The chunk grid.
     pub grid: Grid,
     /// The chunk keys.
@@ -51,6 +53,8 @@ pub struct BoundArray {
     pub store_fill_chunks: bool,
     /// The threads that a call may use.
     pub pool: Arc<Pool>,
+    /// Whether threads that are not inside of a call may work on it, too: no function of the program's forbids it.
+    pub any_thread: bool,
     /// The locks of chunks that are being written.
     pub locks: Arc<ChunkLocks>,
     /// The shards that are kept open.
@@ -105,17 +109,16 @@ impl BoundArray {
     }
 
     /// Puts the key of a chunk into `key`.
-    pub(super) fn chunk_key(&self, chunk: &[u64], key: &mut String) {
+    pub fn chunk_key(&self, chunk: &[u64], key: &mut String) -> Result<()> {
         key.clear();
         key.push_str(&self.prefix);
-        self.keys.push(chunk.iter().copied(), key);
+        self.keys.push(chunk.iter().copied(), key)
     }
 
     /// Returns the key of a chunk.
-    pub fn key_of(&self, chunk: &[u64]) -> String {
+    pub fn key_of(&self, chunk: &[u64]) -> Result<String> {
         let mut key = String::new();
-        self.chunk_key(chunk, &mut key);
-        key
+        self.chunk_key(chunk, &mut key).map(|()| key)
     }
 
     /// Returns the chain, bound to the shape of a chunk.
@@ -131,6 +134,12 @@ impl BoundArray {
         each.map(|(d, (&chunk, &length))| self.grid.extent(d, chunk).min(length - self.grid.origin(d, chunk))).collect()
     }
 
+    /// Returns the extents of a chunk inside the array, for a write that may replace what is beyond: all of the chunk where another thread has
+    /// made the array longer, and may have stored elements there.
+    pub(super) fn replaceable(&self, chunk: &[u64]) -> Dims {
+        if self.growths.is_longer_by_now() { self.grid.shape_of(chunk) } else { self.inside(chunk) }
+    }
+
     /// Returns the array without a place where parts of chunks wait.
     pub(super) fn without_write_back(self: &Arc<Self>) -> Arc<BoundArray> {
         if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
@@ -139,6 +148,29 @@ impl BoundArray {
     /// Returns whether chunks are shards, or shards under further codecs.
     pub fn is_sharded(&self) -> bool {
         matches!(*self.chain, BoundChain::Sharded(_))
+    }
+}
+
+/// How often a handle has made its array longer: by now, and when a state of it was made.
+#[derive(Clone, Debug, Default)]
+pub struct Growths {
+    by_now: Arc<AtomicU64>,
+    known: u64,
+}
+
+impl Growths {
+    /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after.
+    pub fn note(&self) {
+        self.by_now.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Those of a state that is made now.
+    pub fn as_of_now(&self) -> Growths {
+        Growths { by_now: self.by_now.clone(), known: self.by_now.load(Ordering::Acquire) }
+    }
+
+    fn is_longer_by_now(&self) -> bool {
+        self.by_now.load(Ordering::Acquire) != self.known
     }
 }
 

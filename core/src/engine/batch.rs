@@ -26,8 +26,8 @@ use super::{Memory, Overflow, Selection};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
 use crate::dtype::transfer::Transfer;
-use crate::error::{Error, Result, bail};
-use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
+use crate::error::{Error, Result, bail, err};
+use crate::limits::{self, Dims, Strides, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -163,15 +163,17 @@ impl Batch {
         Ok(Batch { units, ends, bytes: bytes(entries)?, pool, tuning: tuning.unwrap_or_default(), writes })
     }
 
-    fn push(&mut self, unit: BatchUnit) {
+    fn push(&mut self, unit: BatchUnit) -> Result<()> {
         let items = match &unit {
             BatchUnit::Read(_, _, count) | BatchUnit::Write(_, _, count) => *count,
             BatchUnit::ReadShared(_) | BatchUnit::WriteShared(_) => 1,
         };
         if items > 0 {
-            self.ends.push(self.ends.last().copied().unwrap_or(0) + items);
-            self.units.push(unit);
+            let end = self.ends.last().copied().unwrap_or(0) + items;
+            limits::push(&mut self.ends, end)?;
+            limits::push(&mut self.units, unit)?;
         }
+        Ok(())
     }
 }
 
@@ -213,23 +215,32 @@ fn by_array<'e, N: Eq + Hash>(entries: &'e [BatchEntry], name: impl Fn(&'e Bound
 }
 
 /// Returns the items of several plans in each chunk that they touch, in the order of the plans; and how often each chunk is touched.
-fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> HashMap<Dims, Vec<(usize, u64)>> {
+fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> Result<HashMap<Dims, Vec<(usize, u64)>>> {
     let mut chunks: HashMap<Dims, Vec<(usize, u64)>> = HashMap::new();
     for (i, plan) in plans.enumerate() {
-        (0..plan.items()).for_each(|n| chunks.entry(plan.region_item(n).chunk).or_default().push((i, n)));
+        for n in 0..plan.items() {
+            reserve_one(&mut chunks)?;
+            limits::push(chunks.entry(plan.region_item(n).chunk).or_default(), (i, n))?;
+        }
     }
-    chunks
+    Ok(chunks)
+}
+
+/// Reserves room for one more chunk in a table; an error instead of an abort when memory is short.
+fn reserve_one<T>(chunks: &mut HashMap<Dims, T>) -> Result<()> {
+    chunks.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a table of more than {} chunks", chunks.len()))
 }
 
 /// Pushes the runs of items that are not `taken`.
-fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &dyn Fn(u64, u64) -> BatchUnit) {
+fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &dyn Fn(u64, u64) -> BatchUnit) -> Result<()> {
     let mut first = 0;
     for n in 0..=items {
         if n == items || taken(n) {
-            batch.push(unit(first, n - first));
+            batch.push(unit(first, n - first))?;
             first = n + 1;
         }
     }
+    Ok(())
 }
 
 fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
@@ -244,18 +255,18 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
     for group in if one_store { by_array(entries, BoundArray::keys_begin) } else { by_array(entries, BoundArray::place) } {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         if let [job] = &jobs[..] {
-            batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()));
+            batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()))?;
             continue;
         }
-        let chunks = by_chunk(jobs.iter().map(|job| &job.plan));
+        let chunks = by_chunk(jobs.iter().map(|job| &job.plan))?;
         for (k, job) in jobs.iter().enumerate() {
             let shared = |n: u64| chunks.get(&job.plan.region_item(n).chunk).is_some_and(|all| all.len() > 1);
-            push_rest(&mut batch, job.plan.items(), &shared, &|first, count| BatchUnit::Write(job.clone(), first, count));
+            push_rest(&mut batch, job.plan.items(), &shared, &|first, count| BatchUnit::Write(job.clone(), first, count))?;
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
                 if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
                     let writes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
-                    batch.push(BatchUnit::WriteShared(ChunkWrites::Many(writes)));
+                    batch.push(BatchUnit::WriteShared(ChunkWrites::Many(writes)))?;
                 }
             }
         }
@@ -275,7 +286,7 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
         // Nothing is decoded twice where nothing is decoded.
         let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
         if jobs.len() < 2 || raw(&jobs[0]) {
-            jobs.iter().for_each(|job| batch.push(BatchUnit::Read(job.clone(), 0, job.plan.items())));
+            jobs.iter().try_for_each(|job| batch.push(BatchUnit::Read(job.clone(), 0, job.plan.items())))?;
             continue;
         }
         plan_shared(&mut batch, entries, &group, &jobs, revocable)?;
@@ -291,7 +302,7 @@ fn plan_shared(
     jobs: &[Arc<ReadJob>],
     revocable: &Option<Arc<RevocableBuffer>>,
 ) -> Result<()> {
-    let mut chunks = by_chunk(jobs.iter().map(|job| &job.plan));
+    let mut chunks = by_chunk(jobs.iter().map(|job| &job.plan))?;
     chunks.retain(|_, all| all.len() > 1);
     let mut pieces: HashMap<Dims, Vec<SharedBox>> = HashMap::new();
     for (chunk, all) in chunks {
@@ -299,15 +310,15 @@ fn plan_shared(
         let shared = boxes.cut(&chunk)?;
         // Several entries may touch one shard without having an inner chunk in common: then nothing is shared.
         if shared.iter().any(|s| s.members.len() > 1) {
+            reserve_one(&mut pieces)?;
             pieces.insert(chunk, shared);
         }
     }
     for job in jobs {
         let shared = |n: u64| pieces.contains_key(&job.plan.region_item(n).chunk);
-        push_rest(batch, job.plan.items(), &shared, &|first, count| BatchUnit::Read(job.clone(), first, count));
+        push_rest(batch, job.plan.items(), &shared, &|first, count| BatchUnit::Read(job.clone(), first, count))?;
     }
-    pieces.into_values().flatten().for_each(|shared| batch.push(BatchUnit::ReadShared(Arc::new(shared))));
-    Ok(())
+    pieces.into_values().flatten().try_for_each(|shared| batch.push(BatchUnit::ReadShared(Arc::new(shared))))
 }
 
 /// What several entries read of one chunk.

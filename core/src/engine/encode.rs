@@ -14,7 +14,7 @@ use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded};
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::{self, VarItem};
-use crate::dtype::{DataType, Element, ElementType, Overflow};
+use crate::dtype::{DataType, Element, ElementType, Overflow, zeros};
 use crate::error::{Result, err};
 use crate::limits::grow;
 use smallvec::SmallVec;
@@ -59,7 +59,7 @@ impl ElementSource {
         base: *const u8,
     ) -> Result<ElementSource> {
         let element = leaf_of(root).layout.element;
-        let mut stored = Element::from_elem(0, element.size());
+        let mut stored = zeros(element.size())?;
         let to_stored = Transfer::new(ElementType::native(data_type), element)?;
         // SAFETY: both hold one element of their type.
         let fits = unsafe { to_stored.run(Run::one(fill.as_ptr(), stored.as_mut_ptr())) }.is_ok();

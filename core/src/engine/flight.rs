@@ -41,7 +41,9 @@ impl ReadFlight {
     /// Starts to read an item.
     pub fn begin(job: &Arc<ReadJob>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
-        job.array.chunk_key(&item.chunk, &mut key);
+        if let Err(e) = job.array.chunk_key(&item.chunk, &mut key) {
+            return Outcome::Done(Err(e));
+        }
         let (version, picking) = (OnceLock::new(), job.picking(&item));
         let target = picking.as_ref().unwrap_or(&job.target);
         let parts = match first_parts(job, &item, target, &key, attempt, &version) {

@@ -9,13 +9,13 @@ use super::under_lock;
 use super::write::StoreWaiting;
 use super::write_back::WriteBack;
 use crate::error::Result;
-use crate::limits::{Dims, Strides, chunk_bytes};
+use crate::limits::{self, Dims, Strides, chunk_bytes};
 use std::sync::Arc;
 
 /// Stores the chunks of which selected elements wait (all, without a selection). What cannot be stored goes on waiting, and is tried
 /// again by the next call.
 pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&Selection>) -> Result<()> {
-    store(array, kept, kept.touched(&array.grid, selection))?;
+    store(array, kept, kept.touched(&array.grid, selection)?)?;
     if selection.is_none() {
         kept.all_stored();
     }
@@ -29,7 +29,7 @@ pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selectio
     if kept.has_room(plan.items(), each) {
         return Ok(());
     }
-    store(array, kept, kept.oldest_for(&plan, each))
+    store(array, kept, kept.oldest_for(&plan, each)?)
 }
 
 fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> Result<()> {
@@ -38,7 +38,7 @@ fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> R
     }
     let array = array.without_write_back();
     let store = |chunk| StoreWaiting { array: array.clone(), kept: kept.clone(), chunk };
-    request::run(Box::new(Flush { chunks: chunks.into_iter().map(store).collect(), bytes: kept.bytes() as u64, array }))
+    request::run(Box::new(Flush { chunks: limits::collect(chunks.into_iter().map(store))?, bytes: kept.bytes() as u64, array }))
 }
 
 /// Chunks of which what waits is to be stored.

@@ -3,6 +3,7 @@
 
 use super::huge_pages::HUGE;
 use super::item::Axis;
+use crate::fork::Lazy;
 use crate::limits::Dims;
 use crate::platform::{huge_pages_on_advice, is_untouched, populate, refuse_huge_pages, want_huge_pages};
 use smallvec::SmallVec;
@@ -162,8 +163,8 @@ impl Drop for HugeAdvice {
 }
 
 fn page_size() -> usize {
-    static SIZE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    *SIZE.get_or_init(crate::platform::page_size)
+    static SIZE: Lazy<usize> = Lazy::new(crate::platform::page_size);
+    *SIZE.get()
 }
 
 #[cfg(test)]

@@ -233,9 +233,14 @@ impl Pending {
     /// Ends the request, unless it is done. When this returns, no thread touches the caller's memory any more.
     pub fn cancel(&self) -> Result<()> {
         let d = self.detached()?;
-        if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() && !is_inside() {
-            // Another thread is ending it at this moment.
-            go_on(None, &mut |_| if d.is_done() { Next::Over } else { Next::Help(Vec::new()) });
+        if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() {
+            // Another thread is ending it at this moment, and may be in its function.
+            if !is_inside() {
+                go_on(None, &mut |_| if d.is_done() { Next::Over } else { Next::Help(Vec::new()) });
+            } else if let Some(revocable) = &d.revocable {
+                // This thread may be the one that is waited for, but is in no copy.
+                revocable.close();
+            }
         }
         self.found_done(d);
         Ok(())
@@ -427,6 +432,28 @@ mod tests {
         stuck.cancel().unwrap();
         assert_eq!(buffer_guard::enter(&revocable).err().map(|e| e.kind()), Some(ErrorKind::Cancelled));
         assert_eq!(stuck.outcome().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn memory_that_another_thread_revokes_is_free_when_a_cancel_inside_of_a_callback_returns() {
+        let bench = Bench::new(1, "revoked");
+        let stuck = bench.submit(1000, (0, 0), true, 1, RequestOptions::default()).unwrap();
+        let (revocable, left) = (stuck.detached.revocable.clone(), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let copy = buffer_guard::enter(&revocable).unwrap();
+            scope.spawn(|| stuck.cancel().unwrap());
+            while stuck.detached.state.load(Ordering::Acquire) == ACTIVE {
+                std::thread::yield_now();
+            }
+            scope.spawn(|| {
+                let _inside = InsideRequest::new();
+                stuck.cancel().unwrap();
+                assert!(left.load(Ordering::SeqCst), "a copy was still made");
+            });
+            std::thread::sleep(Duration::from_millis(30));
+            left.store(true, Ordering::SeqCst);
+            drop(copy);
+        });
     }
 
     #[test]

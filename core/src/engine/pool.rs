@@ -42,6 +42,9 @@ struct Queue {
 /// The threads of all pools, and what to tell them by.
 static STARTED: Lazy<ForkReset<Mutex<Vec<PoolThread>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
+/// Held while threads are joined.
+static JOINING: Lazy<ForkReset<Mutex<()>>> = Lazy::new(|| ForkReset::new(Mutex::default));
+
 /// A thread that was started.
 struct PoolThread {
     thread: Thread,
@@ -62,6 +65,8 @@ pub(super) fn is_worker() -> bool {
 /// Ends the threads of all pools, when they have done what they were asked to, and returns when they are gone. Later calls start new
 /// ones. Not to be called by one of them.
 pub(super) fn join_all() {
+    // Another call may have taken the list, and is not done yet.
+    let _joining = lock(JOINING.get().get());
     let all = std::mem::take(&mut *lock(STARTED.get().get()));
     let pools: Vec<Arc<PoolState>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
     for shared in &pools {
@@ -177,4 +182,46 @@ fn work(shared: &PoolState) {
 fn default_threads() -> usize {
     let asked = std::env::var("OZARR_NUM_THREADS").ok().and_then(|t| t.trim().parse::<usize>().ok()).filter(|n| *n > 0);
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).min(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work that takes until it is let go.
+    #[derive(Default)]
+    struct Busy {
+        begun: AtomicBool,
+        released: AtomicBool,
+    }
+
+    impl Helpable for Busy {
+        fn help_along(self: Arc<Self>) {
+            self.begun.store(true, Ordering::SeqCst);
+            while !self.released.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_that_end_the_threads_both_wait_until_they_are_gone() {
+        let (pool, busy) = (Pool::new(2), Arc::new(Busy::default()));
+        pool.offer(&busy, 1);
+        while !busy.begun.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(join_all);
+            while !lock(&pool.state.get().queue).resting {
+                std::thread::yield_now();
+            }
+            scope.spawn(|| {
+                join_all();
+                assert!(busy.released.load(Ordering::SeqCst), "a thread was still at work");
+            });
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            busy.released.store(true, Ordering::SeqCst);
+        });
+    }
 }

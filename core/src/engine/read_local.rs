@@ -38,7 +38,7 @@ pub(super) fn read_now(job: &ReadJob, item: &Item) -> Result<()> {
     let picking = job.picking(item);
     let target = picking.as_ref().unwrap_or(&job.target);
     scratch::with(|s| {
-        job.array.chunk_key(&item.chunk, &mut s.key);
+        job.array.chunk_key(&item.chunk, &mut s.key)?;
         let mut buffers = ReadBuffers { io: &mut s.io, parts: &mut s.parts, chain: &mut s.work.chain };
         let chain = job.array.chain_of(&item.chunk);
         let read = chain.and_then(|chain| ItemRead { job, item, chain: &chain, target, key: &s.key }.run(&mut buffers));
@@ -126,7 +126,7 @@ impl ItemRead<'_> {
 
 /// Opens the folder that all chunks of a job's plan are in.
 fn open_folder(job: &ReadJob) -> Folder {
-    let key_of = |item: u64| Some(job.array.key_of(&job.plan.item(item)?.chunk));
+    let key_of = |item: u64| job.array.key_of(&job.plan.item(item)?.chunk).ok();
     // A list need not have its chunks in order.
     let ends = || Some((key_of(0)?, key_of(job.plan.items() - 1)?));
     let Some((first, last)) = ends().filter(|_| job.plan.list().is_none()) else { return Folder::Unknown };

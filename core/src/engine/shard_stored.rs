@@ -37,7 +37,7 @@ impl Stored {
 impl BoundArray {
     /// Returns where an inner chunk is stored; `place` is its index in the shard, in the order of dimensions that the array's user sees.
     pub fn stored_inner(&self, chunk: &[u64], place: &[u64]) -> Result<Option<Stored>> {
-        let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
+        let (key, chain) = (self.key_of(chunk)?, self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
         let found: Result<Option<Stored>> = scratch::with(|s| {
@@ -51,7 +51,7 @@ impl BoundArray {
 
     /// Calls `each` for every stored inner chunk of a chunk, in C order of the index.
     pub fn each_stored_inner(&self, chunk: &[u64], each: &mut EachInner<'_>) -> Result<()> {
-        let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
+        let (key, chain) = (self.key_of(chunk)?, self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let Some(held) =
             scratch::with(|s| self.open_shards.open(&*self.store, shard, &key, &mut s.work.chain)).map_err(|e| e.at_key(&key))?
@@ -70,7 +70,7 @@ impl BoundArray {
 
     /// Replaces the encoded bytes of an inner chunk, or removes it (`None`); the others stay as they are. Gives whether it was there.
     pub fn replace_stored_inner(&self, chunk: &[u64], place: &[u64], bytes: Option<&[u8]>) -> Result<bool> {
-        let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
+        let (key, chain) = (self.key_of(chunk)?, self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
         let _guard = self.locks.wait(self.lock_name(&key));

@@ -35,7 +35,7 @@ pub struct ShardWriter {
 impl ShardWriter {
     /// Begins the shard of that index in the array's grid.
     pub fn new(array: &Arc<BoundArray>, chunk: &[u64]) -> Result<ShardWriter> {
-        let (key, chain) = (array.key_of(chunk), array.chain_of(chunk)?);
+        let (key, chain) = (array.key_of(chunk)?, array.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let count = inner_count(shard);
         let (mut entries, mut came) = (Vec::new(), Vec::new());

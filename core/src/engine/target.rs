@@ -12,7 +12,7 @@ use crate::dtype::coding::Coding;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
-use crate::dtype::{DataType, Element, ElementType, Overflow};
+use crate::dtype::{DataType, Element, ElementType, Overflow, zeros};
 use crate::error::{Error, Result, err};
 use crate::limits::Strides;
 use smallvec::SmallVec;
@@ -66,7 +66,7 @@ impl Target {
         arena: Option<Arc<Arena>>,
     ) -> Result<Target> {
         let memory = ElementType::native(memory_type);
-        let mut converted = Element::from_elem(0, memory.size());
+        let mut converted = zeros(memory.size())?;
         let convert_fill = Transfer::new(ElementType::native(data_type), memory)?.with_overflow(overflow);
         // SAFETY: both hold one element of their type.
         let fits = unsafe { convert_fill.run(Run::one(fill.as_ptr(), converted.as_mut_ptr())) }.is_ok();
@@ -154,7 +154,7 @@ impl Target {
         coding: &Coding,
     ) -> Result<Target> {
         let memory = ElementType::native(memory_type);
-        let mut converted = Element::from_elem(0, memory.size());
+        let mut converted = zeros(memory.size())?;
         let convert_fill = Transfer::decoding(ElementType::native(data_type), memory, coding, overflow)?;
         // SAFETY: both hold one element of their type.
         let fits = unsafe { convert_fill.run(Run::one(fill.as_ptr(), converted.as_mut_ptr())) }.is_ok();

@@ -27,7 +27,9 @@ pub(super) fn run<T: ChunkTask>(task: &T, request: &Arc<Request>, guard: Option<
     let Some((array, item)) = task.item().filter(|_| !request.is_stopped()) else { return Outcome::Done(Ok(())) };
     let _scope = Scope::new(&array.stats);
     scratch::with(|s| {
-        array.chunk_key(T::chunk(&item), &mut s.key);
+        if let Err(e) = array.chunk_key(T::chunk(&item), &mut s.key) {
+            return Outcome::Done(Err(e));
+        }
         match guard.or_else(|| array.locks.acquire(array.lock_name(&s.key), || waiter(task, request))) {
             None => Outcome::Parked,
             Some(guard) => {

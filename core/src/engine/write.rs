@@ -196,7 +196,7 @@ impl WriteJob {
 
     /// Lets an item wait for the rest of its chunk, where the array does so, or stores it. Its key is in `s` and locked.
     fn keep_or_store(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let whole = || self.source.covers(&item.axes, item.memory, &self.array.inside(&item.chunk));
+        let whole = || self.source.covers(&item.axes, item.memory, &self.array.replaceable(&item.chunk));
         let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
             return self.store(item, None, request, guard, s);
         };
@@ -249,7 +249,7 @@ impl WriteJob {
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
     fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
         let array = &self.array;
-        let (shape, inside) = (array.grid.shape_of(&item.chunk), array.inside(&item.chunk));
+        let (shape, inside) = (array.grid.shape_of(&item.chunk), array.replaceable(&item.chunk));
         let arrival = Arrival {
             chunk: &item.chunk,
             shape: &shape,
@@ -354,7 +354,7 @@ impl WriteJob {
     fn write_in_turn(members: &[(&WriteJob, Item)], s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let stored = members.iter().try_for_each(|(job, item)| {
-            job.array.chunk_key(&item.chunk, &mut s.key);
+            job.array.chunk_key(&item.chunk, &mut s.key)?;
             job.write_now(item, s)
         });
         s.key = key;
@@ -366,7 +366,7 @@ impl WriteJob {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
-            let inside = self.array.inside(&item.chunk);
+            let inside = self.array.replaceable(&item.chunk);
             let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
                 put.put_constant(item, made, &mut s.work.chain)

@@ -19,8 +19,8 @@ use crate::dtype::stream::LINE;
 use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkReset;
 use crate::grid::Grid;
-use crate::limits::{Dims, c_strides, chunk_bytes};
-use std::collections::{HashMap, HashSet};
+use crate::limits::{Dims, c_strides, chunk_bytes, collect};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// The parts of chunks of one array that wait, within a limit of bytes.
@@ -302,7 +302,8 @@ impl WriteBack {
         let mut state = lock(self.state.get());
         state.bytes -= buffer.size;
         let spare: usize = state.spare.iter().map(|spare| spare.size).sum();
-        if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit {
+        // Where there is no memory for the list it is freed.
+        if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit && state.spare.try_reserve(1).is_ok() {
             state.spare.push(buffer);
         }
     }
@@ -374,8 +375,14 @@ impl WriteBack {
         }
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
-        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
         let mut state = lock(self.state.get());
+        if state.parts.try_reserve(1).is_err() {
+            let count = state.parts.len();
+            drop(state);
+            self.give_back(buffer);
+            bail!(NoMemory, "no memory for a table of more than {count} chunks that wait");
+        }
+        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
         state.clock += 1;
         let used = state.clock;
         state.parts.insert(new.chunk.clone(), Waiting { part: Arc::new(Mutex::new(part)), used });
@@ -411,9 +418,8 @@ impl WriteBack {
     }
 
     /// Returns the chunks of which selected elements wait; without a selection all of which any wait.
-    pub(super) fn touched(&self, grid: &Grid, selection: Option<&Selection>) -> Vec<Dims> {
-        let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
-            lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
+    pub(super) fn touched(&self, grid: &Grid, selection: Option<&Selection>) -> Result<Vec<Dims>> {
+        let parts = collect(lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())))?;
         let is_touched = |(chunk, part): &(Dims, Arc<Mutex<WaitingPart>>)| {
             let Some(selection) = selection else { return true };
             if selection.shape().contains(&0) || selection.shape().len() != chunk.len() {
@@ -423,9 +429,9 @@ impl WriteBack {
             (0..chunk.len()).for_each(|d| part.start[d] += grid.origin(d, chunk[d]));
             part.meets(&Span::of(selection))
         };
-        let mut chunks: Vec<Dims> = parts.into_iter().filter(is_touched).map(|(chunk, _)| chunk).collect();
+        let mut chunks = collect(parts.into_iter().filter(is_touched).map(|(chunk, _)| chunk))?;
         chunks.sort_unstable();
-        chunks
+        Ok(chunks)
     }
 
     /// Returns whether `chunks` more chunks of `each` bytes have room.
@@ -434,7 +440,7 @@ impl WriteBack {
     }
 
     /// Returns the chunks to be stored so that those of `plan`, of `each` bytes, have room: those that were not used for the longest time.
-    pub(super) fn oldest_for(&self, plan: &Plan, each: u64) -> Vec<Dims> {
+    pub(super) fn oldest_for(&self, plan: &Plan, each: u64) -> Result<Vec<Dims>> {
         // In more chunks than have room at all, none of the others need wait.
         let most = (self.limit as u64 / each.max(1)).min(plan.items());
         let state = lock(self.state.get());
@@ -442,12 +448,13 @@ impl WriteBack {
         let needed = (0..most).filter(new).count() * each as usize;
         let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
         if surplus == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let items: HashSet<Dims> = (0..most).map(|n| plan.region_item(n).chunk).collect();
-        let mut others: Vec<(u64, &Dims)> =
-            state.parts.iter().filter(|(chunk, _)| !items.contains(*chunk)).map(|(chunk, waiting)| (waiting.used, chunk)).collect();
+        let mut items = collect((0..most).map(|n| plan.region_item(n).chunk))?;
+        items.sort_unstable();
+        let is_other = |chunk: &Dims| items.binary_search(chunk).is_err();
+        let mut others = collect(state.parts.iter().filter(|(chunk, _)| is_other(chunk)).map(|(chunk, waiting)| (waiting.used, chunk)))?;
         others.sort_unstable();
-        others.into_iter().take(surplus.div_ceil(each.max(1) as usize)).map(|(_, chunk)| chunk.clone()).collect()
+        collect(others.into_iter().take(surplus.div_ceil(each.max(1) as usize)).map(|(_, chunk)| chunk.clone()))
     }
 }

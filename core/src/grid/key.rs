@@ -2,6 +2,7 @@
 //! Specification: v3 core, "Chunk key encoding" (`default`, `v2`); v2, "Chunks".
 
 use super::registered::RegisteredKeys;
+use crate::error::Result;
 use crate::limits::Dims;
 
 /// How chunk indices become keys.
@@ -95,8 +96,8 @@ impl KeyEncoding {
         first[..same].rfind('/').map_or(0, |at| at + 1)
     }
 
-    /// Appends the key of a chunk to `key` (which holds the array's prefix).
-    pub fn push(self, index: impl ExactSizeIterator<Item = u64>, key: &mut String) {
+    /// Appends the key of a chunk to `key` (which holds the array's prefix). Errors: those of a registered encoding's function.
+    pub fn push(self, index: impl ExactSizeIterator<Item = u64>, key: &mut String) -> Result<()> {
         let rank = index.len();
         let (separator, mut first) = match self {
             KeyEncoding::Default(s) | KeyEncoding::Suffixed(s, _) => {
@@ -119,14 +120,26 @@ impl KeyEncoding {
         if let KeyEncoding::Suffixed(_, suffix) = self {
             key.push_str(suffix.as_str());
         }
+        Ok(())
     }
 
     /// Returns the index of the chunk whose key ends in `tail` (what follows the array's prefix), or `None` if `tail` is no chunk's.
-    pub fn parse(self, tail: &str, rank: usize) -> Option<Dims> {
+    /// Errors: those of a registered encoding's functions.
+    pub fn parse(self, tail: &str, rank: usize) -> Result<Option<Dims>> {
+        match self {
+            KeyEncoding::Registered(keys) => keys.parse(tail, rank),
+            _ => Ok(self.parse_built_in(tail, rank)),
+        }
+    }
+
+    /// Does the same for the encodings of the library.
+    fn parse_built_in(self, tail: &str, rank: usize) -> Option<Dims> {
         let separator = self.separator();
         let numbers = match self {
-            KeyEncoding::Registered(keys) => return keys.parse(tail, rank),
-            KeyEncoding::Suffixed(_, suffix) => return KeyEncoding::Default(separator).parse(tail.strip_suffix(suffix.as_str())?, rank),
+            KeyEncoding::Registered(_) => return None,
+            KeyEncoding::Suffixed(_, suffix) => {
+                return KeyEncoding::Default(separator).parse_built_in(tail.strip_suffix(suffix.as_str())?, rank);
+            }
             KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
             KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
             KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
@@ -148,7 +161,7 @@ impl KeyEncoding {
         match plain {
             _ if plain.separator() == Separator::Dot => None,
             KeyEncoding::Default(_) if tail == "c" && rank > 0 => Some(Dims::new()),
-            _ => (1..rank).find_map(|outer| plain.parse(tail, outer)),
+            _ => (1..rank).find_map(|outer| plain.parse_built_in(tail, outer)),
         }
     }
 }
@@ -191,7 +204,7 @@ mod tests {
         ];
         for (encoding, index, want) in cases {
             let mut key = String::from("a/");
-            encoding.push(index.iter().copied(), &mut key);
+            encoding.push(index.iter().copied(), &mut key).unwrap();
             assert_eq!(key, format!("a/{want}"));
         }
     }
@@ -218,7 +231,7 @@ mod tests {
             (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), 0, "c.c", Some(&[])),
         ];
         for (keys, rank, tail, want) in cases {
-            assert_eq!(keys.parse(tail, *rank).as_deref(), *want, "{tail}");
+            assert_eq!(keys.parse(tail, *rank).unwrap().as_deref(), *want, "{tail}");
         }
     }
 

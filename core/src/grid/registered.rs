@@ -92,22 +92,25 @@ impl RegisteredKeys {
         self.calls.upgrade().ok_or_else(|| err!(Unsupported, "the chunk key encoding {:?} is registered no more", self.name))
     }
 
-    /// Appends the key of a chunk. After a failure appends a text that no store takes as a key and that says what failed.
-    pub(super) fn push(&self, index: &[u64], key: &mut String) {
-        let made = self.calls().and_then(|calls| calls.encode(self.configuration, index));
-        match made {
-            Ok(tail) if tail.len() < MAX_KEY && tail != "zarr.json" => key.push_str(&tail),
-            Ok(tail) => key.push_str(&format!("\0the chunk key encoding {:?} gave {tail:?}", self.name)),
-            Err(e) => key.push_str(&format!("\0{}", e.message())),
+    /// Appends the key of a chunk.
+    pub(super) fn push(&self, index: &[u64], key: &mut String) -> Result<()> {
+        let tail = self.calls()?.encode(self.configuration, index)?;
+        if tail.len() >= MAX_KEY || tail == "zarr.json" {
+            bail!(Callback, "`encode` of the chunk key encoding {:?} gave {tail:?}", self.name);
         }
+        key.push_str(&tail);
+        Ok(())
     }
 
     /// Returns the index of the chunk whose key ends in `tail`, or `None` if no chunk's key does.
-    pub fn parse(&self, tail: &str, rank: usize) -> Option<Dims> {
-        let index = self.calls().and_then(|calls| calls.decode(self.configuration, tail, rank)).ok()??;
+    pub(super) fn parse(&self, tail: &str, rank: usize) -> Result<Option<Dims>> {
+        if tail == "zarr.json" {
+            return Ok(None);
+        }
+        let Some(index) = self.calls()?.decode(self.configuration, tail, rank)? else { return Ok(None) };
         // One key for one chunk: what would be written elsewhere is not read from here.
         let mut again = String::new();
-        self.push(&index, &mut again);
-        (again == tail).then_some(index)
+        self.push(&index, &mut again)?;
+        Ok((again == tail).then_some(index))
     }
 }

@@ -3,11 +3,12 @@
 //! A value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
 //! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
+use crate::fork::Once;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::collections::HashMap;
 use std::ops::{Deref, Index};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A string, or the name of a member. Up to 23 bytes need no memory of their own; longer ones are shared by their copies.
 pub type Text = SmolStr;
@@ -127,7 +128,7 @@ pub struct Map(Option<Arc<MapMembers>>);
 struct MapMembers {
     list: MemberList,
     /// The index of each name, built when a name is first looked up in an object with more than `FEW` members.
-    places: OnceLock<HashMap<Text, usize>>,
+    places: Once<HashMap<Text, usize>>,
 }
 
 /// The members of an extension (name and configuration) fit in one allocation with their reference counter.
@@ -138,7 +139,7 @@ const FEW: usize = 24;
 
 impl Clone for MapMembers {
     fn clone(&self) -> MapMembers {
-        MapMembers { list: self.list.clone(), places: OnceLock::new() }
+        MapMembers { list: self.list.clone(), places: Once::new() }
     }
 }
 
@@ -149,7 +150,7 @@ impl MapMembers {
         }
         // Of a name that occurs twice, the first index remains.
         let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
-        self.places.get_or_init(places).get(name).copied()
+        self.places.get(places).get(name).copied()
     }
 
     /// Returns whether any name occurs more than once.
@@ -161,7 +162,7 @@ impl MapMembers {
         match self.position(&name) {
             Some(i) => Some(std::mem::replace(&mut self.list[i].1, value)),
             None => {
-                if let Some(places) = self.places.get_mut() {
+                if let Some(places) = self.places.known_mut() {
                     places.insert(name.clone(), self.list.len());
                 }
                 self.list.push((name, value));
@@ -182,7 +183,7 @@ impl Map {
         if list.is_empty() {
             return Map(None);
         }
-        let members = MapMembers { list, places: OnceLock::new() };
+        let members = MapMembers { list, places: Once::new() };
         if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
     }
 
@@ -231,7 +232,7 @@ impl Map {
         let i = self.0.as_ref()?.position(name)?;
         let members = self.members();
         let (_, value) = members.list.remove(i);
-        members.places.take();
+        members.places = Once::new();
         Some(value)
     }
 
@@ -240,7 +241,7 @@ impl Map {
         if !self.is_empty() {
             let members = self.members();
             members.list.retain(|(name, value)| keep(name, value));
-            members.places.take();
+            members.places = Once::new();
         }
     }
 

@@ -3,6 +3,7 @@
 use super::AtomicFd;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a folder as a place for other calls only, which takes no right to list it.
@@ -179,11 +180,16 @@ pub fn refuse_huge_pages(start: usize, bytes: usize) {
 
 /// Returns whether the system makes huge pages where it is asked for them, and nowhere else.
 pub fn huge_pages_on_advice() -> bool {
-    static ON_ADVICE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *ON_ADVICE.get_or_init(|| {
-        let modes = std::fs::read("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
-        modes.windows(9).any(|mode| mode == b"[madvise]")
-    })
+    // 0 until it is known. Threads that come at the same time each look: a child of `fork` would wait for one that is not there.
+    static ON_ADVICE: AtomicU8 = AtomicU8::new(0);
+    let known = ON_ADVICE.load(Relaxed);
+    if known != 0 {
+        return known == 2;
+    }
+    let modes = std::fs::read("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let on_advice = modes.windows(9).any(|mode| mode == b"[madvise]");
+    ON_ADVICE.store(1 + u8::from(on_advice), Relaxed);
+    on_advice
 }
 
 /// Returns whether nobody has touched that page of `size` bytes yet: as far as the system tells, without looking at the memory itself.

@@ -5,7 +5,7 @@ use super::missing::{FILL, missing_value};
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::coding::{Coding, NOT_A_TIME, Rule, of_other_sign};
 use crate::dtype::transfer::Transfer;
-use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Run};
+use crate::dtype::{DataType, Element, ElementType, Kind, Overflow, Run, zeros};
 use crate::engine::{self, Memory, Selection};
 use crate::error::{Result, bail, err};
 use crate::metadata::json::{self, brief};
@@ -78,9 +78,9 @@ impl Array {
             missing.push(Element::from_slice(&NOT_A_TIME.to_ne_bytes()));
         }
         let meant = if self.has_other_sign()? { of_other_sign(data_type) } else { data_type };
-        let fill = self.fill();
-        if self.format() == Format::V2 && fill.defined {
-            missing.push(fill.element(data_type));
+        let state = self.state();
+        if self.format() == Format::V2 && state.meta.fill.defined {
+            missing.push(state.meta.fill.try_element(data_type)?);
         }
         for name in [FILL, "missing_value"] {
             let values = match attributes.get(name) {
@@ -119,7 +119,7 @@ impl Array {
             Some(coding) => Transfer::decoding(from, to, coding, Overflow::Error)?,
             None => Transfer::new(from, to)?,
         };
-        let mut out = Element::from_elem(0, to.size());
+        let mut out = zeros(to.size())?;
         // SAFETY: both hold one element of their type.
         let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
         // SAFETY: as above.
@@ -130,7 +130,7 @@ impl Array {
     /// [`Array::packing`].
     pub fn fill_as(&self, data_type: DataType, unpacked: bool) -> Result<Element> {
         let coding = unpacked.then(|| self.packing()).transpose()?;
-        self.convert(&self.fill().element(self.data_type()), data_type, coding.as_ref())
+        self.convert(&self.state().meta.fill.try_element(self.data_type())?, data_type, coding.as_ref())
     }
 
     /// Reads what the selected elements mean: packed numbers unpacked, missing ones as NaN. The memory's type is a floating-point one.

@@ -1,0 +1,118 @@
+//! Large pieces of memory are refusable: where the system has none, the call ends with `NoMemory`, and the process lives.
+
+use ozarr::analysis::digest::digest;
+use ozarr::dtype::DataType;
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{ErrorKind, Result};
+use ozarr::node::requests::{read_many, write_many};
+use ozarr::node::{Array, Context, Create, Spec, Store};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+struct Refusing;
+
+thread_local! {
+    /// The most bytes that this thread gets at once.
+    static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+fn is_refused(size: usize) -> bool {
+    MOST.try_with(Cell::get).is_ok_and(|most| size > most)
+}
+
+// SAFETY: forwards to the system's allocator, or gives nothing.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: forwarded.
+        if is_refused(layout.size()) { null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        // SAFETY: forwarded.
+        unsafe { System.dealloc(p, layout) }
+    }
+
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: forwarded.
+        if is_refused(size) { null_mut() } else { unsafe { System.realloc(p, layout, size) } }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// What the reserve serves, `docs/design/memory-end.md`: what has more must be refusable.
+const SERVED: usize = 2 << 20;
+
+/// Does something where more than `most` bytes at once are refused.
+fn with_at_most<T>(most: usize, work: impl FnOnce() -> T) -> T {
+    MOST.set(most);
+    let done = work();
+    MOST.set(usize::MAX);
+    done
+}
+
+fn expect_no_memory<T>(what: &str, work: impl FnOnce() -> Result<T>) {
+    assert_eq!(with_at_most(SERVED, work).map(drop).map_err(|e| e.kind()), Err(ErrorKind::NoMemory), "{what}");
+}
+
+/// An array in chunks of `chunk` elements, in a store of its own; the calling thread works alone.
+fn array(data_type: DataType, length: u64, chunk: u64, compressor: &str) -> Array {
+    let store = Store::memory(&Context::with_threads(1));
+    let mut spec = Spec::new(data_type, &[length]).unwrap();
+    spec.set_chunks(&[chunk]).unwrap();
+    spec.set_compressor(compressor, None).unwrap();
+    Array::create(&store, "a", &spec, Create::New).unwrap()
+}
+
+fn memory(bytes: &mut [u8], data_type: DataType) -> Memory {
+    let strides = [data_type.size() as i64].into_iter().collect();
+    Memory { data: bytes.as_mut_ptr(), size: bytes.len(), offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+}
+
+#[test]
+fn batches_of_very_many_chunks() {
+    const CHUNKS: usize = 20_000;
+    let array = array(DataType::UInt8, CHUNKS as u64, 1, "gzip");
+    let (mut first, mut second) = (vec![7; CHUNKS], vec![8; CHUNKS]);
+    let all = Selection::all(&array.shape());
+    let mut parts = || [&mut first, &mut second].map(|bytes| (&array, all.clone(), memory(bytes, DataType::UInt8))).into();
+    // SAFETY: the memory outlives the calls.
+    unsafe {
+        expect_no_memory("write", || write_many(parts()));
+        expect_no_memory("read", || read_many(parts()));
+        read_many(parts()).unwrap();
+    }
+    assert!(first.iter().chain(&second).all(|&element| element == 0));
+}
+
+#[test]
+fn very_many_chunks_that_wait() {
+    const CHUNKS: usize = 40_000;
+    let array = array(DataType::UInt8, 2 * CHUNKS as u64, 2, "none");
+    array.set_write_back(64 << 20).unwrap();
+    let mut bytes = vec![7; CHUNKS];
+    let half = Selection::new(&array.shape(), &[0], &[CHUNKS as i64], Some(&[2])).unwrap();
+    // SAFETY: the memory outlives the calls.
+    unsafe {
+        expect_no_memory("write", || array.write(&half, &memory(&mut bytes, DataType::UInt8)));
+        array.write(&half, &memory(&mut bytes, DataType::UInt8)).unwrap();
+        expect_no_memory("flush", || array.flush());
+        array.flush().unwrap();
+        bytes.fill(0);
+        array.read(&half, &memory(&mut bytes, DataType::UInt8)).unwrap();
+    }
+    assert!(bytes.iter().all(|&element| element == 7));
+}
+
+#[test]
+fn very_long_elements() {
+    let small = array(DataType::Raw(1 << 20), 3, 1, "none");
+    let digits = with_at_most(16 << 20, || digest(&small, Selection::all(&[3]), &|_| Ok(())));
+    assert_eq!(digits.unwrap().len(), 32);
+    let large = array(DataType::Raw(8 << 20), 1, 1, "none");
+    expect_no_memory("open", || Array::open(large.store(), "a"));
+    expect_no_memory("fill value", || large.fill_as(DataType::Raw(8 << 20), false));
+    expect_no_memory("digest", || digest(&large, Selection::all(&[1]), &|_| Ok(())));
+}
