@@ -102,7 +102,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inne
 
 /// Gets the key in the store under which a chunk (not an inner one) is stored, or would be.
 ///
-/// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; those of documents.
+/// Errors: `OZARR_ERR_BOUNDS` if there is no such chunk; `OZARR_ERR_CALLBACK`, or its own status, where the
+/// function of a registered key encoding fails; those of documents.
 ///
 /// @param[in] index array(rank)
 #[unsafe(no_mangle)]

@@ -247,18 +247,17 @@ impl Appender {
     /// As for [`engine::write`].
     unsafe fn take_until(&mut self, count: u64, memory: &Memory, due: u64) -> Result<()> {
         let end = self.end_after(count)?;
+        let slab = slab(&self.endless.shape, self.dim, self.position, count)?;
         // Steps that only wait need not be looked after, once the array is claimed. Where a chunk begins, another one may have to make room.
         let has_room = !self.position.is_multiple_of(self.depth) || self.kept.bytes() == 0;
         if end / self.depth == self.position / self.depth && due <= self.published && !self.claim.is_due() && has_room {
             // SAFETY: forwarded from the caller. Nothing of these steps is stored: another one may have published others in their place.
-            return unsafe { self.take(count, memory) }.map_err(|(_, e)| {
-                self.kept.drop_from(&self.endless.grid, self.dim, self.position);
-                e
-            });
+            return unsafe { self.take(count, memory, &slab) }
+                .inspect_err(|_| self.kept.drop_from(&self.endless.grid, self.dim, self.position));
         }
         self.alone(|this, fresh| {
             // SAFETY: forwarded from the caller.
-            unsafe { this.take(count, memory) }.map_err(|(slab, e)| slab.map_or(e.clone(), |slab| this.undo(&slab, e)))?;
+            unsafe { this.take(count, memory, &slab) }.map_err(|e| this.undo(&slab, e))?;
             this.publish(due, fresh)
         })
     }
@@ -269,14 +268,13 @@ impl Appender {
         undo(&Arc::new(BoundArray { write_back: None, ..(*self.endless).clone() }), slab, e)
     }
 
-    /// Writes the steps that come next; an error comes with the place of what may be written of them.
+    /// Writes the steps that come next, whose place is `slab`.
     ///
     /// # Safety
     /// As for [`engine::write`].
-    unsafe fn take(&mut self, count: u64, memory: &Memory) -> std::result::Result<(), (Option<Selection>, Error)> {
-        let selection = slab(&self.endless.shape, self.dim, self.position, count).map_err(|e| (None, e))?;
+    unsafe fn take(&mut self, count: u64, memory: &Memory, slab: &Selection) -> Result<()> {
         // SAFETY: forwarded from the caller.
-        unsafe { engine::write(&self.endless, &selection, memory) }.map_err(|e| (Some(selection), e))?;
+        unsafe { engine::write(&self.endless, slab, memory) }?;
         self.position += count;
         Ok(())
     }
