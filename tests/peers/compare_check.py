@@ -184,13 +184,14 @@ def names():
     """Names that are no UTF-8, and readers that go away."""
     ran = subprocess.run([str(PROGRAM).encode(), b"stats", b"n\xff.zarr"], cwd=BUILD, capture_output=True)
     assert ran.returncode in (1, 2) and ran.stderr.startswith(b"ozarr: ") and ran.stderr.count(b"\n") == 1, ran
-    for command in ("stats field.3.zarr --map", "digest dataset3.zarr", "du dataset3.zarr", "diff dataset3.zarr other.zarr"):
+    # The status tells of a difference all the same.
+    for command, status in (("stats field.3.zarr --map", 0), ("digest dataset3.zarr", 0), ("du dataset3.zarr", 0), ("diff dataset3.zarr other.zarr", 1)):
         # The reader is gone before the program begins: one that leaves later may have got everything.
         reader, writer = os.pipe()
         os.close(reader)
         ran = subprocess.run([PROGRAM, *command.split()], cwd=BUILD, stdout=writer, stderr=subprocess.PIPE)
         os.close(writer)
-        check(f"{command} | true", (ran.returncode, ran.stderr), (0, b""))
+        check(f"{command} | true", (ran.returncode, ran.stderr), (status, b""))
 
 
 shutil.rmtree(BUILD, ignore_errors=True)
