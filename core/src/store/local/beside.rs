@@ -12,6 +12,9 @@ use crate::store::os::{self, CWD, Errno};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
+/// How often a folder is looked for that others have, a millisecond apart.
+const LOOKS: usize = 64;
+
 /// What is made beside a folder.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
@@ -48,7 +51,7 @@ pub(super) struct Place {
 pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<Option<Place>> {
     let failed = |e: Errno| -> Error { e.error(&format!("make the folder {}", path.display())) };
     let c = c_path(&path)?;
-    for _ in 0..2 {
+    for _ in 0..LOOKS {
         let made = match os::mkdir(CWD, &c) {
             Err(Errno(libc::ENOENT)) => missing().map(|()| os::mkdir(CWD, &c))?,
             made => made,
@@ -57,7 +60,11 @@ pub(super) fn claim(path: PathBuf, missing: impl Fn() -> Result<()>) -> Result<O
         if !is_left {
             made.map_err(failed)?;
         }
-        let Some(lock) = lock(&c).map_err(failed)? else { return Ok(None) };
+        let Some(lock) = lock(&c).map_err(failed)? else {
+            // Who sweeps what killed writers have left has it for a moment, and may have taken it for that before it was locked.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            continue;
+        };
         if !is_left {
             return Ok(Some(Place { path, lock }));
         }
@@ -93,5 +100,8 @@ pub(super) fn is_place(name: &[u8]) -> bool {
 /// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it.
 pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr) -> Option<OwnedFd> {
     let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
-    os::lock_folder(fd.as_fd()).ok().map(|()| fd)
+    os::lock_folder(fd.as_fd()).ok()?;
+    // Another folder may have got the name before this one was locked.
+    let named = os::stat_at(dir, name, false).ok()?;
+    os::stat(fd.as_fd()).is_ok_and(|own| os::is_same(&named, &own)).then_some(fd)
 }

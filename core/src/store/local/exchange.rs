@@ -42,7 +42,11 @@ impl LocalStore {
         if !take_access(&there, beside) {
             return remove_tree(beside).map(|()| false);
         }
-        let made = self.build_beside(&there, beside, build).map(|()| exchange(&old, &new));
+        let made = self.build_beside(&there, beside, build);
+        // The old one gets the name of a place: who sweeps those of killed writers leaves it alone while it is locked.
+        let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
+        let _locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
+        let made = made.map(|()| exchange(&old, &new));
         match made {
             Ok(Ok(())) => {}
             Ok(Err(e)) => return remove_tree(beside).and_then(|()| cannot(e.error("replace the folder"))),
@@ -415,6 +419,31 @@ mod tests {
             let put = (0..3000).try_for_each(|_| store.put("v/k", &[b"2"], Condition::None));
             ends.store(true, std::sync::atomic::Ordering::Relaxed);
             put.unwrap();
+        });
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_replaced_while_others_sweep_what_killed_writers_have_left() {
+        let top = no_folder("swept");
+        let store = local(&top.join("s"));
+        store.put("a/old", &[b"1"], Condition::None).unwrap();
+        let ends = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                let dir = os::open(CWD, &c_path(&top.join("s")).unwrap(), libc::O_RDONLY | libc::O_DIRECTORY, 0).unwrap();
+                while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                    for name in names(&top.join("s")).into_iter().filter(|name| name.starts_with(".ozarr-")) {
+                        let name = std::ffi::CString::new(name).unwrap();
+                        if let Some(_lock) = super::super::beside::unused(dir.as_fd(), &name) {
+                            let _ = listing::remove_tree(dir.as_fd(), &name);
+                        }
+                    }
+                }
+            });
+            let failed: Vec<_> = (0..2000).map(|_| replace(&store, "a/")).filter(|done| !matches!(done, Ok(true))).collect();
+            ends.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(failed.is_empty(), "{failed:?}");
         });
         std::fs::remove_dir_all(&top).unwrap();
     }
