@@ -155,12 +155,17 @@ static void prepare_array(void) {
     if (first_failure) wrong("prepare: %s", first_text);
 }
 
-static void check_array(int all_new) {
+/* Gets what is stored of the workload's array. */
+static void read_back(void) {
     ozarr_array *a = NULL;
     memset(back, 0xff, sizeof back);
     SURE(ozarr_array_open(at(current->location), "r", &a));
     SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
     ozarr_array_free(a);
+}
+
+static void check_array(int all_new) {
+    read_back();
     check_values(back, all_new, "stored");
 }
 
@@ -237,11 +242,7 @@ static void run_rewrite(void) {
 
 /* Meanwhile each chunk is old, new, or not there. */
 static void check_rewritten(int all_new) {
-    ozarr_array *a = NULL;
-    memset(back, 0xff, sizeof back);
-    SURE(ozarr_array_open(at(current->location), "r", &a));
-    SURE(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
-    ozarr_array_free(a);
+    read_back();
     for (int c = 0; c < CELLS / (CHUNK_ROWS * CHUNK_COLUMNS) && !all_new; c++) {
         int first = c / 2 * CHUNK_ROWS * COLUMNS + c % 2 * CHUNK_COLUMNS, there = 0;
         for (int pass = 0; pass < 2 && !there; pass++)
