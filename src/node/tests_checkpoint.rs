@@ -302,7 +302,7 @@ fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
             }
             Ok(())
         };
-        let told = Told { inner: store.shared().clone(), tell };
+        let told = Told { inner: store.shared().clone(), tell, name: None };
         let reader = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
         let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{after}: {e}"));
         let step = group.attributes().get_i64("step").unwrap() as i32;

@@ -23,7 +23,7 @@ fn watched(inner: &SharedStore, key: &'static str, other: &Arc<Mutex<Option<Othe
         }
         Ok(())
     };
-    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell }), Mode::ReadWrite)
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell, name: None }), Mode::ReadWrite)
 }
 
 /// Has one thread change an array by its path `g/a` and, when `key` was read for that, another one by its path `a` in the store below `g`.

@@ -23,7 +23,7 @@ fn ending(inner: &SharedStore, left: usize) -> Store {
         }
         _ => Ok(()),
     };
-    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell }), Mode::ReadWrite)
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: inner.clone(), tell, name: None }), Mode::ReadWrite)
 }
 
 /// Ends a call behind each of its changes, then makes an array, which shows the fill value alone, at `place`, and looks for what else is there.

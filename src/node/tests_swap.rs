@@ -356,7 +356,7 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
             }
             Ok(())
         };
-        let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell };
+        let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None };
         let mut first = Series::open(&dataset(&on(Arc::new(told))), "time", None, 4, 0).unwrap();
         run(&mut first, 7).unwrap();
         left.store(after, Relaxed);

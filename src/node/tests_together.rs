@@ -7,10 +7,10 @@ use super::tests_store::{Next, Told};
 use super::*;
 use crate::dtype::DataType;
 use crate::engine::Memory;
-use crate::error::{ErrorKind, Result, err};
+use crate::error::{ErrorKind, err};
 use crate::limits::c_strides;
+use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
-use crate::store::{SharedStore, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -47,45 +47,12 @@ fn a_checkpoint_is_begun_where_nothing_of_others_is() {
     }
 }
 
-/// A store that another name is given to.
-struct Named(&'static str, SharedStore);
-
-impl Storage for Named {
-    fn capabilities(&self) -> crate::store::Capabilities {
-        self.1.capabilities()
-    }
-
-    fn open(&self, key: &str) -> Result<Option<crate::store::Object>> {
-        self.1.open(key)
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> Result<()> {
-        self.1.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: crate::store::Keys<'_>) -> Result<bool> {
-        self.1.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: crate::store::ListInto<'_>) -> Result<()> {
-        self.1.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.1.flush()
-    }
-
-    fn describe(&self) -> String {
-        self.0.to_string()
-    }
-}
-
 #[test]
 fn a_copy_over_its_own_source_is_refused_whichever_handles_name_it() {
     let shared: SharedStore = Arc::new(MemoryStore::new());
-    let memory: SharedStore = Arc::new(Told { inner: shared.clone(), tell: |_: Next<'_>| Ok(()) });
+    let memory: SharedStore = Arc::new(Told { inner: shared.clone(), tell: |_: Next<'_>| Ok(()), name: None });
     let server = |host: &str| {
-        let named: SharedStore = Arc::new(Named("s3://bucket/run.zarr", shared.clone()));
+        let named: SharedStore = Arc::new(Told { inner: shared.clone(), tell: |_: Next<'_>| Ok(()), name: Some("s3://bucket/run.zarr") });
         open(named, Options { server: vec![host.to_string()], ..Options::default() })
     };
     let pairs = [(open(shared.clone(), Options::default()), open(memory, Options::default())), (server("a"), server("a"))];
@@ -144,7 +111,7 @@ fn consolidated_metadata_that_could_not_be_written_are_written_by_the_next_call(
             Next::Change if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
             _ => Ok(()),
         };
-        let store = open(Arc::new(Told { inner: shared.clone(), tell }), Options { consolidate, ..Options::default() });
+        let store = open(Arc::new(Told { inner: shared.clone(), tell, name: None }), Options { consolidate, ..Options::default() });
         let mut named = spec(&[2], &[2]);
         named.set_dimension_names(vec![Some("x".into())]).unwrap();
         Group::create(&store, "", None, Create::New).unwrap();
@@ -218,7 +185,7 @@ fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
         }
         _ => Ok(()),
     };
-    Arc::new(Told { inner: shared.clone(), tell })
+    Arc::new(Told { inner: shared.clone(), tell, name: None })
 }
 
 /// Does `work`, in which one change after the other fails, on a hierarchy with consolidated metadata, and looks whether these are right in the end.
