@@ -221,7 +221,7 @@ pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result
     // Two stores in memory are two places; of two folders, one may be inside the other.
     let is_folder = a.starts_with('/') || cfg!(windows) && from.0.shared().files().is_some();
     let of_one_server = b.contains("://") && from.0.options().server == to.0.options().server;
-    if !is_folder && !Arc::ptr_eq(from.0.shared(), to.0.shared()) && !a.starts_with("memory:") && !of_one_server {
+    if !is_folder && !from.0.is_one_with(to.0) && !a.starts_with("memory:") && !of_one_server {
         return Ok(());
     }
     let (real_a, real_b) = if is_folder { (followed(&a), followed(&b)) } else { (a.clone().into(), b.clone().into()) };

@@ -50,6 +50,7 @@ mod series;
 pub mod spec;
 mod state;
 pub mod store;
+mod store_keys;
 mod store_options;
 mod stored;
 mod stored_chunks;

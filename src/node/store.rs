@@ -13,7 +13,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
-use crate::store::{Capabilities, Condition, SharedStore, StorageExt, get, zip};
+use crate::store::{Capabilities, SharedStore, zip};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ struct StoreInner {
     options: Options,
     /// How often this process has changed metadata of stores of its name.
     changes: Arc<AtomicU64>,
+    /// The store inside of the parts and caches of stores that this one is made of.
+    innermost: SharedStore,
     /// The root was looked at, and is not of a draft of version 3.
     no_draft: AtomicBool,
     /// The node that the store was opened for, by its location.
@@ -152,7 +154,11 @@ impl Store {
         if mode == Mode::ReadWrite {
             self.check_writable()?;
         }
-        Ok(Store::new(&self.0.context, wrap(self.0.shared.clone())?, mode, self.0.options.clone()))
+        let mut store = Store::new(&self.0.context, wrap(self.0.shared.clone())?, mode, self.0.options.clone());
+        if let Some(inner) = Arc::get_mut(&mut store.0) {
+            inner.innermost = self.0.innermost.clone();
+        }
+        Ok(store)
     }
 
     /// Wraps a store like [`Store::from_shared`], with options.
@@ -172,6 +178,7 @@ impl Store {
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
             checkpoint: None,
+            innermost: shared.clone(),
             shared,
             mode,
             context,
@@ -244,48 +251,14 @@ impl Store {
         Capabilities { writable, erasable: can.erasable && writable, ..can }
     }
 
-    /// The bytes that a key holds, or `None` if it holds nothing. Keys are those of the store, not paths of nodes.
-    pub fn key_get(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        get(&*self.0.shared, key, usize::MAX)
-    }
-
-    /// How many bytes a key holds, or `None` if it holds nothing.
-    pub fn key_len(&self, key: &str) -> Result<Option<u64>> {
-        let object = self.0.shared.open(key).map_err(|e| e.at_key(key))?;
-        object.map(|object| object.len()).transpose().map_err(|e| e.at_key(key))
-    }
-
-    /// Stores bytes under a key, as they are. What they mean is the caller's concern.
-    pub fn key_put(&self, key: &str, bytes: &[u8]) -> Result<()> {
-        self.check_writable()?;
-        self.0.shared.put(key, &[bytes], Condition::None).map_err(|e| e.at_key(key))?;
-        self.note_change();
-        Ok(())
-    }
-
-    /// Removes a key; `false` if it held nothing.
-    pub fn key_erase(&self, key: &str) -> Result<bool> {
-        self.check_writable()?;
-        let erased = self.0.shared.erase(key).map_err(|e| e.at_key(key))?;
-        self.note_change();
-        Ok(erased)
-    }
-
-    /// The keys that start with `prefix` (empty, or ending in a slash), sorted.
-    pub fn key_list(&self, prefix: &str) -> Result<Vec<String>> {
-        self.check_listable()?;
-        let mut keys = Vec::new();
-        self.0.shared.list(prefix, &mut |key| {
-            keys.push(key.to_string());
-            Ok(())
-        })?;
-        keys.sort_unstable();
-        Ok(keys)
-    }
-
     /// Names the place of the node at `path`, whichever folder above it is the store's root; the places of nodes below it begin with its own.
     pub(super) fn place(&self, path: &str) -> String {
         crate::engine::footprint::place(&self.0.shared.describe(), &super::path::prefix(path))
+    }
+
+    /// Whether both are parts or caches of one store, or that store itself.
+    pub(super) fn is_one_with(&self, other: &Store) -> bool {
+        Arc::ptr_eq(&self.0.innermost, &other.0.innermost)
     }
 
     /// Waits for the requests on the arrays at `path` and below it that are under way, those among them that the library began itself: what erases

@@ -55,7 +55,18 @@ fn a_copy_over_its_own_source_is_refused_whichever_handles_name_it() {
         let named: SharedStore = Arc::new(Told { inner: shared.clone(), tell: |_: Next<'_>| Ok(()), name: Some("s3://bucket/run.zarr") });
         open(named, Options { server: vec![host.to_string()], ..Options::default() })
     };
-    let pairs = [(open(shared.clone(), Options::default()), open(memory, Options::default())), (server("a"), server("a"))];
+    let user = |inner: &SharedStore| {
+        open(Arc::new(Told { inner: inner.clone(), tell: |_: Next<'_>| Ok(()), name: Some("sqlite") }), Options::default())
+    };
+    let mine = user(&shared);
+    let (part, cached) = (mine.below("", Mode::ReadWrite).unwrap(), mine.cached(1 << 20, Mode::ReadWrite).unwrap());
+    let pairs = [
+        (open(shared.clone(), Options::default()), open(memory, Options::default())),
+        (server("a"), server("a")),
+        (mine.clone(), part.clone()),
+        (cached.clone(), mine.clone()),
+        (part, cached.below("", Mode::ReadWrite).unwrap()),
+    ];
     write_all(&Array::create(&pairs[0].0, "g/a", &spec(&[4], &[2]), Create::New).unwrap(), &mut [1, 2, 3, 4]);
     let options = RechunkOptions { format: None, memory: 0, link: false, how: Create::Overwrite, overflow: crate::dtype::Overflow::Error };
     for (from, to) in &pairs {
@@ -70,6 +81,14 @@ fn a_copy_over_its_own_source_is_refused_whichever_handles_name_it() {
     }
     // Buckets of two servers may have one name.
     server("a").copy_node("g/a", (&server("b"), "g/b"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    // So may two stores of a program, and a part of a store has other paths.
+    let other: SharedStore = Arc::new(MemoryStore::new());
+    mine.copy_node("g/a", (&user(&other), "g/a"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    let group = mine.below("g", Mode::ReadWrite).unwrap();
+    let over = mine.copy_node("g/a", (&group, "a"), Create::Overwrite, false, &mut |_, _| Ok(()));
+    assert_eq!(kind(over), ErrorKind::Argument);
+    mine.copy_node("g/a", (&group, "g/a"), Create::New, false, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(read_all(&Array::open(&mine, "g/g/a").unwrap()), [1, 2, 3, 4]);
 }
 
 #[test]

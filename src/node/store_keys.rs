@@ -1,0 +1,46 @@
+//! The keys of a store and what they hold, whatever that means to nodes.
+
+use super::Store;
+use crate::error::Result;
+use crate::store::{Condition, StorageExt, get};
+
+impl Store {
+    /// The bytes that a key holds, or `None` if it holds nothing. Keys are those of the store, not paths of nodes.
+    pub fn key_get(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        get(&**self.shared(), key, usize::MAX)
+    }
+
+    /// How many bytes a key holds, or `None` if it holds nothing.
+    pub fn key_len(&self, key: &str) -> Result<Option<u64>> {
+        let object = self.shared().open(key).map_err(|e| e.at_key(key))?;
+        object.map(|object| object.len()).transpose().map_err(|e| e.at_key(key))
+    }
+
+    /// Stores bytes under a key, as they are. What they mean is the caller's concern.
+    pub fn key_put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        self.check_writable()?;
+        self.shared().put(key, &[bytes], Condition::None).map_err(|e| e.at_key(key))?;
+        self.note_change();
+        Ok(())
+    }
+
+    /// Removes a key; `false` if it held nothing.
+    pub fn key_erase(&self, key: &str) -> Result<bool> {
+        self.check_writable()?;
+        let erased = self.shared().erase(key).map_err(|e| e.at_key(key))?;
+        self.note_change();
+        Ok(erased)
+    }
+
+    /// The keys that start with `prefix` (empty, or ending in a slash), sorted.
+    pub fn key_list(&self, prefix: &str) -> Result<Vec<String>> {
+        self.check_listable()?;
+        let mut keys = Vec::new();
+        self.shared().list(prefix, &mut |key| {
+            keys.push(key.to_string());
+            Ok(())
+        })?;
+        keys.sort_unstable();
+        Ok(keys)
+    }
+}
