@@ -308,6 +308,8 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
         made = Some(publish(&store.beside(beside), "")?);
         upkeep::after_change(store, &[], Some(path))
     });
+    // What could not be replaced is told of again. The error is the one to tell.
+    let replaced = replaced.inspect_err(|_| drop(upkeep::add_missed(store, path)));
     let replaced = replaced.map_err(|e| if e.key().is_some() { e } else { e.at_key(path) })?;
     note_documents(store, path);
     Ok(made.filter(|_| replaced))

@@ -108,6 +108,8 @@ mod tests;
 #[cfg(test)]
 mod tests_checkpoint;
 #[cfg(test)]
+mod tests_copies;
+#[cfg(test)]
 mod tests_flight;
 #[cfg(test)]
 mod tests_folders;

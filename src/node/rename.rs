@@ -18,32 +18,39 @@ impl Store {
         let found = require(self, &path, NodeKind::None).inspect_err(|_| drop(upkeep::add_missed(self, &to_path)))?;
         copy::refuse_overlap((self, &path), (self, &to_path))?;
         self.check_erasable()?;
-        let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
+        let changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         // What is stored later would be left where the node was.
         self.settle(&path);
-        let renamed = {
-            let _lock = document::lock_place(self, &to_path)?;
-            hierarchy::refuse_existing(self, &to_path)?;
+        let moved = self.move_node((&path, &to_path), found.format, changed);
+        // A node that stays where it was is told of there again. The error is the one to tell.
+        let copied = !moved.inspect_err(|_| drop(upkeep::add_missed(self, &path)))?;
+        if copied { self.erase_node(&path) } else { Ok(()) }
+    }
+
+    /// Moves the keys of a node, or copies them where they cannot be moved; returns whether they were moved. `changed` are groups that were made.
+    fn move_node(&self, (path, to_path): (&str, &str), format: Format, mut changed: Vec<String>) -> Result<bool> {
+        let moved = {
+            let _lock = document::lock_place(self, to_path)?;
+            hierarchy::refuse_existing(self, to_path)?;
             // From here on nothing says any more that it is where it was.
-            upkeep::after_change(self, &[], Some(&path))?;
-            self.shared().rename_prefix(&path::prefix(&path), &path::prefix(&to_path))?
+            upkeep::after_change(self, &[], Some(path))?;
+            self.shared().rename_prefix(&path::prefix(path), &path::prefix(to_path))?
         };
-        // A copy would stay beside what may not be erased.
-        let kept = if renamed { Ok(()) } else { self.shared().check_erase(&path::prefix(&path)) };
-        if !renamed && kept.is_ok() {
+        if !moved {
             upkeep::after_change(self, &changed, None)?;
-            self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
-            return self.erase_node(&path);
+            // A copy would stay beside what may not be erased.
+            self.shared().check_erase(&path::prefix(path))?;
+            self.copy_node(path, (self, to_path), Create::New, false, &mut |_, _| Ok(()))?;
+            return Ok(false);
         }
-        let (place, gone) = if renamed { (to_path, Some(path)) } else { (path, None) };
-        let top = ListedGroup::new(&place, found.format, None).fresh();
+        let top = ListedGroup::new(to_path, format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None, checked: true })?;
-        changed.push(place);
+        changed.push(to_path.to_string());
         changed.extend(below.into_iter().map(|found| found.path));
-        if found.format == Format::V2 {
-            changed.iter().chain(&gone).for_each(|path| hierarchy::note_documents(self, path));
+        if format == Format::V2 {
+            changed.iter().map(String::as_str).chain([path]).for_each(|path| hierarchy::note_documents(self, path));
         }
-        upkeep::after_change(self, &changed, None).and(kept)
+        upkeep::after_change(self, &changed, None).map(|()| true)
     }
 }
 
