@@ -5,7 +5,8 @@ use crate::interrupt;
 use crate::output::{busy, tell};
 use crate::place::{Place, locate};
 use clap::Args;
-use ozarr::node::{Group, Mode, NodeKind};
+use ozarr::node::{Group, Mode, NodeKind, Store, Value, path};
+use std::collections::BTreeSet;
 
 /// Erase an array or a group
 #[derive(Args)]
@@ -23,17 +24,24 @@ pub struct Rm {
 impl Rm {
     pub fn run(&self) -> Outcome {
         let (store, path) = locate(&self.place.location, &self.place.path, Mode::ReadWrite)?;
-        if !self.recursive && store.node_kind(&path)? == NodeKind::Group {
-            let below = Group::open(&store, &path)?.children()?.len();
-            if below > 0 {
-                let nodes = if below == 1 { "node" } else { "nodes" };
-                return Err(Failure::Error(format!(
-                    "{} is a group with {below} {nodes} in it; erase them, too, with -r",
-                    self.place.name()
-                )));
-            }
+        let found = store.node_kind(&path)?;
+        let below = match found {
+            _ if self.recursive => 0,
+            NodeKind::Group => Group::open(&store, &path)?.children()?.len(),
+            // It may be a group that cannot be understood.
+            NodeKind::Unknown => nodes_below(&store, &path)?,
+            NodeKind::Array | NodeKind::None => 0,
+        };
+        if below > 0 {
+            let nodes = if below == 1 { "node" } else { "nodes" };
+            let what = if found == NodeKind::Group { "is a group with" } else { "cannot be understood and has" };
+            return Err(Failure::Error(format!("{} {what} {below} {nodes} in it; erase them, too, with -r", self.place.name())));
         }
-        let kind = if store.node_kind(&path)? == NodeKind::Group { "group" } else { "array" };
+        let kind = match found {
+            NodeKind::Group => "group".into(),
+            NodeKind::Array | NodeKind::None => "array".into(),
+            NodeKind::Unknown => Value::Null,
+        };
         let (left, node) = (store.clone(), path.clone());
         interrupt::end_with(move || match left.node_kind(&node) {
             Ok(NodeKind::None) if node.trim_matches('/').is_empty() => {
@@ -47,6 +55,15 @@ impl Rm {
         bar.finish_and_clear();
         erased?;
         store.close(None)?;
-        tell(self.json, [("erased", self.place.name().into()), ("node_type", kind.into())])
+        tell(self.json, [("erased", self.place.name().into()), ("node_type", kind)])
     }
+}
+
+/// The number of nodes below a place, by their documents.
+fn nodes_below(store: &Store, path: &str) -> Result<usize, Failure> {
+    let prefix = path::prefix(&path::normalize(path)?);
+    let keys = store.key_list(&prefix)?;
+    let document = |key: &str| matches!(key, "zarr.json" | ".zarray" | ".zgroup");
+    let nodes = keys.iter().filter_map(|key| key[prefix.len()..].rsplit_once('/')).filter(|(_, name)| document(name));
+    Ok(nodes.map(|(node, _)| node).collect::<BTreeSet<_>>().len())
 }

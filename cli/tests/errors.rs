@@ -9,6 +9,9 @@ fn store(name: &str) -> Folder {
     folder.ok("create run.zarr t --type float64 --shape 4,5 --chunks 2,5");
     folder.ok("create run.zarr g/u --type uint8 --shape 3 --chunks 3 --compressor none");
     folder.bytes("write run.zarr g/u --raw", &[1, 2, 3]);
+    folder.ok("create run.zarr odd/u --type uint8 --shape 3");
+    folder.ok("create run.zarr odd/v/w --type uint8 --shape 3 --format 2");
+    std::fs::write(folder.0.join("run.zarr/odd/zarr.json"), r#"{"zarr_format":3,"node_type":"group","newthing":{"a":1}}"#).unwrap();
     std::fs::write(folder.0.join("bytes"), [0; 7]).unwrap();
     folder
 }
@@ -63,6 +66,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("attrs set run.zarr t a {", 1, &["a: invalid JSON"]),
         ("rm run.zarr none", 1, &["no node none"]),
         ("rm run.zarr g", 1, &["run.zarr/g is a group with 1 node in it", "-r"]),
+        ("rm run.zarr odd", 1, &["run.zarr/odd cannot be understood and has 3 nodes in it", "-r"]),
         ("cp nothing.zarr x.zarr", 1, &["no node in"]),
         ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
         ("cp run.zarr run.zarr/g/v", 1, &["lies inside of"]),
@@ -128,7 +132,7 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
             assert!(err.contains(word), "ozarr {line}: no {word:?} in {err:?}");
         }
     }
-    assert_eq!(folder.ok("ls run.zarr --json"), "[\"g\", \"t\"]\n");
+    assert_eq!(folder.ok("ls run.zarr --json"), "[\"g\", \"odd\", \"t\"]\n");
 }
 
 #[test]
