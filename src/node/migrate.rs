@@ -10,7 +10,7 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
-use super::{Group, NodeKind, Store, copy, cut, document, draft, hierarchy, marker, path, upkeep};
+use super::{Group, NodeKind, Store, copy, cut, document, draft, hierarchy, marker, path, transform, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
@@ -198,7 +198,8 @@ impl Job<'_> {
             if let Some(New::Array(array)) = new {
                 self.note(node, &array);
                 let mut count = 0;
-                each_chunk(self.from.shared(), &array.old, &mut |_, _| {
+                let store = if array.recode.is_some() { &array.old.chunk_store } else { self.from.shared() };
+                each_chunk(store, &array.old, &mut |_, _| {
                     count += 1;
                     Ok(())
                 })?;
@@ -251,10 +252,20 @@ impl Job<'_> {
             Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::with_nczarr_members(&meta.document, attributes()?))))),
             Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
                 let old = ArrayState::new(self.from, node, (*meta).clone(), &Handling::default())?;
-                Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode: None }))))
+                let recode = self.transformed(&old, node)?;
+                Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode }))))
             }
             Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
         }
+    }
+
+    /// Why the chunks of an array with storage transformers are encoded anew elsewhere: they are not what is stored under their keys.
+    fn transformed(&self, old: &ArrayState, node: &str) -> Result<Option<Error>> {
+        if self.in_place || !transform::transforms(&old.meta)? {
+            return Ok(None);
+        }
+        old.bound(node)?;
+        Ok(Some(err!(Unsupported, "what is stored is not its chunks").at_field("storage_transformers")))
     }
 
     fn array(&self, node: &str, meta: ArrayMeta, mut attributes: Map) -> Result<NewArray> {
@@ -265,7 +276,7 @@ impl Job<'_> {
             missing_to_v3(&mut attributes, meta);
         }
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
-            Ok(new) => (new, None),
+            Ok(new) => (new, self.transformed(&old, node)?),
             Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(meta, attributes)?, Some(e)),
             Err(e) => return Err(e),
         };

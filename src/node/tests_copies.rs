@@ -1,12 +1,14 @@
 //! Copies, migrations, moves and cuts: what is as it was, what is refused, and what others find after an error.
 
-use super::tests::{kind, memory, put, spec, write_all};
+use super::tests::{kind, memory, put, read_all, spec, text, write_all};
 use super::tests_growth::Folder;
 use super::*;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result, bail};
 use crate::platform::libc;
 use crate::store::fault;
 use crate::store::os::Call;
+use crate::store::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
+use std::sync::Arc;
 
 #[test]
 fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
@@ -53,4 +55,77 @@ fn what_could_not_be_replaced_or_moved_in_a_folder_stays_in_consolidated_metadat
             }
         }
     }
+}
+
+/// Keeps chunks under other keys than those of the chunks.
+struct Behind(Store);
+
+impl Behind {
+    fn key(key: &str) -> String {
+        format!("behind/{key}")
+    }
+}
+
+impl Calls for Behind {
+    fn name(&self) -> &str {
+        "behind"
+    }
+    fn can(&self) -> Can {
+        Can { put: true, erase: true, list: true, any_thread: true, ..Can::default() }
+    }
+    fn get(&self, key: &str) -> Result<Option<Answer>> {
+        Ok(self.0.key_get(&Behind::key(key))?.map(|bytes| Answer { parts: vec![bytes], ..Answer::default() }))
+    }
+    fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
+        bail!(Internal, "not among those it can")
+    }
+    fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
+        done(Ok(None));
+    }
+    fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        self.0.key_put(&Behind::key(key), bytes)
+    }
+    fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
+        bail!(Internal, "not among those it can")
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.0.key_erase(&Behind::key(key))
+    }
+    fn erase_prefix(&self, _: &str) -> Result<()> {
+        bail!(Internal, "not among those it can")
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<String>> {
+        let keys = self.0.key_list(&Behind::key(prefix))?;
+        Ok(keys.iter().filter_map(|key| key.strip_prefix("behind/").map(String::from)).collect())
+    }
+    fn list_dir(&self, _: &str) -> Result<Vec<String>> {
+        bail!(Internal, "not among those it can")
+    }
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct MakesBehind;
+
+impl Transformer for MakesBehind {
+    fn open(&self, _: &str, inner: Store) -> Result<Arc<dyn Calls>> {
+        Ok(Arc::new(Behind(inner)))
+    }
+}
+
+#[test]
+fn chunks_that_transformers_keep_elsewhere_are_migrated() {
+    register_transformer("behind", Box::new(MakesBehind), true).unwrap();
+    let from = memory();
+    Group::create(&from, "", None, Create::New).unwrap();
+    let mut transformed = spec(&[4], &[2]);
+    transformed.set_member_json("storage_transformers", r#"[{"name":"behind"}]"#).unwrap();
+    write_all(&Array::create(&from, "a", &transformed, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    assert!(text(&from, "a/behind/c/0").is_some());
+    let to = memory();
+    from.migrate("", Some((&to, "")), false, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4]);
+    assert!(unregister_transformer("behind"));
+    assert!(from.migrate("", Some((&memory(), "")), false, &mut |_, _| Ok(())).is_err());
 }
