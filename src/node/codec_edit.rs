@@ -80,7 +80,8 @@ pub(super) fn kept_bits(list: &[Extension]) -> Result<Option<u32>> {
     Ok(bits)
 }
 
-fn is_rounding(codec: &Extension) -> bool {
+/// Whether a codec, of v2 or of v3, rounds numbers to some bits of their mantissa.
+pub(super) fn is_rounding(codec: &Extension) -> bool {
     matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround")
 }
 
@@ -97,6 +98,27 @@ pub(super) fn with_checksum(list: Vec<Extension>, checksum: bool) -> Result<Vec<
 pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Vec<Extension> {
     match list.as_slice() {
         [shards] if shards.name == SHARDS => {
+/// Takes a CRC-32C from the end of v2's filters and compressor; what is before it is the compressor then, if it is one. Returns whether there was
+/// one.
+pub(super) fn take_checksum(filters: &mut Vec<Extension>, compressor: &mut Option<Extension>) -> bool {
+    let is_last = |codec: &mut Extension| codec.name == "crc32c";
+    let found = match compressor {
+        None => filters.pop_if(is_last).is_some(),
+        Some(_) => compressor.take_if(is_last).is_some(),
+    };
+    if found {
+        *compressor = filters.pop_if(|codec| is_compressor_v2(codec));
+    }
+    found
+}
+
+/// Whether a codec of v2 makes fewer bytes, or numbers' bytes fewer.
+fn is_compressor_v2(codec: &Extension) -> bool {
+    let name = format!("numcodecs.{}", codec.name);
+    let of_bytes = registry::takes_bytes(&name) && !registry::is_checksum(&name) && codec.name != "shuffle";
+    of_bytes || registry::compresses_numbers(&name)
+}
+
             let mut shards = shards.clone();
             shards.configuration.insert("chunk_shape".into(), number_list(inner));
             vec![shards]

@@ -146,6 +146,8 @@ impl Compression {
             ..Stages::default()
         };
         match &self.compressor {
+            // Blosc shuffles by itself.
+            Compressor::Json(Some(codec)) if codec.name == "blosc" => {}
             Compressor::None | Compressor::Json(_) => stages.bytes.extend(self.shuffled(item)?),
             Compressor::Plain("numcodecs.pcodec", number, level) => {
                 self.refuse_shuffle("pcodec")?;

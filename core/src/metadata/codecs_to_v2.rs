@@ -124,16 +124,27 @@ pub fn plain(codec: &Extension) -> Result<Extension> {
     Ok(Extension::new(name, configuration))
 }
 
+/// Numcodecs' blosc with another shuffle, by its name in v3.
+pub fn with_shuffle(blosc: &Extension, word: &str) -> Result<Extension> {
+    let mut blosc = blosc.clone();
+    blosc.configuration.insert("shuffle".into(), shuffle(word)?.into());
+    Ok(blosc)
+}
+
 fn blosc(mut configuration: Map) -> Result<Map> {
-    let shuffle = match configuration.get("shuffle").and_then(Value::as_str) {
-        Some("noshuffle") => 0,
-        None | Some("shuffle") => 1,
-        Some("bitshuffle") => 2,
-        Some(other) => bail!(Unsupported, "the shuffle {other:?} has no form in Zarr v2"),
-    };
-    configuration.insert("shuffle".into(), shuffle.into());
+    let number = shuffle(configuration.get("shuffle").and_then(Value::as_str).unwrap_or("shuffle"))?;
+    configuration.insert("shuffle".into(), number.into());
     configuration.shift_remove("typesize");
     Ok(configuration)
+}
+
+fn shuffle(word: &str) -> Result<i32> {
+    match word {
+        "noshuffle" => Ok(0),
+        "shuffle" => Ok(1),
+        "bitshuffle" => Ok(2),
+        other => bail!(Unsupported, "the shuffle {other:?} has no form in Zarr v2"),
+    }
 }
 
 #[cfg(test)]

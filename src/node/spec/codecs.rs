@@ -63,6 +63,8 @@ impl Spec {
     }
 
     fn replace_compressor(&mut self, compressor: Compressor) -> Result<()> {
+        // A checksum behind the compressor stays.
+        self.compression.checksum |= self.loose && self.take_checksum();
         self.compression.compressor = compressor;
         match self.loose_codecs() {
             Some(list) => {
@@ -79,7 +81,10 @@ impl Spec {
     pub fn set_shuffle(&mut self, shuffle: Option<Shuffle>) -> Result<()> {
         match self.loose_codecs() {
             Some(list) => self.codecs = Some(codec_edit::with_shuffle(list, shuffle, self.stored_item())?),
-            None => self.compression.shuffle = shuffle,
+            None => {
+                self.compression.shuffle = shuffle;
+                self.filters.iter_mut().for_each(|filters| filters.retain(|codec| codec.name != "shuffle"));
+            }
         }
         Ok(())
     }
@@ -89,23 +94,39 @@ impl Spec {
         let rounding = bits.map(|bits| rounding(bits, self.data_type)).transpose()?;
         match self.loose_codecs() {
             Some(list) => self.codecs = Some(codec_edit::with_rounding(list, rounding)?),
-            None => self.compression.keep_bits = bits,
+            None => {
+                self.compression.keep_bits = bits;
+                self.filters.iter_mut().for_each(|filters| filters.retain(|codec| !codec_edit::is_rounding(codec)));
+            }
         }
         Ok(())
     }
 
     /// The bits of the mantissa that are kept; `None` if all are.
     pub(in crate::node) fn keep_bits(&self) -> Result<Option<u32>> {
-        self.codecs.as_deref().map_or(Ok(self.compression.keep_bits), codec_edit::kept_bits)
+        let listed = self.codecs.as_deref().or(self.filters.as_deref()).map_or(Ok(None), codec_edit::kept_bits)?;
+        Ok(listed.or(self.compression.keep_bits))
     }
 
     /// Whether a CRC-32C is stored behind each chunk (in shards: each inner chunk).
     pub fn set_checksum(&mut self, checksum: bool) -> Result<()> {
         match self.loose_codecs() {
             Some(list) => self.codecs = Some(codec_edit::with_checksum(list, checksum)?),
-            None => self.compression.checksum = checksum,
+            None => {
+                self.take_checksum();
+                self.compression.checksum = checksum;
+            }
         }
         Ok(())
+    }
+
+    /// v2: takes a checksum from the codecs that were given, and returns whether there was one.
+    fn take_checksum(&mut self) -> bool {
+        match (&mut self.compression.compressor, &mut self.filters) {
+            (Compressor::Json(compressor), Some(filters)) => codec_edit::take_checksum(filters, compressor),
+            (Compressor::Json(compressor), None) => codec_edit::take_checksum(&mut Vec::new(), compressor),
+            _ => false,
+        }
     }
 
     /// v3: the whole list `codecs`.
@@ -141,10 +162,14 @@ impl Spec {
         };
         let stages = self.compression.stages(self.data_type, self.byte_order)?;
         let plain = |codec: &Extension| codecs_to_v2::plain(codec).map_err(|e| e.at_field("compression"));
-        filters.extend(stages.filter.as_ref().map(plain).transpose()?);
+        // Rounding comes before anything else changes numbers.
+        filters.splice(0..0, stages.filter.as_ref().map(plain).transpose()?);
         let mut rest = stages.serial.iter().chain(&stages.bytes).map(plain).collect::<Result<Vec<_>>>()?;
         if let Compressor::Json(Some(codec)) = &self.compression.compressor {
-            rest.push(codec.clone());
+            rest.push(match self.compression.shuffle {
+                Some(shuffle) if codec.name == "blosc" => codecs_to_v2::with_shuffle(codec, shuffle.word())?,
+                _ => codec.clone(),
+            });
         }
         rest.extend(stages.checksum.as_ref().map(plain).transpose()?);
         // The last codec is the compressor, the others are filters that come before it.
