@@ -24,15 +24,19 @@ fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Exten
     }
 }
 
-/// With the codecs of a compressor in the place of all codecs behind that which makes bytes of elements; one that takes numbers takes
-/// that place, too.
-pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages) -> Result<Vec<Extension>> {
+/// With the codecs of a compressor in the place of all codecs behind that which makes bytes of elements, but for checksums at the end; one that
+/// takes numbers takes that place, too, and `plain` takes it from one that did.
+pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages, plain: Extension) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
+        let last = list.iter().rposition(|codec| !registry::is_checksum(&codec.name)).map_or(0, |last| last + 1);
+        let checksums = list.split_off(last);
         while list.pop_if(|codec| registry::takes_bytes(&codec.name)).is_some() {}
         if stages.serial.is_some() {
             list.pop();
+        } else if list.pop_if(|codec| registry::compresses_numbers(&codec.name)).is_some() {
+            list.push(plain);
         }
-        list.extend(stages.serial.into_iter().chain(stages.bytes));
+        list.extend(stages.serial.into_iter().chain(stages.bytes).chain(checksums));
         list
     })
 }
@@ -94,10 +98,6 @@ pub(super) fn with_checksum(list: Vec<Extension>, checksum: bool) -> Result<Vec<
     })
 }
 
-/// With inner chunks of that shape: of its shards, or of shards that it did not have.
-pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Vec<Extension> {
-    match list.as_slice() {
-        [shards] if shards.name == SHARDS => {
 /// Takes a CRC-32C from the end of v2's filters and compressor; what is before it is the compressor then, if it is one. Returns whether there was
 /// one.
 pub(super) fn take_checksum(filters: &mut Vec<Extension>, compressor: &mut Option<Extension>) -> bool {
@@ -119,6 +119,10 @@ fn is_compressor_v2(codec: &Extension) -> bool {
     of_bytes || registry::compresses_numbers(&name)
 }
 
+/// With inner chunks of that shape: of its shards, or of shards that it did not have.
+pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Vec<Extension> {
+    match list.as_slice() {
+        [shards] if shards.name == SHARDS => {
             let mut shards = shards.clone();
             shards.configuration.insert("chunk_shape".into(), number_list(inner));
             vec![shards]

@@ -135,6 +135,18 @@ pub fn takes_bytes(name: &str) -> bool {
     matches!(find_v3(&canonical(name)), Some((Make::Bytes(_), _)))
 }
 
+/// Whether a v3 codec makes fewer bytes of numbers, in the place of `bytes`.
+pub fn compresses_numbers(name: &str) -> bool {
+    let name = canonical(name);
+    name != "packbits" && matches!(find_v3(&name), Some((Make::Serial(_), _)))
+}
+
+/// Whether a v3 codec puts a checksum beside bytes.
+pub fn is_checksum(name: &str) -> bool {
+    let name = canonical(name);
+    matches!(name.strip_prefix("numcodecs.").unwrap_or(&name), "adler32" | "crc32" | "crc32c" | "fletcher32" | "jenkins_lookup3")
+}
+
 /// How the codec of that v2 id is made. Errors: `Unsupported` for ids that are not known, `Metadata` for codecs of elements of variable
 /// length.
 pub(super) fn find_v2(id: &str, item: ElementType) -> Result<Make> {

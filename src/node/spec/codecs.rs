@@ -70,7 +70,7 @@ impl Spec {
             Some(list) => {
                 let alone = Compression { compressor: self.compression.compressor.clone(), ..Compression::new() };
                 let stages = alone.stages(self.data_type, self.byte_order)?;
-                self.codecs = Some(codec_edit::with_compressor(list, stages)?);
+                self.codecs = Some(codec_edit::with_compressor(list, stages, self.plain_bytes())?);
             }
             None => self.codecs = None,
         }
@@ -235,18 +235,25 @@ impl Spec {
         }
         let stages = self.compression.stages(self.data_type, self.byte_order)?;
         codecs.extend(stages.filter);
-        codecs.push(match (stages.serial, self.data_type.has_order(), self.byte_order) {
-            (Some(serial), ..) => serial,
-            _ if self.data_type.is_variable() => match self.data_type {
-                DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new())),
+        codecs.push(match stages.serial {
+            Some(serial) => serial,
+            None if self.data_type.is_variable() => match self.data_type {
+                DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| self.plain_bytes()),
                 other => bail!(Unsupported, "{} exists in zarr_format 2 only", other.name()),
             },
-            (_, false, _) => Extension::new("bytes", Map::new()),
-            (.., ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
-            (.., ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
+            None => self.plain_bytes(),
         });
         codecs.extend(stages.bytes.into_iter().chain(stages.checksum));
         Ok(codecs)
+    }
+
+    /// The codec that makes bytes of elements as they are.
+    fn plain_bytes(&self) -> Extension {
+        match (self.data_type.has_order(), self.byte_order) {
+            (false, _) => Extension::new("bytes", Map::new()),
+            (true, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
+            (true, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
+        }
     }
 
     /// The transpose that makes F order.

@@ -482,6 +482,129 @@ mod tests {
         assert_eq!(copy.set_shuffle(Some(Shuffle::Bit)).unwrap_err().field(), Some("shuffle"));
     }
 
+    fn like(source: &Spec, format: Format) -> Spec {
+        let (meta, attributes) = source.resolve(None).unwrap();
+        Spec::like(&meta, attributes, Some(format), &mut Vec::new()).unwrap()
+    }
+
+    /// The names of the codecs of version 3, or of the filters and the compressor of version 2.
+    fn codec_names(spec: &Spec) -> Vec<String> {
+        let d = document(spec);
+        let list = |name: &str| d.get(name).and_then(Value::as_array).map(<[Value]>::to_vec).unwrap_or_default();
+        let v2 = list("filters").into_iter().chain(d.get("compressor").cloned());
+        let names = list("codecs").into_iter().chain(v2).filter(|codec| !codec.is_null());
+        names.map(|codec| codec.get("name").or(codec.get("id")).unwrap().as_str().unwrap().to_string()).collect()
+    }
+
+    type Set = fn(&mut Spec) -> Result<()>;
+
+    #[test]
+    fn a_compressor_takes_the_place_of_that_of_a_copy_and_of_nothing_else() {
+        let v3: &[(Set, Set, &[&str])] = &[
+            (|s| s.set_zfp(Zfp::Rate(8.0)), |s| s.set_compressor("none", None), &["bytes"]),
+            (|s| s.set_zfp(Zfp::Rate(8.0)), |s| s.set_compressor("zstd", None), &["bytes", "zstd"]),
+            (|s| s.set_compressor("pcodec", None), |s| s.set_compressor("gzip", None), &["bytes", "gzip"]),
+            (|s| s.set_compressor("pcodec", None), |s| s.set_zfp(Zfp::Reversible), &["numcodecs.zfpy"]),
+            (|_| Ok(()), |s| s.set_compressor("pcodec", None).and(s.set_compressor("zstd", None)), &["bytes", "zstd"]),
+            (|s| s.set_checksum(true), |s| s.set_compressor("gzip", None), &["bytes", "gzip", "crc32c"]),
+            (|s| s.set_checksum(true), |s| s.set_compressor("pcodec", None), &["numcodecs.pcodec", "crc32c"]),
+            (|_| Ok(()), |s| s.set_checksum(true).and(s.set_compressor("gzip", None)), &["bytes", "gzip", "crc32c"]),
+            (
+                |s| {
+                    s.set_codecs_json(r#"[{"name":"bytes","configuration":{"endian":"little"}},"zstd",{"name":"numcodecs.fletcher32","configuration":{}}]"#)
+                },
+                |s| s.set_compressor("none", None),
+                &["bytes", "numcodecs.fletcher32"],
+            ),
+        ];
+        let v2: &[(Set, Set, &[&str])] = &[
+            (|s| s.set_checksum(true), |s| s.set_compressor("gzip", None), &["gzip", "crc32c"]),
+            (|s| s.set_checksum(true), |s| s.set_checksum(true), &["zstd", "crc32c"]),
+            (|s| s.set_checksum(true), |s| s.set_checksum(false).and(s.set_compressor("gzip", None)), &["gzip"]),
+            (|s| s.set_compressor("none", None).and(s.set_checksum(true)), |s| s.set_compressor("gzip", None), &["gzip", "crc32c"]),
+            (|s| s.set_zfp(Zfp::Rate(8.0)), |s| s.set_compressor("zstd", None), &["zstd"]),
+        ];
+        for (format, cases) in [(Format::V3, v3), (Format::V2, v2)] {
+            for (i, (make, change, names)) in cases.iter().enumerate() {
+                let mut source = spec();
+                source.set_format(format).unwrap();
+                make(&mut source).unwrap();
+                let mut copy = like(&source, format);
+                assert_eq!(codec_names(&copy), codec_names(&source), "{format:?} {i}");
+                change(&mut copy).unwrap();
+                assert_eq!(codec_names(&copy), *names, "{format:?} {i}");
+            }
+        }
+        let mut source = spec();
+        source.set_zfp(Zfp::Rate(8.0)).unwrap();
+        source.set_inner_chunks(&[10, 8]).unwrap();
+        source.set_chunks(&[50, 64]).unwrap();
+        let mut copy = like(&source, Format::V3);
+        copy.set_compressor("none", None).unwrap();
+        let inner = r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#;
+        assert_eq!(document(&copy)["codecs"][0]["configuration"]["codecs"].to_string(), inner);
+    }
+
+    #[test]
+    fn settings_change_the_filters_and_the_compressor_of_a_copy_in_version_2() {
+        const BLOSC: &str = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#;
+        const NO_SHUFFLE: &str = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":0,"blocksize":0}"#;
+        const BITS: &str = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
+        let cases: &[(&str, &str, Set, &str, &str)] = &[
+            (
+                r#"[{"id":"delta","dtype":"<f4"}]"#,
+                "null",
+                |s| s.set_keep_bits(Some(12)),
+                r#"[{"id":"bitround","keepbits":12},{"id":"delta","dtype":"<f4"}]"#,
+                "null",
+            ),
+            (
+                r#"[{"id":"bitround","keepbits":9},{"id":"delta","dtype":"<f4"}]"#,
+                "null",
+                |s| s.set_keep_bits(Some(12)),
+                r#"[{"id":"bitround","keepbits":12},{"id":"delta","dtype":"<f4"}]"#,
+                "null",
+            ),
+            (r#"[{"id":"bitround","keepbits":9}]"#, "null", |s| s.set_keep_bits(None), "null", "null"),
+            ("null", BLOSC, |s| s.set_shuffle(Some(Shuffle::None)), "null", NO_SHUFFLE),
+            ("null", BLOSC, |s| s.set_shuffle(Some(Shuffle::Bit)), "null", BITS),
+            ("null", BLOSC, |s| s.set_shuffle(None), "null", BLOSC),
+            (
+                r#"[{"id":"shuffle","elementsize":4}]"#,
+                r#"{"id":"gzip","level":5}"#,
+                |s| s.set_shuffle(Some(Shuffle::None)),
+                "null",
+                r#"{"id":"gzip","level":5}"#,
+            ),
+            (
+                r#"[{"id":"shuffle","elementsize":2}]"#,
+                r#"{"id":"gzip","level":5}"#,
+                |s| s.set_shuffle(Some(Shuffle::Byte)),
+                r#"[{"id":"shuffle","elementsize":4}]"#,
+                r#"{"id":"gzip","level":5}"#,
+            ),
+        ];
+        for (i, (filters, compressor, change, new_filters, new_compressor)) in cases.iter().enumerate() {
+            let mut source = spec();
+            source.set_format(Format::V2).unwrap();
+            source.set_filters_json(filters).unwrap();
+            source.set_compressor_json(compressor).unwrap();
+            let mut copy = like(&source, Format::V2);
+            assert_eq!(codec_names(&copy), codec_names(&source), "{i}");
+            change(&mut copy).unwrap();
+            let d = document(&copy);
+            assert_eq!(
+                (d["filters"].to_string(), d["compressor"].to_string()),
+                (new_filters.to_string(), new_compressor.to_string()),
+                "{i}"
+            );
+        }
+        let mut source = spec();
+        source.set_format(Format::V2).unwrap();
+        source.set_filters_json(r#"[{"id":"bitround","keepbits":9}]"#).unwrap();
+        assert_eq!(like(&source, Format::V2).keep_bits().unwrap(), Some(9));
+    }
+
     #[test]
     fn a_copy_keeps_the_fill_value_that_its_source_rounds() {
         let mut source = spec();
