@@ -164,7 +164,6 @@ impl Job<'_> {
                 document.shift_remove(v3::CONSOLIDATED);
                 Ok(New::Group(to, document))
             }
-            Document::Group(_) if (format, to) == (Format::V2, Format::V2) => Ok(New::Group(to, attributes)),
             Document::Group(meta) => {
                 let attributes = upgrade::with_nczarr_members(&meta.document, attributes);
                 Ok(New::Group(to, if to == Format::V3 { v3::write_group(attributes) } else { attributes }))

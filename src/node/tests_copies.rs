@@ -1,14 +1,19 @@
 //! Copies, migrations, moves and cuts: what is as it was, what is refused, and what others find after an error.
 
-use super::tests::{kind, memory, put, read_all, spec, text, write_all};
+use super::tests::{kind, memory, object, put, read_all, spec, text, write_all};
 use super::tests_growth::Folder;
 use super::*;
 use crate::error::{ErrorKind, Result, bail};
+use crate::metadata::json;
 use crate::platform::libc;
 use crate::store::fault;
 use crate::store::os::Call;
 use crate::store::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
 use std::sync::Arc;
+
+fn copy(from: &Store, path: &str, to: (&Store, &str), options: RechunkOptions) -> Result<RechunkReport> {
+    from.rechunk_node(path, to, options, &mut |_, _| Ok(()), &mut |_, _| Ok(()))
+}
 
 #[test]
 fn a_node_that_could_not_be_moved_stays_in_consolidated_metadata() {
@@ -128,4 +133,19 @@ fn chunks_that_transformers_keep_elsewhere_are_migrated() {
     assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4]);
     assert!(unregister_transformer("behind"));
     assert!(from.migrate("", Some((&memory(), "")), false, &mut |_, _| Ok(())).is_err());
+}
+
+#[test]
+fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
+    let from = memory();
+    put(&from, ".zgroup", r#"{"zarr_format":2,"_NCZARR_SUPERBLOCK":{"version":"2.0.0"},"_NCZARR_GROUP":{"dims":{"x":2}}}"#);
+    put(&from, ".zattrs", r#"{"title":"t","_NCZARR_GROUP":{"dims":{"x":3}}}"#);
+    let array = r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<i4","fill_value":0,"compressor":null,"filters":null,"order":"C","_NCZARR_ARRAY":{"dimrefs":["/x"]}}"#;
+    put(&from, "v/.zarray", array);
+    let to = memory();
+    copy(&from, "", (&to, ""), RechunkOptions::default()).unwrap();
+    let (group, array) = (object(&to, ".zattrs"), object(&to, "v/.zattrs"));
+    assert_eq!(group["_NCZARR_SUPERBLOCK"]["version"].as_str(), Some("2.0.0"));
+    assert_eq!(json::to_compact(&group["_NCZARR_GROUP"]), r#"{"dims":{"x":3}}"#);
+    assert_eq!(json::to_compact(&array["_NCZARR_ARRAY"]), r#"{"dimrefs":["/x"]}"#);
 }

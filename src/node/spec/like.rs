@@ -70,7 +70,7 @@ impl Spec {
         let format = format.unwrap_or(if is_draft { Format::V3 } else { meta.format });
         let mut spec = if (format, meta.format, is_draft) == (Format::V2, Format::V2, false) {
             let mut spec = Spec::from_meta(meta.clone())?;
-            spec.attributes = attributes;
+            spec.attributes = upgrade::with_nczarr_members(&meta.document, attributes);
             spec
         } else {
             if meta.format == Format::V2 && !is_draft {
