@@ -102,6 +102,7 @@ impl Copy {
             Some(text) => Err(Failure::Usage(text)),
             None => {
                 let done = done.map_err(|e| interrupt.failure(e, &copied_in_part(&to, "source", "the same command")))?;
+                to.close(None)?;
                 notes(kept.iter().chain(&done.notes), self.json)
             }
         }

@@ -64,6 +64,18 @@ fn what_was_changed_is_told_in_json() {
 }
 
 #[test]
+fn netcdf_finds_what_was_copied() {
+    let folder = store("named");
+    folder.ok("create nc.zarr a --type int8 --shape 2 --format 2");
+    let members = r#"{"_nczarr_superblock":{"version":"2.0.0"},"_nczarr_group":{"dimensions":{},"arrays":["a"],"groups":[]}}"#;
+    std::fs::write(folder.0.join("nc.zarr/.zattrs"), members).unwrap();
+    folder.ok("cp nc.zarr/a nc.zarr/z");
+    folder.ok("copy run.zarr/g/u nc.zarr/y --format 2");
+    let keys: String = std::fs::read_to_string(folder.0.join("nc.zarr/.zattrs")).unwrap().split_whitespace().collect();
+    assert!(keys.contains(r#""arrays":["a","y","z"]"#), "{keys}");
+}
+
+#[test]
 fn migrating_makes_version_3_and_tells_what_changed_besides() {
     let folder = Folder::new("migrate");
     folder.ok("create old.zarr t --type >i4 --shape 4 --chunks 2 --format 2 --fill null --compressor zlib:3 --order F");

@@ -120,7 +120,9 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
         let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
         let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
         // SAFETY: NULL or options, by the function's contract.
-        unsafe { copy((&from, &path), (&to, &to_path), options) }
+        unsafe { copy((&from, &path), (&to, &to_path), options) }?;
+        // Nobody else has a handle on it by which NCZarr's keys would come to name the copy.
+        to.close(None)
     })
 }
 
@@ -235,4 +237,37 @@ pub(super) fn tell(progress: ozarr_progress_fn, user: *mut c_void, done: u64, to
 /// The format of a number from C; `None` for 0.
 fn format(raw: i32) -> Result<Option<Format>> {
     if raw == 0 { Ok(None) } else { format_of(raw).map(Some) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::node::{Array, Create, Format, Group};
+
+    #[test]
+    fn netcdf_finds_what_was_copied_to_a_location() {
+        let folder = std::env::temp_dir().join(format!("ozarr-copy-named-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&folder));
+        let location = |name: &str| CString::new(folder.join(name).to_str().unwrap()).unwrap();
+        let open = || Store::open(&default_context().unwrap(), location("n.zarr").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+        Group::create(&open(), "", Some(Format::V2), Create::New).unwrap();
+        let members = r#"{"_nczarr_superblock":{"version":"2.0.0"},"_nczarr_group":{"dimensions":{},"arrays":["a"],"groups":[]}}"#;
+        open().key_put(".zattrs", members.as_bytes()).unwrap();
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(Format::V2).unwrap();
+        Array::create(&open(), "a", &spec, Create::New).unwrap();
+        for (name, flags) in [("b", 0), ("c", OZARR_COPY_RAW)] {
+            // SAFETY: options without anything are zero.
+            let mut options: ozarr_copy_options = unsafe { std::mem::zeroed() };
+            (options.struct_size, options.flags) = (size_of::<ozarr_copy_options>(), flags);
+            // SAFETY: NUL-terminated texts, and options.
+            let status = unsafe { ozarr_copy(location("n.zarr/a").as_ptr(), location(&format!("n.zarr/{name}")).as_ptr(), &options) };
+            assert_eq!(status, 0);
+            let text = String::from_utf8(open().key_get(".zattrs").unwrap().unwrap()).unwrap();
+            let text: String = text.split_whitespace().collect();
+            assert!(text[text.find("\"arrays\"").unwrap()..].contains(&format!("\"{name}\"")), "{text}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
