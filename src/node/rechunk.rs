@@ -191,8 +191,10 @@ impl Job<'_> {
                 }
                 let lenient = from.options().clipped || from.options().empty_is_missing;
                 let transforms = transform::transforms(&old.meta)? || transform::transforms(&new)?;
-                let same_bytes =
-                    !lenient && !transforms && same_form(&old.meta, &new) && (missing == Some(0) || same_fill(&old.meta, &new));
+                let same_bytes = !lenient
+                    && !transforms
+                    && same_form(&old.meta, &new)
+                    && (same_fill(&old.meta, &new) || missing == Some(0) && ends_with_a_chunk(&new));
                 if !same_bytes && rounds_by_zfp(&old.meta.codecs) && rounds_by_zfp(&new.codecs) {
                     notes.push("zfp rounds the elements once more, as their chunks are encoded anew".into());
                 }
@@ -322,6 +324,15 @@ fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
     // Converted as the elements would be.
     let converted = spec::converted_fill(&old.fill, old.data_type, new.data_type);
     converted.is_some_and(|fill| fill.element(new.data_type) == new.fill.element(new.data_type))
+}
+
+/// Whether no chunk reaches beyond the edge, where it holds the fill value for the time when the array grows.
+fn ends_with_a_chunk(meta: &ArrayMeta) -> bool {
+    let (shape, grid) = (&meta.shape, &meta.grid);
+    let ends = |d: usize| {
+        grid.count(d, shape[d]).checked_sub(1).is_none_or(|last| grid.origin(d, last).saturating_add(grid.extent(d, last)) == shape[d])
+    };
+    (0..shape.len()).all(ends)
 }
 
 /// The number of chunks that are not stored; of all in a store that cannot tell.

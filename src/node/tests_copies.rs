@@ -149,3 +149,22 @@ fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
     assert_eq!(json::to_compact(&group["_NCZARR_GROUP"]), r#"{"dims":{"x":3}}"#);
     assert_eq!(json::to_compact(&array["_NCZARR_ARRAY"]), r#"{"dimrefs":["/x"]}"#);
 }
+
+#[test]
+fn a_copy_whose_fill_value_changes_has_it_beyond_its_edge_and_in_new_chunks() {
+    for (length, whole) in [(5u64, false), (8, true)] {
+        let from = memory();
+        let mut named = spec(&[length], &[4]);
+        named.set_dimension_names(vec![Some("x".into())]).unwrap();
+        named.set_attributes_json(r#"{"_FillValue":-999}"#).unwrap();
+        let mut values: Vec<i32> = (1..=length as i32).collect();
+        write_all(&Array::create(&from, "a", &named, Create::New).unwrap(), &mut values);
+        let to = memory();
+        let report = copy(&from, "a", (&to, "a"), RechunkOptions { format: Some(Format::V2), ..RechunkOptions::default() }).unwrap();
+        assert_eq!((report.copied > 0, report.encoded > 0), (whole, !whole), "{length}");
+        let array = Array::open(&to, "a").unwrap();
+        array.resize(&[12], false).unwrap();
+        values.resize(12, -999);
+        assert_eq!(read_all(&array), values, "{length}");
+    }
+}
