@@ -168,3 +168,16 @@ fn a_copy_whose_fill_value_changes_has_it_beyond_its_edge_and_in_new_chunks() {
         assert_eq!(read_all(&array), values, "{length}");
     }
 }
+
+#[test]
+fn the_fill_value_stays_in_version_2_where_no_dimension_has_a_name() {
+    let from = memory();
+    let mut unnamed = spec(&[2, 2], &[2, 2]);
+    unnamed.set_dimension_names(vec![None, None]).unwrap();
+    unnamed.set_fill_json("-1").unwrap();
+    Array::create(&from, "a", &unnamed, Create::New).unwrap();
+    let to = memory();
+    let report = copy(&from, "a", (&to, "a"), RechunkOptions { format: Some(Format::V2), ..RechunkOptions::default() }).unwrap();
+    assert_eq!((report.notes.len(), report.encoded), (0, 0), "{:?}", report.notes);
+    assert_eq!(object(&to, "a/.zarray")["fill_value"].as_i64(), Some(-1));
+}

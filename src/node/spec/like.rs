@@ -135,7 +135,8 @@ impl Spec {
             self.dimension_names = Some(Vec::new());
         }
         let FillSetting::Element(fill) = &mut self.fill else { return Ok(()) };
-        if self.dimension_names.is_some() && missing_to_v2(&mut self.attributes, self.data_type, fill) {
+        let is_named = self.dimension_names.as_ref().is_some_and(|names| names.is_empty() || names.iter().any(Option::is_some));
+        if is_named && missing_to_v2(&mut self.attributes, self.data_type, fill) {
             notes.push("the fill value is lost: in zarr_format 2 it means \"missing\"".into());
         }
         Ok(())
