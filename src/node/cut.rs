@@ -1,5 +1,5 @@
 //! What an array says while elements beyond its shape are erased: a kill in between leaves chunks that would show when it grows again. The next
-//! change of the shape that does not keep them, and the next appender, erase them first.
+//! change of the shape, and the next appender, erase them first. Elements that are kept on purpose are said, too: the next cut erases them.
 
 use super::document::{self, array_document};
 use super::{Array, Store, marker, upkeep};
@@ -7,23 +7,39 @@ use crate::error::Result;
 use crate::limits::Dims;
 use crate::metadata::{Value, json, number_list};
 
+/// The member of the shape whose elements are kept.
+const KEPT: &str = "kept";
+
 impl Array {
     /// Says, before a shorter shape is published, what is to be erased: elements of the shape `old`.
     pub(super) fn begin_cut(&self, old: &[u64]) -> Result<()> {
         marker::put(self.store(), self.path(), marker::RESIZE, &[("shape", number_list(old))])
     }
 
-    /// Says that all of it is erased.
+    /// Says, before a shorter shape is published, that elements of the shape `old` stay outside of it.
+    pub(super) fn note_kept(&self, old: &[u64]) -> Result<()> {
+        marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
+    }
+
+    /// Says that all of it is erased, or that nothing is outside any more.
     pub(super) fn end_cut(&self) -> Result<()> {
         marker::erase(self.store(), self.path(), marker::RESIZE)
     }
 
     /// The shape of which a call that was interrupted left elements.
     pub(super) fn interrupted_cut(&self, rank: usize) -> Result<Option<Dims>> {
-        let Some(marker) = marker::read(self.store(), self.path(), marker::RESIZE)? else { return Ok(None) };
-        let lengths = marker.get("shape").and_then(|shape| shape.as_array()).into_iter().flatten();
-        let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
-        Ok(Some(old).filter(|old| old.len() == rank))
+        self.outside(rank).map(|(left, _)| left)
+    }
+
+    /// The shape of which a call that was interrupted left elements, and that of which some are kept.
+    pub(super) fn outside(&self, rank: usize) -> Result<(Option<Dims>, Option<Dims>)> {
+        let Some(marker) = marker::read(self.store(), self.path(), marker::RESIZE)? else { return Ok((None, None)) };
+        let shape = |name: &str| {
+            let lengths = marker.get(name).and_then(|shape| shape.as_array()).into_iter().flatten();
+            let old: Dims = lengths.filter_map(|n| json::get_u64(n).ok()).collect();
+            Some(old).filter(|old| old.len() == rank)
+        };
+        Ok((shape("shape"), shape(KEPT)))
     }
 
     /// Erases what a call that was interrupted left. Another appender may have done so meanwhile and have put chunks beyond the shape: they stay.
@@ -35,6 +51,16 @@ impl Array {
         upkeep::after_change_now(self.store(), &[self.path().to_string()], None)?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         self.interrupted_cut(self.rank())?.map_or(Ok(()), |old| self.erase_beyond_locked(&old, &mut |_, _| Ok(())))
+    }
+}
+
+/// Whether a key only says that elements outside of an array are kept.
+pub(super) fn says_kept(store: &Store, key: &str) -> Result<bool> {
+    match key.strip_suffix(marker::RESIZE) {
+        Some(folder) => {
+            Ok(marker::read(store, folder.trim_end_matches('/'), marker::RESIZE)?.is_some_and(|marker| marker.contains_key(KEPT)))
+        }
+        None => Ok(false),
     }
 }
 

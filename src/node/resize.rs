@@ -52,7 +52,7 @@ impl Array {
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
-            let gone = if keep_outside { None } else { self.to_erase(&fresh, &shape)? };
+            let (gone, kept) = self.to_erase(&fresh, &shape, keep_outside)?;
             if let Some(gone) = &gone {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
@@ -62,23 +62,40 @@ impl Array {
                 self.begin_cut(gone)?;
             }
             self.publish_shape(&old, next, condition)?;
+            if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
+                self.end_cut()?;
+            }
             Ok(gone)
         })
     }
 
-    /// The shape of which elements are to be erased when an array gets the shape `shape`; none if there are none. What a call that was interrupted
-    /// left is among them, unless the array grows: it is erased at once then, before it shows.
-    fn to_erase(&self, fresh: &ArrayState, shape: &[u64]) -> Result<Option<Dims>> {
+    /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
+    /// outside, if the array only grows. What a call that was interrupted left is among the first, unless the array grows or is to keep what is
+    /// outside: it is erased at once then, before it shows.
+    fn to_erase(&self, fresh: &ArrayState, shape: &[u64], keep_outside: bool) -> Result<(Option<Dims>, Option<Dims>)> {
         let beyond = |gone: &Dims| shape.iter().zip(gone).any(|(new, old)| new < old);
         let now = &fresh.meta.shape;
-        let Some(mut gone) = self.interrupted_cut(shape.len())? else { return Ok(Some(now.clone()).filter(beyond)) };
-        gone.iter_mut().zip(now).for_each(|(left, now)| *left = (*left).max(*now));
-        if shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&gone) {
-            return Ok(Some(gone));
+        let (left, kept) = self.outside(shape.len())?;
+        let mut all = now.clone();
+        let outside = left.as_ref().or(kept.as_ref()).into_iter().flatten();
+        all.iter_mut().zip(outside).for_each(|(all, outside)| *all = (*all).max(*outside));
+        if left.is_some() {
+            if !keep_outside && shape.iter().zip(now).all(|(new, now)| new <= now) && beyond(&all) {
+                return Ok((Some(all), None));
+            }
+            erase_outside(&*fresh.bound(self.path())?, &all, &mut |_, _| Ok(()))?;
+            self.end_cut()?;
+            all = now.clone();
         }
-        erase_outside(&*fresh.bound(self.path())?, &gone, &mut |_, _| Ok(()))?;
-        self.end_cut()?;
-        Ok(Some(now.clone()).filter(beyond))
+        match (beyond(now), keep_outside) {
+            (false, _) => Ok((None, kept)),
+            (true, false) => Ok((Some(all), None)),
+            (true, true) => {
+                // Where nothing can be erased, no cut comes.
+                let is_cut_later = self.store().shared().capabilities().erasable;
+                if is_cut_later { self.note_kept(&all) } else { Ok(()) }.map(|()| (None, None))
+            }
+        }
     }
 
     /// Erases the chunks of the shape `old` that are outside of the array by now.

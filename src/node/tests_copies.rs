@@ -181,3 +181,44 @@ fn the_fill_value_stays_in_version_2_where_no_dimension_has_a_name() {
     assert_eq!((report.notes.len(), report.encoded), (0, 0), "{:?}", report.notes);
     assert_eq!(object(&to, "a/.zarray")["fill_value"].as_i64(), Some(-1));
 }
+
+/// One step gives a length, and whether what is outside is kept; then come the elements at the end.
+#[test]
+fn what_was_kept_outside_goes_with_the_next_cut_and_comes_back_before_it() {
+    #[allow(clippy::type_complexity)]
+    let cases: &[(&[(u64, bool)], fn(i32) -> bool)] = &[
+        (&[(5, true), (3, false), (10, false)], |n| n <= 3),
+        (&[(7, true), (5, true), (3, false), (10, false)], |n| n <= 3),
+        (&[(5, true), (10, false)], |_| true),
+        (&[(5, true), (7, false), (6, false), (10, false)], |n| n <= 6),
+        (&[(5, true), (10, true), (8, false), (10, false)], |n| n <= 8),
+        (&[(8, false), (5, true), (10, false)], |n| n <= 8),
+    ];
+    for (format, chunk) in [(Format::V3, 1), (Format::V2, 1), (Format::V3, 4)] {
+        for (steps, stays) in cases {
+            let store = memory();
+            let mut spec = spec(&[10], &[chunk]);
+            spec.set_format(format).unwrap();
+            let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+            write_all(&array, &mut (1..=10).collect::<Vec<_>>());
+            steps.iter().for_each(|&(length, keep)| array.resize(&[length], keep).unwrap());
+            let expected: Vec<i32> = (1..=10).map(|n| if stays(n) { n } else { 0 }).collect();
+            assert_eq!(read_all(&array), expected, "{format:?} in chunks of {chunk}: {steps:?}");
+            assert_eq!(store.key_list("").unwrap().iter().filter(|key| key.ends_with("-resize.json")).count(), 0, "{steps:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_cut_left_goes_before_elements_are_kept() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[20], &[1]), Create::New).unwrap();
+    write_all(&array, &mut (1..=20).collect::<Vec<_>>());
+    // As it was killed: the shorter shape is published, and nothing is erased yet.
+    array.resize(&[10], true).unwrap();
+    put(&store, "a/ozarr-resize.json", r#"{"shape":[20]}"#);
+    let array = Array::open(&store, "a").unwrap();
+    array.resize(&[5], true).unwrap();
+    array.resize(&[20], false).unwrap();
+    assert_eq!(read_all(&array), (1..=20).map(|n| if n <= 10 { n } else { 0 }).collect::<Vec<_>>());
+}

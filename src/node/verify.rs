@@ -5,7 +5,7 @@ use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
 use super::transfer::OnProgress;
-use super::{Array, Format, Group, NodeKind, Store, draft, marker, path};
+use super::{Array, Format, Group, NodeKind, Store, cut, draft, marker, path};
 use crate::dtype::variable::Arena;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
 use crate::error::{Error, Result};
@@ -268,6 +268,7 @@ impl Verification<'_> {
                 KeyPlace::Array(array) if array.is_outside(key)? => {
                     faults.push(Fault::new(FaultKind::Outside, key, "a chunk beyond the array's shape, which shows when the array grows"));
                 }
+                _ if cut::says_kept(self.store, key)? => {}
                 _ => faults.push(of_no_node(key)),
             }
             Ok(())
