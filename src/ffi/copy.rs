@@ -26,7 +26,7 @@ use super::structs::{growing, read_struct};
 use super::types::{Specification, create, format_of, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Mode, RechunkOptions, Spec, Store};
+use crate::node::{Mode, RechunkOptions, Spec, Store, path};
 use std::ffi::{CString, c_char, c_void};
 
 /// Copies every stored object as it is, several at a time; nothing else may be asked for but
@@ -176,7 +176,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         overflow: overflow(given.overflow)?,
     };
     let spec = if given.spec.is_null() { None } else { Some(snapshot(given.spec)?) };
-    let root = from.1.trim_matches('/');
+    let root = path::normalize(from.1)?;
     let mut change = |path: &str, target: &mut Spec| {
         if let Some(spec) = &spec {
             if path != root {
@@ -243,6 +243,7 @@ fn format(raw: i32) -> Result<Option<Format>> {
 mod tests {
     use super::*;
     use crate::dtype::DataType;
+    use crate::error::ErrorKind;
     use crate::node::{Array, Create, Format, Group};
 
     #[test]
@@ -269,5 +270,23 @@ mod tests {
             assert!(text[text.find("\"arrays\"").unwrap()..].contains(&format!("\"{name}\"")), "{text}");
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_path_names_the_array_of_a_specification_however_it_is_written() {
+        let store = Store::memory(&default_context().unwrap());
+        Array::create(&store, "g/a", &Spec::new(DataType::Int8, &[2]).unwrap(), Create::New).unwrap();
+        let spec = ozarr_spec::insert(Specification::new(Array::open(&store, "g/a").unwrap().spec(None).unwrap())).unwrap();
+        for (path, to) in [("/g/a/", "b"), ("g//a", "c"), ("g\\a", "d")] {
+            // SAFETY: options without anything are zero.
+            let mut options: ozarr_copy_options = unsafe { std::mem::zeroed() };
+            (options.struct_size, options.spec) = (size_of::<ozarr_copy_options>(), spec);
+            // SAFETY: options, whose functions are NULL.
+            unsafe { copy((&store, path), (&store, to), &options) }.unwrap_or_else(|e| panic!("{path}: {e}"));
+            // SAFETY: as above.
+            let of_group = unsafe { copy((&store, "g"), (&store, "e"), &options) };
+            assert_eq!(of_group.unwrap_err().kind(), ErrorKind::Argument);
+        }
+        let _ = ozarr_spec::free(spec, "spec");
     }
 }
