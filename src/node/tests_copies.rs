@@ -222,3 +222,23 @@ fn what_a_killed_cut_left_goes_before_elements_are_kept() {
     array.resize(&[20], false).unwrap();
     assert_eq!(read_all(&array), (1..=20).map(|n| if n <= 10 { n } else { 0 }).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_chunk_that_reaches_into_too_many_boxes_of_a_copy_is_an_error() {
+    let store = memory();
+    let shards = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{all}],"data_type":"uint8","fill_value":0,"chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{all}]}}}},"chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[{inner}],"codecs":[{{"name":"bytes"}}],"index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"crc32c"}}]}}}}]}}"#,
+        all = 1u64 << 54,
+        inner = 1u64 << 34
+    );
+    put(&store, "a/zarr.json", &shards);
+    put(&store, "a/c/0", "");
+    let mut change = |_: &str, spec: &mut Spec| {
+        spec.unset_inner_chunks()?;
+        spec.set_chunks(&[1_000_000])
+    };
+    let to = memory();
+    let refused = store.rechunk_node("a", (&to, "a"), RechunkOptions::default(), &mut change, &mut |_, _| Ok(()));
+    assert_eq!(kind(refused), ErrorKind::Limit);
+    assert_eq!(to.key_list("").unwrap().len(), 0);
+}

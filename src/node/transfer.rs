@@ -181,11 +181,12 @@ impl Elements {
         }
         let (mut boxes, mut room) = (Vec::new(), 1 << 16);
         each_chunk(&old.chunk_store, old, &mut |_, index| {
-            rechunk.reached(index, &mut boxes);
+            rechunk.reached(index, &mut boxes)?;
             // Chunks come in any order; many share a box.
             if boxes.len() > room {
                 boxes.sort_unstable();
                 boxes.dedup();
+                rechunk::check_reached(boxes.len() as u64)?;
                 room = boxes.len().saturating_mul(2).max(1 << 16);
             }
             Ok(())

@@ -9,6 +9,7 @@ use super::lock::lock;
 use super::memory::{Use, check_types};
 use super::pool::Pool;
 use super::rechunk_plan::RechunkPlan;
+pub use super::rechunk_plan::check_reached;
 use super::shard_stream::ShardWriter;
 use super::tasks::{self, Running};
 use super::{Memory, Overflow, Selection};
@@ -84,12 +85,10 @@ impl Rechunk {
         self.boxes.chunks_in(number)
     }
 
-    /// Adds the numbers of the boxes that a chunk of the source, which is inside the array, reaches into.
-    pub fn reached(&self, chunk: &[u64], out: &mut Vec<u64>) {
+    /// Adds the numbers of the boxes that a chunk of the source, which is inside the array, reaches into. Errors: `Limit`, `NoMemory`.
+    pub fn reached(&self, chunk: &[u64], out: &mut Vec<u64>) -> Result<()> {
         let (start, shape) = inside(&self.source, chunk);
-        if !shape.contains(&0) {
-            self.boxes.reached(&start, &shape, out);
-        }
+        if shape.contains(&0) { Ok(()) } else { self.boxes.reached(&start, &shape, out) }
     }
 
     /// Copies the boxes of those numbers, or all; `told` is called with the number of chunks that are done.

@@ -4,8 +4,9 @@
 //! that it reaches into; so boxes are chosen, as far as memory allows, for these to be few. Along one dimension their number for a box
 //! of a given number of chunks does not depend on the other dimensions, and the whole number is the product of them.
 
+use crate::error::{Result, bail};
 use crate::grid::Grid;
-use crate::limits::Dims;
+use crate::limits::{Dims, push};
 
 /// The most chunks along a dimension that are tried, besides doublings and what fits the source's chunks.
 const TRIED: u64 = 64;
@@ -13,6 +14,9 @@ const TRIED: u64 = 64;
 const COUNTED: u64 = 1024;
 /// The most combinations that are compared; of more, one dimension after the other is chosen.
 const COMPARED: usize = 1 << 18;
+
+/// The most boxes that hold anything. Each has a MiB or more, unless there are few.
+const MAX_REACHED: u64 = 1 << 28;
 
 /// The boxes of an array, in C order.
 #[derive(Debug)]
@@ -104,18 +108,27 @@ impl RechunkPlan {
         first.iter().zip(&last).fold(1, |n: u64, (a, b)| n.saturating_mul(b - a + 1))
     }
 
-    /// Adds the numbers of the boxes that elements from `start` on, `shape` of them, reach into.
-    pub fn reached(&self, start: &[u64], shape: &[u64], out: &mut Vec<u64>) {
+    /// Adds the numbers of the boxes that elements from `start` on, `shape` of them, reach into, at most `MAX_REACHED` of them.
+    pub fn reached(&self, start: &[u64], shape: &[u64], out: &mut Vec<u64>) -> Result<()> {
         let box_of = |d: usize, i: u64| self.grid.chunk_of(d, i) / self.cells[d];
         let ranges: Vec<(u64, u64)> = (0..self.shape.len()).map(|d| (box_of(d, start[d]), box_of(d, start[d] + shape[d] - 1))).collect();
+        check_reached(ranges.iter().fold(1, |n: u64, r| n.saturating_mul(r.1 - r.0 + 1)))?;
         let mut at: Dims = ranges.iter().map(|r| r.0).collect();
         loop {
-            out.push(at.iter().zip(&self.counts).fold(0, |n, (&i, &count)| n * count + i));
-            let Some(d) = (0..at.len()).rev().find(|&d| at[d] < ranges[d].1) else { return };
+            push(out, at.iter().zip(&self.counts).fold(0, |n, (&i, &count)| n * count + i))?;
+            let Some(d) = (0..at.len()).rev().find(|&d| at[d] < ranges[d].1) else { return Ok(()) };
             at[d] += 1;
             at[d + 1..].iter_mut().zip(&ranges[d + 1..]).for_each(|(i, range)| *i = range.0);
         }
     }
+}
+
+/// An error where chunks of the source reach into more boxes than are kept in a list.
+pub fn check_reached(boxes: u64) -> Result<()> {
+    if boxes > MAX_REACHED {
+        bail!(Limit, "the stored chunks reach into {boxes} boxes of the copy, the limit is {MAX_REACHED}: make its chunks larger");
+    }
+    Ok(())
 }
 
 /// Returns the length of the longest box of a given number of chunks along dimension `d`.
@@ -297,7 +310,7 @@ mod tests {
                             let at = [start[0] + i, start[1] + j];
                             seen[at[0] as usize][at[1] as usize] += 1;
                             let mut found = Vec::new();
-                            boxes.reached(&at, &[1, 1], &mut found);
+                            boxes.reached(&at, &[1, 1], &mut found).unwrap();
                             assert_eq!(found, [b]);
                         }
                     }
@@ -311,7 +324,7 @@ mod tests {
                 assert!(seen.iter().flatten().all(|&n| n == 1), "{boxes:?}");
                 assert_eq!(chunks, target.counts(&shape).iter().product::<u64>());
                 let mut all = Vec::new();
-                boxes.reached(&[0, 0], &shape, &mut all);
+                boxes.reached(&[0, 0], &shape, &mut all).unwrap();
                 assert_eq!(all, (0..boxes.count()).collect::<Vec<_>>());
             }
         }
