@@ -8,7 +8,9 @@ zarr-python's own pipeline (objects, structs of Python, codecs that only numcode
 import asyncio
 import ctypes as C
 import json
+import os
 import threading
+import weakref
 
 import numpy as np
 from zarr.core.codec_pipeline import BatchedCodecPipeline
@@ -19,11 +21,31 @@ from zarr.storage import LocalStore
 from . import _raw as raw
 from . import _types
 from ._array import Array, memory_of, region_of
-from ._library import Error, handle, integers, lib, texts
+from ._library import Error, handle, integers, lib
+from ._nodes import Store
+
+# The library's stores of folders, each while an array uses it: one keeps a file open, and programs open thousands of arrays.
+STORES = weakref.WeakValueDictionary()
+
 
 
 class Unsupported(Exception):
     """Why a call goes to zarr-python's own pipeline."""
+
+
+def store_at(root, read_only):
+    """The store of the folder that is at a path now: one that was made anew is another one. zarr-python's root is a path, whatever it looks like."""
+    try:
+        path = os.path.abspath(root)
+        found = os.stat(path)
+        key = path, found.st_dev, found.st_ino, read_only
+        store = STORES.get(key)
+        if store is None:
+            store = STORES[key] = Store(path, "r" if read_only else "r+", file__lock="none", file__sync="none", consolidated="never", consolidate="never")
+        return store
+    except (OSError, Error) as e:
+        # A folder that is gone, or whose name is no text: zarr-python has its own way with these.
+        raise Unsupported(str(e)) from None
 
 
 class Engine:
@@ -94,18 +116,22 @@ class Engine:
         """Makes the shape large enough for a call: zarr-python resizes arrays without telling its pipeline."""
         self.shape = [max(pair) for pair in zip(ends, self.shape)]
 
+    def open_local(self):
+        """Finds the store of a LocalStore's folder as it is now."""
+        store = store_at(self.store.root, self.store.read_only)
+        with self.lock:
+            if store is not self.local:
+                self.local, self.arrays = store, {}
+
     def local_array(self, path, ends, write_fill):
         """The array in the files of a LocalStore, opened once."""
         with self.lock:
             self.grow(ends)
-            if self.local is None:
-                options = ["file.lock", "none", "file.sync", "none", "consolidated", "never", "consolidate", "never"]
-                self.local = handle(lib.store_open_ex, None, str(self.store.root).encode(), b"r" if self.store.read_only else b"r+", texts([*options, None]))
             # A write brings the shape up to date with the stored one, which may be smaller than what is asked for later.
             found = self.arrays.get((path, write_fill))
             if found is None or any(end > length for end, length in zip(ends, found.shape)):
                 array, group, exported = C.c_void_p(), C.c_void_p(), self.exported(path)
-                lib.node_import_at(self.local, exported, len(exported), C.byref(array), C.byref(group))
+                lib.node_import_at(self.local._handle, exported, len(exported), C.byref(array), C.byref(group))
                 self.arrays[path, write_fill] = Array(array.value)
                 if write_fill:
                     self.arrays[path, write_fill].set("write_fill_chunks", "1")
@@ -248,6 +274,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             raise Unsupported("chunks of several arrays")
         if type(engine.store) is LocalStore:
             engine.check_path(items[0].path)
+            engine.open_local()
         return array, items
 
     async def read(self, batch_info, out, drop_axes=()):
@@ -313,6 +340,8 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return None
         try:
             array, items = self._items(batch_info, value)
+            # A store that is for reading says so by an error of its own.
+            self._engine.store._check_writable()
             moves = [self._write_move(item, array, drop_axes) for item in items]
         except Unsupported as e:
             unless_strict(e)

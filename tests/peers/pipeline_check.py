@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, pickle, random, shutil, subprocess, sys
+import argparse, os, pickle, random, resource, shutil, subprocess, sys
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -180,6 +180,49 @@ def resized(where):
                 same(zarr.open_array(store)[8:], [[4, 4, 4, 3], [4, 4, 4, 3], [2, 2, 2, 3], [2, 2, 2, 3]], f"resized, format {version}")
 
 
+def opened(where):
+    """Arrays that are opened again and again, or all at once, keep one file open for their folder."""
+    with pipeline(OURS, strict=True):
+        zarr.create_array(LocalStore(where / "opened"), shape=(3,), dtype="i4")[...] = 1
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, limit[1]))
+        try:
+            arrays = [zarr.open_array(where / "opened", mode=mode) for mode in ("r", "r+") * 200]
+            check(all(z[0] == 1 for z in arrays), "400 arrays at once")
+            arrays[1][0] = 2
+            check(arrays[0][0] == 2, "what another array wrote")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+
+
+def placed(where):
+    """A folder is what zarr-python takes it for: relative, of a name that looks like a location, gone, made anew, or for reading only."""
+    here = os.getcwd()
+    os.chdir(where)
+    try:
+        with pipeline(OURS):
+            for root in ("zip:foo", "memory:", "run:1.zarr", "s3:x", "file:", "a b%20c#d", *([os.fsdecode(b"\xff")] if sys.platform == "linux" else [])):
+                store = LocalStore(root)
+                ours = zarr.create_array(store, name="a", shape=(6,), chunks=(4,), dtype="i4")
+                ours[...] = 1
+                ours[5] = 7
+                with pipeline(THEIRS):
+                    same(zarr.open_array(store, path="a")[...], [1, 1, 1, 1, 1, 7], f"{root!r}")
+                shutil.rmtree(root)
+                check(ours[...].sum() == 0, f"{root!r} that is gone")
+                ours[1:3] = 2
+                zarr.create_array(store, name="a", shape=(6,), chunks=(4,), dtype="i4", overwrite=True)[4] = 3
+                same(ours[...], [0, 0, 0, 0, 3, 0], f"{root!r} that was made anew")
+            try:
+                zarr.open_array("run:1.zarr/a", mode="r")[0] = 1
+            except ValueError as e:
+                check("read-only" in str(e), str(e))
+            else:
+                raise AssertionError("written to a store for reading")
+    finally:
+        os.chdir(here)
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -219,6 +262,8 @@ def main():
     used(where)
     named(where)
     resized(where)
+    opened(where)
+    placed(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
