@@ -218,7 +218,8 @@ def entries_of(moves, array):
     for entry, (item, view, strides, code) in zip(entries, moves):
         region, lists = region_of(item.start, item.count, item.step)
         memory, held = memory_of(view, strides, code)
-        keep.append((region, lists, memory, held))
+        # Another thread may need a longer array, in whose place this one ends.
+        keep.append((array, region, lists, memory, held))
         entry.struct_size, entry.array = size, array._handle
         entry.region, entry.memory = C.addressof(region), C.addressof(memory)
     return entries, keep

@@ -223,6 +223,27 @@ def placed(where):
         os.chdir(here)
 
 
+def together(where):
+    """An array that one thread makes longer while another one is about to read or write by what was known before."""
+    import ozarr._pipeline as module
+    for name in ("read_many", "write_many"):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(LocalStore(where / name), shape=(10, 9), chunks=(7, 2), dtype="i4")
+            inner, first = getattr(module.lib, name), [True]
+
+            def between(*a):
+                if first:
+                    first.clear()
+                    z.append(np.ones((15, 9), "i4"))
+                inner(*a)
+            setattr(module.lib, name, between)
+            try:
+                z[2:5, :] if name == "read_many" else z.__setitem__((slice(2, 5), slice(None)), 1)
+            finally:
+                setattr(module.lib, name, inner)
+            check(not first and z[...].sum() == 15 * 9 + (27 if name == "write_many" else 0), name)
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -264,6 +285,7 @@ def main():
     resized(where)
     opened(where)
     placed(where)
+    together(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
