@@ -244,6 +244,23 @@ def together(where):
             check(not first and z[...].sum() == 15 * 9 + (27 if name == "write_many" else 0), name)
 
 
+def whole(where):
+    """A chunk that is replaced as a whole is not read before, so that one that is damaged can be, also at the end and behind other writes."""
+    for chunks, index in (((4,), (8,)), ((4, 4), (8, 9))):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(LocalStore(where / f"whole{len(chunks)}"), shape=(10,) * len(chunks), chunks=chunks, dtype="i4")
+            z[...] = 1
+            z[index] = 5
+            (where / f"whole{len(chunks)}" / "c" / "/".join("2" for _ in chunks)).write_bytes(b"torn")
+            z[tuple(slice(8, 10) for _ in chunks)] = 3
+            check(z[...].sum() == 10 ** len(chunks) + 2 * 2 ** len(chunks), f"a damaged chunk of {chunks}")
+    for store in (LocalStore(where / "longest"), MemoryStore()):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(store, shape=(2**63 - 1,), chunks=(1000,), dtype="i1")
+            z[2**63 - 2] = 3
+            check(z[2**63 - 2] == 3 and z[5] == 0, "the longest array")
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -286,6 +303,7 @@ def main():
     opened(where)
     placed(where)
     together(where)
+    whole(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
