@@ -286,9 +286,11 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
     async def read(self, batch_info, out, drop_axes=()):
         batch_info = list(batch_info)
         if not batch_info:
-            return None
+            return ()
         try:
             array, items = self._items(batch_info, out)
+            if not getattr(items[0].spec.config, "read_missing_chunks", True):
+                raise Unsupported("an error for each missing chunk")
         except Unsupported as e:
             unless_strict(e)
             return await super().read(batch_info, out, drop_axes)

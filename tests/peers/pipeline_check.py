@@ -261,6 +261,23 @@ def whole(where):
             check(z[2**63 - 2] == 3 and z[5] == 0, "the longest array")
 
 
+def missing(where):
+    """Missing chunks are errors where zarr-python is told so, in versions that have such a setting."""
+    if "read_missing_chunks" not in zarr.config.get("array"):
+        return
+    for store in (LocalStore(where / "missing"), MemoryStore()):
+        with pipeline(OURS):
+            z = zarr.create_array(store, shape=(8,), chunks=(4,), dtype="i4", config={"read_missing_chunks": False})
+            z[:4] = 1
+            check(z[:4].sum() == 4 and z[4:4].shape == (0,), "chunks that are there")
+            try:
+                z[...]
+            except zarr.errors.ChunkNotFoundError as e:
+                check("c/1" in str(e), str(e))
+            else:
+                raise AssertionError("a missing chunk was read")
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -304,6 +321,7 @@ def main():
     placed(where)
     together(where)
     whole(where)
+    missing(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 
