@@ -3,10 +3,11 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, ctypes as C, decimal, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+import argparse, ctypes as C, datetime, decimal, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
 from pathlib import Path
 import numpy as np, xarray as xr, zarr
 import ozarr
+from ozarr import _types
 
 TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">f4", "S5", "U3", "M8[s]", "m8[10us]"]
 V2_ONLY = {"struct": np.dtype([("x", "f8"), ("id", "i2"), ("c", "S3")])}
@@ -155,6 +156,10 @@ def exact(where):
     raw = ozarr.create(where / "raw.zarr", (1,), bytes)
     flag, when, word = (ozarr.create(where / f"{name}.zarr", (1,), dtype) for name, dtype in (("flag", "?"), ("when", "M8[ns]"), ("word", "S3")))
     pair = ozarr.create(where / "pair.zarr", (1,), [("a", "i1"), ("b", "i8")])
+    span, text, blob, single = (ozarr.create(where / f"{name}.zarr", (1,), dtype) for name, dtype in (("span", "m8[ns]"), ("text", "U3"), ("blob", "V3"), ("single", "f4")))
+    mixed = ozarr.create(where / "mixed.zarr", (2,), [("a", "i1"), ("s", "S3"), ("t", "M8[ns]"), ("v", "f4", (2,))], zarr_format=2)
+    objects = lambda *values: np.array([*values], object)
+    late, long = datetime.datetime(3000, 1, 1), datetime.timedelta(days=365000)
     group = ozarr.create_group(where / "exact.zarr")
     create = lambda *given, **choices: lambda: ozarr.create(where / "refused.zarr", *given, **choices)
     for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")),
@@ -172,7 +177,14 @@ def exact(where):
                    # What lies below a mask is nothing that a program wants stored.
                    lambda: i1.write(..., np.ma.array([1, 2, 3], mask=[0, 1, 0])), lambda: i1.write(0, np.ma.masked), lambda: i1.append(np.ma.array([1], mask=[1])), lambda: i1.oindex.__setitem__([0], np.ma.array([1], mask=[1])),
                    lambda: names.write(0, np.ma.array(["x", "y"], object, mask=[0, 1])), lambda: group.__setitem__("masked", np.ma.array([1], mask=[1])),
-                   lambda: word.write(0, b"abcd"), lambda: word.append(np.array(["abcd"])), create((2,), "S2", fill_value=b"abc"), lambda: pair.write(0, np.array((300, 1), [("a", "i4"), ("b", "i4")]))):
+                   lambda: word.write(0, b"abcd"), lambda: word.append(np.array(["abcd"])), create((2,), "S2", fill_value=b"abc"), lambda: pair.write(0, np.array((300, 1), [("a", "i4"), ("b", "i4")])),
+                   lambda: when.write(0, late), lambda: when.write(..., [late]), lambda: when.write(..., objects(late)), lambda: when.write(..., objects("3000-01-01")), lambda: when.append(objects(late)),
+                   lambda: when.write(..., np.array(["3000-01-01"], _types.STRING)), lambda: when.write(0, np.timedelta64(5, "s")), lambda: when.write(0, np.uint64(2**63)), lambda: when.write(..., objects(decimal.Decimal(5))),
+                   lambda: span.write(0, long), lambda: span.write(..., objects(long, long)[:1]), lambda: i1.write(0, np.datetime64("NaT")), lambda: single.write(0, "1e300"), lambda: single.write(..., objects("1e300")), lambda: single.write(0, np.timedelta64("NaT")),
+                   lambda: text.write(..., objects("abcdef")), lambda: text.write(..., np.array(["abcdef"], _types.STRING)), lambda: text.write(0, 123456), lambda: text.write(0, 1.23456), lambda: text.append(objects("abcdef")), lambda: text.write(..., objects(None)), create((1,), "U3", fill_value=123456),
+                   lambda: word.write(..., objects(b"abcdef")), lambda: word.write(0, np.datetime64("2020-01-01")), lambda: blob.write(0, b"abcdef"), lambda: blob.write(0, np.void(b"abcde")), lambda: blob.write(0, np.int64(5)), lambda: blob.write(..., objects(b"abcdef")),
+                   lambda: mixed.write(0, (1, b"abcdef", 0, 0)), lambda: mixed.write(..., [(1, b"abc", 0, 0), (1, b"abc", late, 0)]), lambda: mixed.write(0, 3), lambda: mixed.write(0, np.array(3)), lambda: mixed.write(0, (1, b"", 0, (0, 1e300))), create((1,), [("a", "i1"), ("s", "S3")], fill_value=3),
+                   lambda: pair.write(0, np.array((1, 2), [("b", "i4"), ("a", "i4")])), lambda: pair.write(..., [np.array((1, 2), [("b", "i4"), ("a", "i4")])[()]])):
         try:
             action()
         except (TypeError, ValueError, OverflowError, IndexError, ozarr.Error, C.ArgumentError):
@@ -181,9 +193,18 @@ def exact(where):
             raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
     same(table[...], model, "what was refused changed nothing")
     for array, value in ((z, np.array([2**63 + 1, 5], np.longdouble)), (i1, np.array([decimal.Decimal("1.5"), -2.5, 3], object)), (i1, np.array([1, 2, 3], "m8[s]")), (when, np.datetime64("NaT")), (when, "2000-01-01"),
-                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1)), (i1, np.ma.array([4, 5, 6]))):
+                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1)), (i1, np.ma.array([4, 5, 6])),
+                         (when, datetime.datetime(2020, 1, 1, 3)), (when, objects(datetime.date(2020, 1, 1))), (when, objects(None)), (when, 5), (span, datetime.timedelta(days=3)), (span, "5"), (single, "1.5"), (single, objects(decimal.Decimal("1.5"))), (text, objects("abc")),
+                         (text, np.array(["ab"], object)), (text, 12), (text, b"ab"), (word, "abc"), (word, objects("abc")), (blob, b"ab"), (blob, np.void(b"abc")), (blob, objects(b"abc")), (blob, np.array([b"abc"], "S9"))):
         array[...] = value
         same(array[...], np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape), f"{value!r} fits")
+    text[...] = np.array(["ab"], _types.STRING)
+    check(text[0] == "ab", "a text of any length that fits")
+    for value in ([(1, b"abc", np.datetime64("2020-01-01"), (1, 2)), (2, "x", datetime.datetime(2020, 1, 2), [3, 4.5])], np.array([(1, "abc", "2020-01-01", (1, 2)), (2, "x", "2020-01-02", (3, 4.5))], [("a", "i8"), ("s", "U9"), ("t", "M8[s]"), ("v", "f8", (2,))])):
+        mixed[...] = value
+        same(mixed[...], np.array(value, mixed.dtype), f"{value} fits")
+        mixed[1] = value[0]
+        same(mixed[1], mixed[0], f"{value[0]} fits")
     check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
     for key in (np.array([1, 2], "u1"), np.array([1, -2], "i1"), np.array([0, 2], "u8")):
         same(table[:, key], model[:, key], f"{key.dtype} as indices")
