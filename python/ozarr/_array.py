@@ -172,7 +172,7 @@ class Array(Node):
     def _given(self, result, out):
         if out is None:
             return result
-        checked_out(out, np.shape(result))[...] = result
+        checked_out(out, np.shape(result))[...] = _types.exact(result, out.dtype)
         return out
 
     def _memory(self, array, strides):

@@ -181,7 +181,7 @@ def natural(objects):
 def broadcast(given, shape):
     """Values as a selection has them: numpy lets an assignment have more dimensions of length 1 in front."""
     while given.ndim > len(shape) and given.shape[0] == 1:
-        given = given[0]
+        given = given[0, ...]
     return np.broadcast_to(given, shape)
 
 
@@ -293,7 +293,10 @@ def flattened(values, number, list_type):
     elif number == raw.OZARR_JSON:
         parts = [json.dumps(value).encode() for value in values]
     elif number == raw.OZARR_LIST:
-        parts = [np.asarray(value, list_type).tobytes() for value in values]
+        parts = [exact(value, list_type) for value in values]
+        if wrong := [part.shape for part in parts if part.ndim != 1]:
+            raise ValueTypeError(f"a list has the shape {wrong[0]}, expected one dimension")
+        parts = [part.tobytes() for part in parts]
     else:
         parts = [bytes(value) for value in values]
     return b"".join(parts), np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype="i8"))).astype("i8")

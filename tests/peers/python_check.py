@@ -230,6 +230,39 @@ def exact(where):
         same(pickle.loads(pickle.dumps(node))[...], [4, 4], "a pickled node of a store with options")
 
 
+def lists(where):
+    """What is read by lists, or of any length, into memory of another type, and lists of numbers as elements: as exact as the rest."""
+    words = ozarr.create(where / "words.zarr", (2, 2), "U6", fill_value="abcdef")
+    late = ozarr.create(where / "late.zarr", (1, 2), "M8[s]", fill_value=np.datetime64("3000-01-01", "s"))
+    texts = ozarr.create(where / "any.zarr", (2,), str, fill_value="abcdef")
+    location = where / "numbers.zarr"
+    location.mkdir()
+    (location / ".zarray").write_text('{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "compressor": null, "fill_value": null, "order": "C", '
+                                      '"filters": [{"id": "vlen-array", "dtype": "<i1"}]}')
+    numbers = ozarr.open(location, "r+")
+
+    def each(*values):
+        out = np.empty(len(values), object)
+        for index, value in enumerate(values):
+            out[index] = value
+        return out
+
+    for action in (lambda: words.read(([0, 1], slice(None)), out=np.empty((2, 2), "U3")), lambda: late.read(([0], slice(None)), out=np.empty((1, 2), "M8[ns]")), lambda: late.read(([0], slice(None)), out=np.empty((1, 2), "i1")),
+                   lambda: texts.read(..., out=np.empty(2, "U3")), lambda: texts.read([1], out=np.empty(1, "S4")), lambda: numbers.write(0, each(np.array([300]))), lambda: numbers.write(..., each([1], [-200])), lambda: numbers.write(0, each(np.array([[1, 2], [3, 4]]))), lambda: numbers.write(0, 5)):
+        try:
+            action()
+        except (TypeError, OverflowError):
+            continue
+        raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
+    check(words.read(([0, 1], slice(None)), out=np.empty((2, 2), "U9")).tolist() == [["abcdef"] * 2] * 2, "texts into longer ones")
+    check(texts.read(..., out=np.empty(2, object)).tolist() == ["abcdef"] * 2 and texts.read([1], out=np.empty(1, "U6"))[0] == "abcdef", "texts of any length into others")
+    same(late.read(([0], slice(None)), out=np.empty((1, 2), "M8[D]")), np.array([["3000-01-01"] * 2], "M8[D]"), "times into coarser ones")
+    numbers[...] = each(np.array([1, -2]), [3, 4, 5])
+    texts[0] = ["abc"]
+    check(texts[0] == "abc", "a list of one text for one element")
+    check([part.tolist() for part in numbers[...]] == [[1, -2], [3, 4, 5]], "lists of numbers")
+
+
 def groups(where):
     with ozarr.create_group(where / "g.zarr") as g:
         g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3))
@@ -405,6 +438,7 @@ def main():
         shutil.rmtree(where / f"a{number}.zarr")
     errors(where)
     exact(where)
+    lists(where)
     groups(where)
     texts(where)
     handles(where)
