@@ -230,6 +230,32 @@ def exact(where):
         same(pickle.loads(pickle.dumps(node))[...], [4, 4], "a pickled node of a store with options")
 
 
+def fills(where):
+    """Fill values of types without a number are what was given, in any order of bytes and with any places of fields; what is no single value is refused."""
+    places = np.dtype({"names": ["a", "b"], "formats": ["i4", "f4"], "offsets": [4, 0]})
+    aligned = np.dtype([("a", "i1"), ("b", "f8")], align=True)
+    cases = [(">M8[s]", np.datetime64("2020-01-01")), (">m8[s]", np.timedelta64(5, "m")), (">U3", "abc"), ("S3", "abc"), ([("a", ">i4"), ("b", ">U2")], (1, "x")), (places, (1, 2.0)), (places, np.array((1, 2.0), places)), (aligned, (1, 2.0)),
+             (aligned, np.array((1, 2.0), aligned)[()]), (">i4", 5), ("u8", 2**64 - 1), ("f4", np.array(1.5))]
+    for version in (2, 3):
+        for number, (dtype, value) in enumerate(cases):
+            z = ozarr.create(where / f"f{number}.zarr", (2,), dtype, fill_value=value, zarr_format=version, mode="overwrite")
+            want = np.array(value, dtype)
+            for name in z.dtype.names or [None]:
+                found, fill, expected = (part if name is None else part[name] for part in (z[1], z.fill_value, want))
+                check(found == expected and fill == expected, f"{dtype} {value}, format {version}: {z[1]}")
+            if z.dtype.names is None:
+                same(zarr.open_array(where / f"f{number}.zarr", mode="r")[...], [want, want], f"{dtype} {value}, format {version}, for zarr-python")
+            z[0] = value
+            check(z[0] == z[1], f"{dtype} {value} written")
+    for choices in ({"fill_value": []}, {"fill_value": [1, 2]}, {"fill_value": np.arange(0)}, {"fill_value": [5]}, {"fill_value": np.ma.masked}, {"dtype": "U3", "fill_value": ["a"]}, {"dtype": "U3", "fill_value": np.ma.masked}, {"dtype": str, "fill_value": np.ma.masked},
+                    {"level": 19}, {"level": 99999}, {"level": 0}):
+        try:
+            ozarr.create(where / "refused.zarr", (1,), **{"dtype": "i4"} | choices)
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError(f"not refused: {choices}")
+
+
 def lists(where):
     """What is read by lists, or of any length, into memory of another type, and lists of numbers as elements: as exact as the rest."""
     words = ozarr.create(where / "words.zarr", (2, 2), "U6", fill_value="abcdef")
@@ -438,6 +464,7 @@ def main():
         shutil.rmtree(where / f"a{number}.zarr")
     errors(where)
     exact(where)
+    fills(where)
     lists(where)
     groups(where)
     texts(where)
