@@ -2,6 +2,7 @@
 import ctypes as C
 import os
 import re
+from urllib.parse import quote
 
 import numpy as np
 
@@ -18,9 +19,12 @@ def where(location):
 
 
 def lasting(location):
-    """A location as text: a path from the root, which means the same when the program has changed its folder. One with a scheme stays."""
-    location = os.fsdecode(location)
-    return location if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", location) else os.path.join(os.getcwd(), location)
+    """A location as text: a path from the root, which means the same when the program has changed its folder; so it is behind `zip:` and `file:`."""
+    scheme, path = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]+:)?(.*)", os.fsdecode(location), re.DOTALL).groups("")
+    kind, here = scheme.lower(), os.getcwd()
+    if kind not in ("", "zip:", "file:"):
+        return scheme + path
+    return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 
 class Group(Node):

@@ -354,6 +354,28 @@ def handles(where):
             "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
     moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
+    code = """
+import os, ozarr, pickle, sys
+os.makedirs("a%20b?/elsewhere")
+os.chdir("a%20b?")
+for location in ("zip:x.data", "zip:./x.zip", "ZIP:y.ozx", "file:x%20y.zarr", "File:z.zarr#mode=zarr,file"):
+    for fill in (1, 2):
+        store = ozarr.Store(location, "r+")
+        store.create_group("g").create("t", (1,), "i4", fill_value=fill)
+        store.close()
+        os.chdir("elsewhere" if fill == 1 else "..")
+    nodes = [ozarr.open(location, "r+")["g"]["t"], ozarr.Store(location, "r+").open("g/t")]
+    os.chdir("elsewhere")
+    for number, node in enumerate(nodes):
+        node.attrs.update({str(number): 1})
+        node.flush()
+        assert pickle.loads(pickle.dumps(node)).fill_value == 1, location
+    assert not ozarr.open(location)["g/t"].attrs, location
+    os.chdir("..")
+    assert len(ozarr.open(location)["g/t"].attrs) == 2, (location, ozarr.open(location)["g/t"].attrs)
+"""
+    moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check(moved.returncode == 0, f"locations with a scheme after a change of folder: {moved.stderr}")
     with ozarr.create_group(where / "a b.zarr") as g:
         g["x%20y/z"] = [1, 2]
     for location in (where / "a b.zarr", f"file://{where}/a%20b.zarr", f"file://{where}/a%20b.zarr#mode=zarr,file"):
