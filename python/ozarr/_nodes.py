@@ -8,10 +8,10 @@ import numpy as np
 
 from . import _raw as raw
 from ._array import Array
-from ._library import Error, NotFoundError, handle, lib, text, texts
+from ._library import Error, NotFoundError, handle, integers, lib, text, texts
 from ._node import Attributes, Node
 from ._spec import CREATE, Spec, choice
-from ._types import unmasked
+from ._types import code_of, unmasked
 
 
 def where(location):
@@ -41,8 +41,12 @@ class Group(Node):
         return self._child(Group, handle(lib.group_open_group, self._handle, path.encode()), path, self._mode)
 
     def __setitem__(self, path, values):
-        """Creates an array of those values. None is left where they cannot be stored."""
+        """Creates an array of those values. None is left where they cannot be stored; of numbers also after a kill."""
         values = np.asarray(unmasked(values))
+        code = code_of(values.dtype)
+        if code is not None:
+            values = np.asarray(values, values.dtype if values.dtype.isnative else values.dtype.newbyteorder("="), order="C")
+            return lib.group_put(self._handle, path.encode(), code, values.ndim, integers(values.shape), values.ctypes.data, values.nbytes)
         with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
             try:
                 array[...] = values

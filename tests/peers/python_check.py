@@ -307,6 +307,24 @@ def groups(where):
     theirs = zarr.open_group(where / "g.zarr", mode="r")
     check(dict(theirs.attrs) == {"title": "a run", "list": [1, 2.5, None]}, "attributes")
     check(theirs["fields/t"].shape == (5, 4) and theirs["names"][2] == "long text", "zarr-python reads the group")
+    for version in (2, 3):
+        with ozarr.Store(where / f"put{version}.zarr", "r+").create_group(zarr_format=version) as g:
+            for number, given in enumerate((5, 2.5, np.bool_(True), [], [[1, 2], [3, 4]], np.arange(6, dtype=">i4").reshape(2, 3).T, np.arange(9.0)[::-2], np.array([1 + 2j], "c8"), np.ones((0, 3), "u2"), np.array(["x"]), np.array("2020-01-01", "M8[D]"))):
+                g[f"deep/{number}"] = given
+                found = g[f"deep/{number}"]
+                same(found[...], given, f"{given!r} in a group")
+                check(found.dtype == np.asarray(given).dtype.newbyteorder("=") and found.zarr_format == version, f"{given!r} in a group")
+            for path in ("deep/0", "deep"):
+                try:
+                    g[path] = [1]
+                except ozarr.Error:
+                    continue
+                raise AssertionError("a node was replaced")
+            same(g["deep/0"][...], 5, "what was there")
+    code = "import os, ozarr, ozarr._array; ozarr._array.Array.write = lambda *a: os._exit(9); ozarr.open('put3.zarr', 'r+')['killed'] = [1, 2]"
+    subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
+    g = ozarr.open(where / "put3.zarr")
+    check("killed" not in g or g["killed"][...].tolist() == [1, 2], "an array whose values were not written when the program was killed")
     v = ozarr.create(where / "v.zarr", (3,), np.dtype([("x", "f8"), ("v", "f4", (2,))]), zarr_format=2)
     v[1] = (1.5, (2, 3))
     check(v[1]["x"] == 1.5 and v[...]["v"].tolist() == [[0, 0], [2, 3], [0, 0]], "structs with fields that have a shape")
