@@ -449,6 +449,22 @@ def elsewhere(where):
         xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
 
 
+def engines(where):
+    """What names no engine stays with xarray's own; an element alone has the type of its variable."""
+    from xarray.backends.plugins import guess_engine
+    for location, engine in (("a.zarr", "zarr"), (Path("a.zarr/"), "zarr"), ("s3://b/a.zarr", "zarr"), ("simplecache::s3://b/a.zarr", "zarr"), ("a.ozx", "ozarr")):
+        check(guess_engine(location) == engine, f"{location} by {guess_engine(location)}")
+    with ozarr.create_group(where / "alone.zarr") as g:
+        for name, dtype, values in (("s", str, ["a", "bb"]), ("b", bytes, [b"a\0", b""]), ("i", "i2", [1, 2]), ("w", "M8[s]", np.array([1, 2], "M8[s]"))):
+            g.create(name, (2,), dtype, dimension_names=["x"])[...] = values
+            g.create(f"{name}0", (), dtype)[...] = values[0]
+    for chunks in (None, {}):
+        ds = xr.open_dataset(where / "alone.zarr", engine="ozarr", chunks=chunks, decode_times=False)
+        for name in "sbiw":
+            for found in (ds[name][0], ds[f"{name}0"]):
+                check(found.values.dtype == found.dtype == ds[name].dtype and found.values[()] == ds[name].values[0], f"{name} alone: {found.values!r}")
+
+
 def unreadable(where):
     """A variable that cannot be understood is an error, unless it is not wanted."""
     location = where / "unreadable.zarr"
@@ -511,6 +527,7 @@ def main():
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
+    engines(where)
     unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")
