@@ -301,7 +301,8 @@ class Outer:
         lists, dropped = [], []
         for dim, (entry, length) in enumerate(zip(entries, self.array.shape)):
             if isinstance(entry, slice):
-                lists.append(np.arange(*entry.indices(length)))
+                span = _index.span_of(entry, length)
+                lists.append(np.arange(span.start, span.stop, span.step))
             elif isinstance(entry, np.ndarray) and entry.ndim:
                 lists.append(_index.array_index(entry, length, dim))
             else:

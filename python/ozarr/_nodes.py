@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _raw as raw
 from ._array import Array
-from ._library import Error, NotFoundError, handle, integers, lib, text, texts
+from ._library import Error, NotFoundError, handle, integers, lib, setting, text, texts
 from ._node import Attributes, Node
 from ._spec import CREATE, Spec, choice
 from ._types import code_of, unmasked
@@ -117,7 +117,7 @@ class Store:
         if location is None:
             return
         self._location = lasting(location)
-        given = [x for key, value in options.items() for x in (key.replace("__", "."), str(value))]
+        given = [x for key, value in options.items() for x in (key.replace("__", "."), setting(value).decode())]
         self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
 
     def __reduce__(self):

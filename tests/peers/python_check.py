@@ -206,6 +206,9 @@ def exact(where):
         mixed[1] = value[0]
         same(mixed[1], mixed[0], f"{value[0]} fits")
     check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
+    for key in (np.s_[::2**70], np.s_[1::-2**70], np.s_[:0:2**70], ([1, 2], np.s_[::2**70]), (np.s_[::2**70], [3, 1])):
+        same(table[key], model[key], f"{key}")
+    same(table.oindex[::2**70, [3, 1]], model[::2**70, [3, 1]], "a step of any size by oindex")
     for key in (np.array([1, 2], "u1"), np.array([1, -2], "i1"), np.array([0, 2], "u8")):
         same(table[:, key], model[:, key], f"{key.dtype} as indices")
     for key in ((slice(None, None, -1), [0, 1]), (np.empty((2, 0), int), 0), (slice(0, 0), [1, 1]), ([], None, slice(None)), (None, [2, 0], slice(None, None, -1))):
@@ -218,6 +221,9 @@ def exact(where):
         fill = ozarr.create(where / f"fill{version}.zarr", (1,), bytes, fill_value=b"\xff\0", zarr_format=version)
         check((fill.fill_value, fill[0]) == (b"\xff\0", b"\xff\0"), "a fill value of bytes")
         check(zarr.open_array(where / f"fill{version}.zarr", mode="r")[...].tolist() == [b"\xff\0"], "a fill value of bytes for zarr-python")
+    z.set("write_fill_chunks", True), z.set("write_fill_chunks", np.False_), ozarr.set_option("strict", True), ozarr.set_option("strict", False)
+    check(z.get_setting("write_fill_chunks") == ozarr.get_option("strict") == "0", "settings by True and False")
+    ozarr.Store(where / "exact.zarr", cloud__anonymous=True, cloud__path_style=np.False_).close()
     check(ozarr.create(os.fsencode(where / "bytes.zarr"), (3,)).shape == (3,) and (where / "bytes.zarr").is_dir(), "a location as bytes")
     store = ozarr.Store(where / "exact.zarr", file__sync="none")
     ozarr.create(f"zip:{where}/pickled.zip/t", (3,), "i4", fill_value=7).close()
@@ -291,7 +297,8 @@ def lists(where):
 
 def groups(where):
     with ozarr.create_group(where / "g.zarr") as g:
-        g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3))
+        g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3), self=1)
+        del g.attrs["self"]
         g["fields/t"] = np.arange(12.0).reshape(3, 4)
         g["names"] = np.array(["é", "", "long text"], object)
         g.create("texts", (3,), str)[...] = ["a", "bb", ""]
