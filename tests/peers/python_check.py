@@ -415,6 +415,17 @@ for location in ("zip:x.data", "zip:./x.zip", "ZIP:y.ozx", "file:x%20y.zarr", "F
     a.append(["a", "b"])
     b.append(["c"])
     check(ozarr.open(where / "handles.zarr")[...].tolist() == ["a", "b", "c"], "texts that two handles append")
+    code = "import ozarr, sys; z = ozarr.open(sys.argv[1], 'r+'); [z.append([sys.argv[2] + str(i)]) for i in range(30)]"
+    for location in (where / "several.zarr", f"memory:several{os.getpid()}"):
+        z = ozarr.create(location, (0,), str, chunks=(7,))
+        z.append(["first"])
+        mine = lambda letter, array: [array.append([letter + str(i)]) for i in range(30)]
+        threads = [threading.Thread(target=mine, args=(letter, array)) for letter, array in (("p", z), ("q", z), ("r", ozarr.open(location, "r+")))]
+        others = [] if isinstance(location, str) else [subprocess.Popen([sys.executable, "-c", code, location, letter], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for letter in "xy"]
+        [thread.start() for thread in threads], [thread.join() for thread in threads]
+        check([other.wait() for other in others] == [0] * len(others), "programs that append")
+        found = ozarr.open(location)[...].tolist()
+        check(sorted(found) == sorted(["first"] + [letter + str(i) for letter in "pqr" + "xy"[:len(others)] for i in range(30)]), f"texts that several append at a time: {len(found)} in {location}")
 
 
 def xarrays(where, r):
