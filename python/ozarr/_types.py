@@ -66,7 +66,7 @@ def exact(value, dtype):
         return exact_structs(value, dtype)
     out = np.asarray(value, dtype)
     given = np.asarray(value)
-    if given.dtype != out.dtype and changed(given, out):
+    if given.size and given.dtype != out.dtype and changed(given, out):
         raise RangeError(f"values of the type {given.dtype} do not fit into {dtype}")
     return out
 

@@ -63,6 +63,8 @@ def exact(where, check, same):
                          (text, np.array(["ab"], object)), (text, 12), (text, b"ab"), (word, "abc"), (word, objects("abc")), (blob, b"ab"), (blob, np.void(b"abc")), (blob, objects(b"abc")), (blob, np.array([b"abc"], "S9"))):
         array[...] = value
         same(array[...], np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape), f"{value!r} fits")
+    for array in (when, span, text, blob, pair, mixed, i1):
+        array[0:0] = []
     text[...] = np.array(["ab"], _types.STRING)
     check(text[0] == "ab", "a text of any length that fits")
     for value in ([(1, b"abc", np.datetime64("2020-01-01"), (1, 2)), (2, "x", datetime.datetime(2020, 1, 2), [3, 4.5])], np.array([(1, "abc", "2020-01-01", (1, 2)), (2, "x", "2020-01-02", (3, 4.5))], [("a", "i8"), ("s", "U9"), ("t", "M8[s]"), ("v", "f8", (2,))])):
