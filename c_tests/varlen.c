@@ -125,6 +125,23 @@ static void other_kinds(void) {
     ozarr_array_free(a);
 }
 
+/* Two handles append, neither of which knows of the other's texts. */
+static void appends(void) {
+    ozarr_array *other = NULL;
+    OK(ozarr_array_create("appended.zarr", OZARR_STRING, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
+    OK(ozarr_array_open("appended.zarr", "r+", &other));
+    OK(ozarr_array_append_varlen(other, 0, 1, (int64_t[]){0, 5}, "other", 5));
+    OK(ozarr_array_append_varlen(a, 0, 2, (int64_t[]){0, 1, 3}, "xyz", 3));
+    ERR(OZARR_ERR_BOUNDS, ozarr_array_append_varlen(a, 1, 1, (int64_t[]){0, 1}, "x", 1));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_array_append_varlen(a, 0, -1, (int64_t[]){0, 1}, "x", 1));
+    ERR_SAYS(OZARR_ERR_RANGE, "UTF-8", "", ozarr_array_append_varlen(a, 0, 1, (int64_t[]){0, 1}, "\xff", 1));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "element 0", "2", ozarr_array_append_varlen(a, 0, 1, (int64_t[]){0, 2}, "x", 1));
+    read_again(NULL);
+    CHECK(is(5, "") && is(6, "other") && is(7, "x") && is(8, "yz"));
+    ERR(OZARR_ERR_BOUNDS, ozarr_varlen_get(v, 9, (const char *[]){NULL}, (size_t[]){0}));
+    ozarr_array_free(other), ozarr_array_free(a);
+}
+
 static void wrong_calls(void) {
     double number = 0;
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -152,6 +169,7 @@ int main(void) {
     code_points(2);
     code_points(3);
     other_kinds();
+    appends();
     wrong_calls();
     ozarr_varlen_free(v);
     return finish();

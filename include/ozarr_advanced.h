@@ -761,6 +761,19 @@ OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, co
     const int64_t *offsets, const void *data, size_t size);
 
 /**
+ * Extends dimension `dim` (from 0) by `count` elements of variable length: the slab is as for
+ * `ozarr_array_append`, its elements are `data` and `offsets` as for `ozarr_array_write_varlen`. What
+ * several append at the same time is all kept.
+ *
+ * Errors: those of `ozarr_array_append`; `OZARR_ERR_RANGE`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE` as for
+ * `ozarr_array_write_varlen`.
+ *
+ * @param[in] offsets array(elements + 1)
+ */
+OZARR_CHECKED ozarr_status ozarr_array_append_varlen(ozarr_array *array, int32_t dim, int64_t count,
+    const int64_t *offsets, const void *data, size_t size);
+
+/**
  * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
  * region.
  *

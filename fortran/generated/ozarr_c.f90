@@ -1864,6 +1864,17 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_array_write_varlen
+    function ozarr_array_append_varlen(array, dim, count, offsets, data, bytes) bind(c, &
+      name="ozarr_array_append_varlen") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: offsets(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_append_varlen
     function ozarr_array_write_strings(array, region, strings) bind(c, name="ozarr_array_write_strings") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array

@@ -26,7 +26,8 @@ def has_feature(name):
 
 def set_option(key, value):
     """Changes a setting of the default context: "threads", "strict", "chunk_cache" and the others of ozarr_context_set."""
-    lib.context_set(None, key.encode(), str(value).encode())
+    from ._library import setting
+    lib.context_set(None, key.encode(), setting(value))
 
 
 def get_option(key):

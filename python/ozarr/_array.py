@@ -172,7 +172,7 @@ class Array(Node):
     def _given(self, result, out):
         if out is None:
             return result
-        checked_out(out, np.shape(result))[...] = result
+        checked_out(out, np.shape(result))[...] = _types.exact(result, out.dtype)
         return out
 
     def _memory(self, array, strides):
@@ -264,27 +264,16 @@ class Array(Node):
         lib.array_resize(self._handle, integers(shape), raw.OZARR_RESIZE_KEEP if keep else 0)
 
     def append(self, values, axis=0):
-        """Makes the array longer along `axis` by `values`."""
+        """Makes the array longer along `axis` by `values`, behind what other handles and programs have appended."""
         is_variable = self._code in _types.VARIABLE
         values = np.asarray(_types.unmasked(values), object) if is_variable else np.asarray(self._values(values), order="C")
-        axis = _index.integer(axis, self.ndim, "axis")
-        if is_variable:
-            # The values come behind what other handles have appended.
-            self.refresh()
-        before = self.shape
-        if values.ndim != self.ndim or values.shape[:axis] + values.shape[axis + 1:] != before[:axis] + before[axis + 1:]:
-            raise ValueError(f"the values have the shape {values.shape}, the array {before}: all but dimension {axis} must agree")
-        if is_variable:
-            return self._append_variable(values, axis, before)
-        lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, values.ctypes.data, values.nbytes)
-
-    def _append_variable(self, values, axis, before):
-        self.resize(before[:axis] + (before[axis] + values.shape[axis],) + before[axis + 1:])
-        try:
-            self[(slice(None),) * axis + (slice(before[axis], None),)] = values
-        except BaseException:
-            self.resize(before)
-            raise
+        axis, shape = _index.integer(axis, self.ndim, "axis"), self.shape
+        if values.ndim != self.ndim or values.shape[:axis] + values.shape[axis + 1:] != shape[:axis] + shape[axis + 1:]:
+            raise ValueError(f"the values have the shape {values.shape}, the array {shape}: all but dimension {axis} must agree")
+        if not is_variable:
+            return lib.array_append(self._handle, axis, values.shape[axis], _types.code_of(values.dtype) or self._code, values.ctypes.data, values.nbytes)
+        data, offsets = _types.flattened(values.ravel(), self._code, self._list_type())
+        lib.array_append_varlen(self._handle, axis, values.shape[axis], offsets.ctypes.data, data, len(data))
 
 
 class Outer:
@@ -301,7 +290,8 @@ class Outer:
         lists, dropped = [], []
         for dim, (entry, length) in enumerate(zip(entries, self.array.shape)):
             if isinstance(entry, slice):
-                lists.append(np.arange(*entry.indices(length)))
+                span = _index.span_of(entry, length)
+                lists.append(np.arange(span.start, span.stop, span.step))
             elif isinstance(entry, np.ndarray) and entry.ndim:
                 lists.append(_index.array_index(entry, length, dim))
             else:

@@ -75,6 +75,12 @@ def integer(entry, length, dim):
     return value + length if value < 0 else value
 
 
+def span_of(entry, length):
+    """The elements that a slice selects. A step that leaves none or one may be of any size to Python: it is 1."""
+    span = range(*entry.indices(length))
+    return span if len(span) > 1 else range(span.start, span.start + len(span))
+
+
 def array_index(entry, length, dim):
     """An array of integers or bools as an array of integers, counted from the front."""
     if entry.dtype == bool:
@@ -103,8 +109,8 @@ def parse(key, shape):
         if entry is None:
             places.append(None)
         elif isinstance(entry, slice):
-            first, stop, by = entry.indices(shape[dim])
-            start.append(first), count.append(len(range(first, stop, by))), step.append(by)
+            span = span_of(entry, shape[dim])
+            start.append(span.start), count.append(len(span)), step.append(span.step)
             places.append(dim)
         else:
             start.append(integer(entry, shape[dim], dim)), count.append(1), step.append(1)
@@ -121,7 +127,8 @@ def parse_arrays(entries, shape):
             inside.append(entry)
             continue
         if isinstance(entry, slice):
-            lists.append(np.arange(*entry.indices(shape[dim])))
+            span = span_of(entry, shape[dim])
+            lists.append(np.arange(span.start, span.stop, span.step))
             inside.append(slice(None))
         elif isinstance(entry, np.ndarray):
             lists.append(array_index(entry, shape[dim], dim))

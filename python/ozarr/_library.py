@@ -171,6 +171,12 @@ def integers(values):
     return (C.c_int64 * max(1, len(values)))(*values)
 
 
+def setting(value):
+    """The text of a setting's value, for the library: Python writes True with a capital letter."""
+    text = str(value)
+    return (text.lower() if text in ("True", "False") else text).encode()
+
+
 def handle(function, *arguments):
     """The new handle that a function gives by its last argument."""
     out = C.c_void_p()

@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
-from ._library import lib, text
+from ._library import lib, setting, text
 
 
 class Attributes(MutableMapping):
@@ -38,7 +38,7 @@ class Attributes(MutableMapping):
         """Replaces all attributes, in one write."""
         lib.attrs_set(self._node._as_node(), json.dumps(dict(values), default=plain).encode())
 
-    def update(self, *values, **more):
+    def update(self, /, *values, **more):
         """Sets several attributes, in one write. Those that other handles and programs have set meanwhile stay."""
         # Collected by a handle of their own: after an error it ends, and they with it.
         again = self._node._again()
@@ -94,7 +94,7 @@ class Node:
 
     def set(self, key, value):
         """Changes a setting of this handle: see ozarr_node_set for the list."""
-        lib.node_set(self._as_node(), key.encode(), str(value).encode())
+        lib.node_set(self._as_node(), key.encode(), setting(value))
 
     def get_setting(self, key):
         return text(lib.node_get, self._as_node(), key.encode())

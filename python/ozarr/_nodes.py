@@ -2,15 +2,16 @@
 import ctypes as C
 import os
 import re
+from urllib.parse import quote
 
 import numpy as np
 
 from . import _raw as raw
 from ._array import Array
-from ._library import Error, NotFoundError, handle, lib, text, texts
+from ._library import Error, NotFoundError, handle, integers, lib, setting, text, texts
 from ._node import Attributes, Node
 from ._spec import CREATE, Spec, choice
-from ._types import unmasked
+from ._types import code_of, unmasked
 
 
 def where(location):
@@ -18,9 +19,12 @@ def where(location):
 
 
 def lasting(location):
-    """A location as text: a path from the root, which means the same when the program has changed its folder. One with a scheme stays."""
-    location = os.fsdecode(location)
-    return location if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", location) else os.path.join(os.getcwd(), location)
+    """A location as text: a path from the root, which means the same when the program has changed its folder; so it is behind `zip:` and `file:`."""
+    scheme, path = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]+:)?(.*)", os.fsdecode(location), re.DOTALL).groups("")
+    kind, here = scheme.lower(), os.getcwd()
+    if kind not in ("", "zip:", "file:"):
+        return scheme + path
+    return scheme + os.path.join(quote(os.fsencode(here)) if kind == "file:" else here, path)
 
 
 class Group(Node):
@@ -37,8 +41,12 @@ class Group(Node):
         return self._child(Group, handle(lib.group_open_group, self._handle, path.encode()), path, self._mode)
 
     def __setitem__(self, path, values):
-        """Creates an array of those values. None is left where they cannot be stored."""
+        """Creates an array of those values. None is left where they cannot be stored; of numbers also after a kill."""
         values = np.asarray(unmasked(values))
+        code = code_of(values.dtype)
+        if code is not None:
+            values = np.asarray(values, values.dtype if values.dtype.isnative else values.dtype.newbyteorder("="), order="C")
+            return lib.group_put(self._handle, path.encode(), code, values.ndim, integers(values.shape), values.ctypes.data, values.nbytes)
         with self.create(path, values.shape, str if values.dtype.kind in "TO" else values.dtype) as array:
             try:
                 array[...] = values
@@ -109,7 +117,7 @@ class Store:
         if location is None:
             return
         self._location = lasting(location)
-        given = [x for key, value in options.items() for x in (key.replace("__", "."), str(value))]
+        given = [x for key, value in options.items() for x in (key.replace("__", "."), setting(value).decode())]
         self._handle = handle(lib.store_open_ex, None, where(location), mode.encode(), texts([*given, None]))
 
     def __reduce__(self):

@@ -8,7 +8,9 @@ zarr-python's own pipeline (objects, structs of Python, codecs that only numcode
 import asyncio
 import ctypes as C
 import json
+import os
 import threading
+import weakref
 
 import numpy as np
 from zarr.core.codec_pipeline import BatchedCodecPipeline
@@ -19,11 +21,33 @@ from zarr.storage import LocalStore
 from . import _raw as raw
 from . import _types
 from ._array import Array, memory_of, region_of
-from ._library import Error, handle, integers, lib, texts
+from ._library import Error, handle, integers, lib
+from ._nodes import Store
+
+# The library's stores of folders, each while an array uses it: one keeps a file open, and programs open thousands of arrays.
+STORES = weakref.WeakValueDictionary()
+
+# The longest dimension of an array.
+LONGEST = (1 << 63) - 1
 
 
 class Unsupported(Exception):
     """Why a call goes to zarr-python's own pipeline."""
+
+
+def store_at(root, read_only):
+    """The store of the folder that is at a path now: one that was made anew is another one. zarr-python's root is a path, whatever it looks like."""
+    try:
+        path = os.path.abspath(root)
+        found = os.stat(path)
+        key = path, found.st_dev, found.st_ino, read_only
+        store = STORES.get(key)
+        if store is None:
+            store = STORES[key] = Store(path, "r" if read_only else "r+", file__lock="none", file__sync="none", consolidated="never", consolidate="never")
+        return store
+    except (OSError, Error) as e:
+        # A folder that is gone, or whose name is no text: zarr-python has its own way with these.
+        raise Unsupported(str(e)) from None
 
 
 class Engine:
@@ -55,9 +79,9 @@ class Engine:
     def __reduce__(self):
         return Engine, (self.metadata, self.store)
 
-    def created(self, path, write_fill=False):
+    def created(self, path, write_fill=False, shape=None):
         """The array at a path in a new store in memory, which ends with the array."""
-        spec = handle(lib.spec_from_json, json.dumps(self.document | {"shape": self.shape}, default=str).encode())
+        spec = handle(lib.spec_from_json, json.dumps(self.document | {"shape": shape or self.shape}, default=str).encode())
         memory = handle(lib.store_memory)
         try:
             out = Array(handle(lib.array_create_at, memory, path.encode(), spec, raw.OZARR_CREATE_NEW))
@@ -77,9 +101,9 @@ class Engine:
                 raise Unsupported(str(e)) from None
             self.paths.add(path)
 
-    def exported(self, path):
+    def exported(self, path, shape):
         """The array at a path as bytes from which any store can open it."""
-        node, size = self.created(path), C.c_size_t()
+        node, size = self.created(path, shape=shape), C.c_size_t()
         buffer = C.create_string_buffer(1 << 14)
         try:
             lib.node_export(node._as_node(), buffer, len(buffer), C.byref(size))
@@ -94,22 +118,29 @@ class Engine:
         """Makes the shape large enough for a call: zarr-python resizes arrays without telling its pipeline."""
         self.shape = [max(pair) for pair in zip(ends, self.shape)]
 
-    def local_array(self, path, ends, write_fill):
-        """The array in the files of a LocalStore, opened once."""
+    def open_local(self):
+        """Finds the store of a LocalStore's folder as it is now."""
+        store = store_at(self.store.root, self.store.read_only)
+        with self.lock:
+            if store is not self.local:
+                self.local, self.arrays = store, {}
+
+    def local_array(self, path, ends, write_fill, whole):
+        """The array in the files of a LocalStore, opened once. One in which chunks are replaced as a whole ends where the last ones do: behind an
+        end that is farther away there would be elements to be kept, for which the stored chunk would be read, damaged as it may be."""
+        edge = tuple(end if end % n else 0 for end, n in zip(ends, self.chunk)) if whole else ()
         with self.lock:
             self.grow(ends)
-            if self.local is None:
-                options = ["file.lock", "none", "file.sync", "none", "consolidated", "never", "consolidate", "never"]
-                self.local = handle(lib.store_open_ex, None, str(self.store.root).encode(), b"r" if self.store.read_only else b"r+", texts([*options, None]))
             # A write brings the shape up to date with the stored one, which may be smaller than what is asked for later.
-            found = self.arrays.get((path, write_fill))
-            if found is None or any(end > length for end, length in zip(ends, found.shape)):
-                array, group, exported = C.c_void_p(), C.c_void_p(), self.exported(path)
-                lib.node_import_at(self.local, exported, len(exported), C.byref(array), C.byref(group))
-                self.arrays[path, write_fill] = Array(array.value)
+            found = self.arrays.get((path, write_fill, any(edge)))
+            if found is None or any(end > length for end, length in zip(ends, found.shape)) or any(end and end < length for end, length in zip(edge, found.shape)):
+                array, group = C.c_void_p(), C.c_void_p()
+                exported = self.exported(path, [end or length for end, length in zip(edge or self.shape, self.shape)])
+                lib.node_import_at(self.local._handle, exported, len(exported), C.byref(array), C.byref(group))
+                found = self.arrays[path, write_fill, any(edge)] = Array(array.value)
                 if write_fill:
-                    self.arrays[path, write_fill].set("write_fill_chunks", "1")
-            return self.arrays[path, write_fill]
+                    found.set("write_fill_chunks", "1")
+            return found
 
     def memory_array(self, ends, write_fill):
         """A new array in memory, for chunks whose bytes zarr-python moves."""
@@ -171,7 +202,7 @@ class Item:
         """How long an array has at least to be for this. A write of a part takes the chunk whole: zarr-python may have made the array longer, and
         behind the end that the engine knows are elements that other handles wrote."""
         if writes and not self.whole:
-            return [(i + 1) * n for i, n in zip(self.index, self.spec.shape)]
+            return [min((i + 1) * n, LONGEST) for i, n in zip(self.index, self.spec.shape)]
         return [first + (count - 1) * max(by, 0) + 1 if count else 0 for first, count, by in zip(self.start, self.count, self.step)]
 
     def strides(self, view, drop_axes):
@@ -192,7 +223,8 @@ def entries_of(moves, array):
     for entry, (item, view, strides, code) in zip(entries, moves):
         region, lists = region_of(item.start, item.count, item.step)
         memory, held = memory_of(view, strides, code)
-        keep.append((region, lists, memory, held))
+        # Another thread may need a longer array, in whose place this one ends.
+        keep.append((array, region, lists, memory, held))
         entry.struct_size, entry.array = size, array._handle
         entry.region, entry.memory = C.addressof(region), C.addressof(memory)
     return entries, keep
@@ -248,14 +280,17 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             raise Unsupported("chunks of several arrays")
         if type(engine.store) is LocalStore:
             engine.check_path(items[0].path)
+            engine.open_local()
         return array, items
 
     async def read(self, batch_info, out, drop_axes=()):
         batch_info = list(batch_info)
         if not batch_info:
-            return None
+            return ()
         try:
             array, items = self._items(batch_info, out)
+            if not getattr(items[0].spec.config, "read_missing_chunks", True):
+                raise Unsupported("an error for each missing chunk")
         except Unsupported as e:
             unless_strict(e)
             return await super().read(batch_info, out, drop_axes)
@@ -284,7 +319,7 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
         writes = write_fill is not None
         ends = [max(column) for column in zip(*(item.ends(writes) for item, *_ in moves))]
         if type(self._engine.store) is LocalStore:
-            return self._engine.local_array(moves[0][0].path, ends, bool(write_fill))
+            return self._engine.local_array(moves[0][0].path, ends, bool(write_fill), writes and all(item.whole for item, *_ in moves))
         return self._engine.memory_array(ends, bool(write_fill))
 
     def _loaded(self, moves, fetched, write_fill=None):
@@ -313,6 +348,8 @@ class OzarrCodecPipeline(BatchedCodecPipeline):
             return None
         try:
             array, items = self._items(batch_info, value)
+            # A store that is for reading says so by an error of its own.
+            self._engine.store._check_writable()
             moves = [self._write_move(item, array, drop_axes) for item in items]
         except Unsupported as e:
             unless_strict(e)

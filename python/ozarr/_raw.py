@@ -698,6 +698,7 @@ FUNCTIONS = {
     'ozarr_array_compare': 'ippppddpp',
     'ozarr_array_read_varlen': 'ippp',
     'ozarr_array_write_varlen': 'ippppz',
+    'ozarr_array_append_varlen': 'ipiqppz',
     'ozarr_array_write_strings': 'ippp',
     'ozarr_array_list_type': 'ipp',
     'ozarr_array_fill_text': 'ippzp',

@@ -43,6 +43,8 @@ class Spec:
                 lib.dtype_free(dtype)
         try:
             self.code = code
+            if self.choices.get("level") is not None and self.choices.get("compressor") is None:
+                raise ArgumentError("found a level without a compressor, expected both, or the compressor alone")
             for name, value in self.choices.items():
                 if name not in SETTERS:
                     raise ArgumentError(f"there is no choice {name!r} about an array: {', '.join(SETTERS)}")
@@ -71,19 +73,25 @@ class Spec:
         function(self.spec, integers(values))
 
     def fill(self, value):
+        _types.unmasked(value)
         if value is None or self.code in _types.VARIABLE:
             given = base64.b64encode(value).decode() if isinstance(value, bytes) else value
             return lib.spec_set_member_json(self.spec, b"fill_value", json.dumps(given).encode())
         if self.code is None:
-            element = np.zeros((), self.dtype)
-            element[()] = _types.exact(value, self.dtype)
             dtype = _types.new_dtype(self.dtype)
             try:
+                # As it is in memory: the type that is stored may have another order of bytes, and numpy's fields other places.
+                element = self.single(_types.exact(value, _types.of_dtype(dtype)))
                 return lib.spec_set_fill_dtype(self.spec, dtype, element.ctypes.data, element.nbytes)
             finally:
                 lib.dtype_free(dtype)
-        element = _types.native_of(value, self.dtype)
+        element = self.single(_types.native_of(value, self.dtype))
         lib.spec_set_fill_value(self.spec, _types.code_of(element.dtype), element.ctypes.data)
+
+    def single(self, element):
+        if element.ndim:
+            raise ArgumentError(f"fill_value has the shape {element.shape}, expected a single value")
+        return element
 
     def members(self, values):
         for name, value in values.items():

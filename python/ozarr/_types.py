@@ -1,5 +1,6 @@
 """Data types of numpy and of the library, each from the other."""
 import ctypes as C
+import datetime
 import json
 
 import numpy as np
@@ -60,41 +61,127 @@ def unmasked(value):
 
 def exact(value, dtype):
     """Values that numpy converts to a type. It makes other values of those that do not fit: here they are an error."""
+    dtype = np.dtype(dtype)
+    if dtype.names:
+        return exact_structs(value, dtype)
     out = np.asarray(value, dtype)
-    # Tuples are structs, of which an array without a type would be something else.
-    if (out.dtype.names is None or isinstance(value, (np.ndarray, np.void))) and changed(np.asarray(value), out):
-        raise RangeError(f"values of the type {np.asarray(value).dtype} do not fit into {dtype}")
+    given = np.asarray(value)
+    if given.size and given.dtype != out.dtype and changed(given, out):
+        raise RangeError(f"values of the type {given.dtype} do not fit into {dtype}")
+    return out
+
+
+def exact_structs(value, dtype):
+    """Structs, from such of the same fields, in any order of bytes, or from tuples: numpy would take others by their place, and one number for all."""
+    leaves, out = [value], np.asarray(value, dtype)
+    if not isinstance(value, (np.ndarray, np.void, tuple)) or getattr(value, "dtype", None) == object:
+        for _ in range(out.ndim):
+            leaves = [inner for outer in leaves for inner in outer]
+    for leaf in leaves:
+        names = getattr(getattr(leaf, "dtype", None), "names", None)
+        if names != dtype.names and (not isinstance(leaf, tuple) or len(leaf) != len(dtype.names)):
+            raise ValueTypeError(f"{leaf!r} is no struct with the fields {', '.join(dtype.names)}: give tuples, or an array of that type")
+    for place, name in enumerate(dtype.names):
+        column = [leaf[place] if isinstance(leaf, tuple) else leaf[name] for leaf in leaves]
+        field = dtype[name]
+        if len(column) != 1 or isinstance(leaves[0], tuple):
+            for _ in field.shape:
+                column = [inner for outer in column for inner in (outer if isinstance(outer, (list, tuple, np.ndarray)) else [outer])]
+            column = [column if field.base.names else np.array(column, object)]
+        exact(column[0], field.base)
     return out
 
 
 def changed(given, out):
     """Whether a conversion has made other values of some. Numbers may be rounded to floats, and lose their fraction as integers, as times do."""
     kind, to = given.dtype.kind, out.dtype.kind
-    if given.dtype.names and out.dtype.names:
-        return any(changed(given[a], out[b]) for a, b in zip(given.dtype.names, out.dtype.names))
-    if kind in "fO" and to in "iu":
+    if kind == "O" and to != "O":
+        return changed_objects(given, out)
+    if kind == "T":
+        # Other types do not compare with these texts.
+        return changed(np.array(given.tolist(), "U"), out) if to != "T" else False
+    if out.dtype.name in SMALL.values() or given.dtype.name in SMALL.values():
+        return changed(*(part.astype("i8" if "int" in part.dtype.name else "f8") if part.dtype.name in SMALL.values() else part for part in (given, out)))
+    if to in "biu":
+        return changed_integers(given, out)
+    if to in "fc" and kind in "SU":
+        given, kind = given.astype("G" if to == "c" else "g"), to
+    if to in "fc" and kind in "biufc":
+        return bool(np.any(np.isinf(out) & (given != out)) or (kind == "c" and to == "f" and np.any(given.imag)))
+    if to in "fc" and kind in "Mm":
+        return bool(np.any(np.isnat(given)))
+    if to == "M" and kind in "SU":
+        given, kind = given.astype("M8"), to
+    if kind == to and to in "Mm":
+        return np.can_cast(given.dtype, out.dtype) and bool(np.any((out.astype(given.dtype) != given) & ~np.isnat(given)))
+    if to in "Mm" and kind in "biu":
+        return bool(np.any(given != out.astype("i8")))
+    if to in "SU" and kind != "V":
+        # The whole text, of which a type of a fixed length keeps the beginning.
+        full = given if kind in "SU" else given.astype(to)
+        return bool(np.any(out.astype(full.dtype) != full))
+    if to == "V" and kind in "SV":
+        size, least = given.dtype.itemsize, min(given.dtype.itemsize, out.dtype.itemsize)
+        return bool(np.frombuffer(given.tobytes(), "u1").reshape(-1, size)[:, least:].any()) if size else False
+    return to != "O" and not (to == "T" and kind == "U") and not (kind in "SU" and to == "m")
+
+
+def changed_integers(given, out):
+    """Whether integers or bools are others than what they were made of."""
+    kind = given.dtype.kind
+    if kind in "SU":
+        # Any text is true to numpy; of integers in a text it takes no others.
+        return out.dtype.kind == "b"
+    if kind in "Mm":
+        return bool(np.any(np.isnat(given) | (given.astype("i8") != out)))
+    if kind in "fO" and out.dtype.kind in "iu":
         found = out.astype(object) if kind == "O" else out
         return bool(np.any(np.logical_and(given != found, np.logical_not(np.abs(given - found) < 1))))
-    if kind in "biufcO" and to in "biu":
-        return bool(np.any(given != out))
-    if kind in "fcO" and to in "fc":
-        return bool(np.any(np.isinf(out) & (given != out)) or (kind == "c" and to == "f" and np.any(given.imag)))
-    if kind in "Mm" and to in "biu":
-        return bool(np.any(given.astype("i8") != out))
-    if kind in "Mm" and kind == to:
-        return np.can_cast(given.dtype, out.dtype) and bool(np.any((out.astype(given.dtype) != given) & ~np.isnat(given)))
-    if kind in "SU" and to == "M":
-        return changed(given.astype("M8"), out)
-    if kind in "SU" and to in "SU":
-        return bool(np.any(out.astype(given.dtype) != given))
-    # Any text is true to numpy.
-    return kind in "SU" and to == "b"
+    return kind not in "biufcO" or bool(np.any(given != out))
+
+
+def changed_objects(given, out):
+    """Whether objects were changed: those of each class are compared as numpy takes them on their own."""
+    given, out, to = given.reshape(-1), out.reshape(-1), out.dtype.kind
+    classes = np.fromiter((id(type(one)) for one in given), "u8", len(given))
+    for number in np.unique(classes):
+        at = np.flatnonzero(classes == number)
+        part, found = natural(given[at]), out[at]
+        if part.dtype != object:
+            wrong = changed(part, found)
+        elif to in "biu":
+            wrong = changed_integers(part, found)
+        elif to in "fc":
+            wrong = bool(np.any(np.isinf(found) & (part != found)))
+        else:
+            # None is no time, and nothing else has a form of its own as a time, a text or bytes.
+            wrong = to not in "Mm" or any(one is not None for one in part)
+        if wrong:
+            return True
+    return False
+
+
+def natural(objects):
+    """Objects of one class as an array of the type that has all of their values; as they are where there is none."""
+    one = type(objects[0])
+    for name in ("to_datetime64", "to_timedelta64"):
+        if hasattr(one, name):
+            return np.array([getattr(value, name)() for value in objects])
+    if issubclass(one, datetime.date):
+        return objects.astype("M8[us]")
+    if issubclass(one, datetime.timedelta):
+        return objects.astype("m8[us]")
+    try:
+        found = np.array(objects.tolist())
+    except ValueError:
+        return objects
+    return found if found.shape == objects.shape else objects
 
 
 def broadcast(given, shape):
     """Values as a selection has them: numpy lets an assignment have more dimensions of length 1 in front."""
     while given.ndim > len(shape) and given.shape[0] == 1:
-        given = given[0]
+        given = given[0, ...]
     return np.broadcast_to(given, shape)
 
 
@@ -206,7 +293,10 @@ def flattened(values, number, list_type):
     elif number == raw.OZARR_JSON:
         parts = [json.dumps(value).encode() for value in values]
     elif number == raw.OZARR_LIST:
-        parts = [np.asarray(value, list_type).tobytes() for value in values]
+        parts = [exact(value, list_type) for value in values]
+        if wrong := [part.shape for part in parts if part.ndim != 1]:
+            raise ValueTypeError(f"a list has the shape {wrong[0]}, expected one dimension")
+        parts = [part.tobytes() for part in parts]
     else:
         parts = [bytes(value) for value in values]
     return b"".join(parts), np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype="i8"))).astype("i8")

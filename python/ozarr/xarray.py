@@ -1,6 +1,7 @@
 """The xarray backend: `xarray.open_dataset(location, engine="ozarr")`. Variables are read when their values are needed, and decoded as
 xarray's own engine for Zarr decodes them."""
 import os
+from importlib.util import find_spec
 
 import numpy as np
 from xarray import Variable
@@ -24,7 +25,13 @@ class LazyArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key):
-        return np.asarray(self.array.oindex[key] if any(isinstance(entry, np.ndarray) for entry in key) else self.array[key])
+        found = self.array.oindex[key] if any(isinstance(entry, np.ndarray) for entry in key) else self.array[key]
+        if not all(isinstance(entry, (int, np.integer)) for entry in key):
+            return found
+        # A single element, of which numpy would make an array of another type: of texts one of their length.
+        out = np.empty((), self.dtype)
+        out[()] = found
+        return out
 
 
 class OzarrDataStore(AbstractDataStore):
@@ -72,7 +79,9 @@ class OzarrBackendEntrypoint(BackendEntrypoint):
                                "use_cftime", "decode_timedelta", "group", "use_zarr_fill_value_as_mask", "storage_options")
 
     def guess_can_open(self, filename_or_obj):
-        return isinstance(filename_or_obj, (str, os.PathLike)) and os.fspath(filename_or_obj).rstrip("/").endswith((".zarr", ".ozx"))
+        # xarray asks in the order of names, and what its own engine opens is left to that, which has other options.
+        endings = (".ozx",) if find_spec("zarr") else (".ozx", ".zarr")
+        return isinstance(filename_or_obj, (str, os.PathLike)) and os.fspath(filename_or_obj).rstrip("/").endswith(endings)
 
     def open_dataset(self, filename_or_obj, *, drop_variables=None, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, use_cftime=None, decode_timedelta=None, group=None, use_zarr_fill_value_as_mask=None,

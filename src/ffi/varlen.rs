@@ -23,10 +23,10 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{bytes, not_null, put, put_text, slice};
+use super::strings::{at_least_0, bytes, dimension, not_null, put, put_text, slice};
 use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
 use crate::dtype::DataType;
-use crate::error::{bail, err};
+use crate::error::{Result, bail, err};
 use crate::limits::element_count;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -83,14 +83,50 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
         not_null(offsets, "offsets")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
-        let count = usize::try_from(element_count(selection.shape())?).ok().and_then(|n| n.checked_add(1));
-        let count = count.ok_or_else(|| err!(Limit, "the region has more elements than memory"))?;
         // SAFETY: one offset more than elements, by the function's contract.
-        let offsets = unsafe { slice(offsets, count, "offsets") }?;
+        let offsets = unsafe { slice(offsets, offset_count(selection.shape())?, "offsets") }?;
         // SAFETY: `size` bytes, by the function's contract.
         let data = unsafe { bytes(data, size, "data") }?;
         array.write_variable(&selection, offsets, data)
     })
+}
+
+/// Extends dimension `dim` (from 0) by `count` elements of variable length: the slab is as for
+/// `ozarr_array_append`, its elements are `data` and `offsets` as for `ozarr_array_write_varlen`. What
+/// several append at the same time is all kept.
+///
+/// Errors: those of `ozarr_array_append`; `OZARR_ERR_RANGE`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE` as for
+/// `ozarr_array_write_varlen`.
+///
+/// @param[in] offsets array(elements + 1)
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_append_varlen(
+    array: *mut ozarr_array,
+    dim: i32,
+    count: i64,
+    offsets: *const i64,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_append_varlen", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(offsets, "offsets")?;
+        let (dim, count) = (dimension(array.rank(), dim)?, at_least_0(count, "count")?);
+        let mut slab = array.shape();
+        slab[dim] = count;
+        // SAFETY: one offset more than elements, by the function's contract.
+        let offsets = unsafe { slice(offsets, offset_count(&slab)?, "offsets") }?;
+        // SAFETY: `size` bytes, by the function's contract.
+        let data = unsafe { bytes(data, size, "data") }?;
+        array.append_variable(dim, count, offsets, data)
+    })
+}
+
+/// How many offsets the elements of a shape have.
+fn offset_count(shape: &[u64]) -> Result<usize> {
+    let count = usize::try_from(element_count(shape)?).ok().and_then(|n| n.checked_add(1));
+    count.ok_or_else(|| err!(Limit, "the region has more elements than memory"))
 }
 
 /// Writes a region (NULL: the whole array) of text from one string for each element, in C order of the

@@ -88,21 +88,32 @@ impl Array {
     /// negative or pass the end of `data`; `Range` where bytes are not what the type holds (text that is not UTF-8, or too long for
     /// a type of a fixed length).
     pub fn write_variable(&self, selection: &Selection, offsets: &[i64], data: &[u8]) -> Result<()> {
-        let count = element_count(selection.shape())?;
-        if offsets.len() as u64 != count.saturating_add(1) {
-            bail!(BufferSize, "found {} offsets, expected {} for {count} elements", offsets.len(), count.saturating_add(1));
-        }
-        let pieces = offsets.windows(2).enumerate().map(|(i, w)| {
-            let range = usize::try_from(w[0]).ok().zip(usize::try_from(w[1]).ok()).and_then(|(start, end)| data.get(start..end));
-            range.ok_or_else(|| err!(Bounds, "element {i} is from {} to {} of {} bytes of data", w[0], w[1], data.len()))
-        });
-        self.write_pieces(selection, pieces)
+        self.write_pieces(selection, pieces_of(selection.shape(), offsets, data)?)
+    }
+
+    /// Makes dimension `dim` longer by `count` as [`Array::append`] does, with elements as in [`Array::write_variable`].
+    pub fn append_variable(&self, dim: usize, count: u64, offsets: &[i64], data: &[u8]) -> Result<()> {
+        let mut slab = self.shape();
+        slab.iter_mut().skip(dim).take(1).for_each(|length| *length = count);
+        // SAFETY: the memory has the elements of the slab.
+        self.with_items(&slab, pieces_of(&slab, offsets, data)?, |memory| unsafe { self.append(dim, count, memory) })
     }
 
     /// Writes the selected elements, in C order of the selection, from one piece of bytes for each.
     pub fn write_pieces<'a>(&self, selection: &Selection, pieces: impl Iterator<Item = Result<&'a [u8]>>) -> Result<()> {
+        // SAFETY: the memory has as many elements as are selected.
+        self.with_items(selection.shape(), pieces, |memory| unsafe { self.write(selection, memory) })
+    }
+
+    /// Does something with the memory of elements of a shape, in C order, of one piece of bytes each.
+    fn with_items<'a>(
+        &self,
+        shape: &[u64],
+        pieces: impl Iterator<Item = Result<&'a [u8]>>,
+        action: impl FnOnce(&Memory) -> Result<()>,
+    ) -> Result<()> {
         let data_type = self.item_type()?;
-        let count = element_count(selection.shape())?;
+        let count = element_count(shape)?;
         let bytes = items_bytes(count)?;
         let mut buffer = Vec::new();
         let items = grow(&mut buffer, bytes)?;
@@ -116,9 +127,8 @@ impl Array {
         if found as u64 != count {
             bail!(BufferSize, "found {found} elements, expected {count}");
         }
-        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Arc::default());
-        // SAFETY: the buffer holds as many items as are selected; the pieces outlive the call.
-        unsafe { self.write(selection, &memory) }
+        // The buffer holds an item for each element, and the pieces outlive the call.
+        action(&items_memory(buffer.as_mut_ptr(), bytes, shape, data_type, Arc::default()))
     }
 
     /// What items of the array's elements are in memory.
@@ -130,6 +140,18 @@ impl Array {
             t => bail!(Type, "the array's elements are {}, expected text, bytes or elements of variable length", t.name()),
         }
     }
+}
+
+/// The elements of a shape as pieces of `data`.
+fn pieces_of<'a>(shape: &[u64], offsets: &'a [i64], data: &'a [u8]) -> Result<impl Iterator<Item = Result<&'a [u8]>>> {
+    let count = element_count(shape)?;
+    if offsets.len() as u64 != count.saturating_add(1) {
+        bail!(BufferSize, "found {} offsets, expected {} for {count} elements", offsets.len(), count.saturating_add(1));
+    }
+    Ok(offsets.windows(2).enumerate().map(|(i, w)| {
+        let range = usize::try_from(w[0]).ok().zip(usize::try_from(w[1]).ok()).and_then(|(start, end)| data.get(start..end));
+        range.ok_or_else(|| err!(Bounds, "element {i} is from {} to {} of {} bytes of data", w[0], w[1], data.len()))
+    }))
 }
 
 fn items_bytes(count: u64) -> Result<usize> {
@@ -169,6 +191,7 @@ unsafe fn gather(buffer: &[u8]) -> Result<Variable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::tests_growth::Folder;
     use crate::node::{Context, Create, Spec, Store};
 
     fn store() -> Store {
@@ -269,6 +292,36 @@ mod tests {
             assert_eq!(array.read_variable(&Selection::all(&[2, 2])).unwrap(), want, "{data_type}");
             let e = array.write_pieces(&row, [&b"x"[..], long.as_bytes()].into_iter().map(Ok)).unwrap_err();
             assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{e}");
+        }
+    }
+
+    /// Two handles, in threads, that do not know of each other's texts, in memory and in a folder.
+    #[test]
+    fn texts_that_several_append_are_all_kept() {
+        let folder = Folder::new("texts");
+        for (store, columns) in [(&store(), 1u64), (&folder.1, 2)] {
+            let document = V3.replace("CODECS", r#"["vlen-utf8"]"#).replace("[7,5]", &format!("[0,{columns}]"));
+            let array = Array::create(store, "a", &spec(&document), Create::New).unwrap();
+            let append = |word: u8| {
+                let array = Array::open(store, "a").unwrap();
+                let offsets: Vec<i64> = (0..=columns as i64).collect();
+                (0..20).for_each(|_| array.append_variable(0, 1, &offsets, &vec![word; columns as usize]).unwrap());
+            };
+            std::thread::scope(|s| {
+                s.spawn(|| append(b'x'));
+                s.spawn(|| append(b'y'));
+            });
+            array.refresh().unwrap();
+            assert_eq!(array.shape().as_slice(), [40, columns]);
+            let mut found = array.read_variable(&Selection::all(&[40, columns])).unwrap().data;
+            found.sort_unstable();
+            assert_eq!(found, [vec![b'x'; 20 * columns as usize], vec![b'y'; 20 * columns as usize]].concat());
+            for (offsets, data) in [([0, 1, 2, 3], b"abc"), ([0, 9, 9, 9], b"abc"), ([0, 1, 2, 3], b"\xff\xff\xff")] {
+                let offsets = if data == b"abc" && offsets[1] == 1 { &offsets[..] } else { &offsets[..columns as usize + 1] };
+                assert!(array.append_variable(0, 1, offsets, data).is_err(), "{offsets:?}");
+                assert_eq!(array.shape()[0], 40);
+            }
+            assert!(array.append_variable(2, 1, &[0, 1], b"a").is_err());
         }
     }
 

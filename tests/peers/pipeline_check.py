@@ -3,7 +3,7 @@
 
   pipeline_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable
 """
-import argparse, pickle, random, shutil, subprocess, sys
+import argparse, os, pickle, random, resource, shutil, subprocess, sys
 from pathlib import Path
 import warnings
 import numcodecs, numpy as np, zarr
@@ -180,6 +180,104 @@ def resized(where):
                 same(zarr.open_array(store)[8:], [[4, 4, 4, 3], [4, 4, 4, 3], [2, 2, 2, 3], [2, 2, 2, 3]], f"resized, format {version}")
 
 
+def opened(where):
+    """Arrays that are opened again and again, or all at once, keep one file open for their folder."""
+    with pipeline(OURS, strict=True):
+        zarr.create_array(LocalStore(where / "opened"), shape=(3,), dtype="i4")[...] = 1
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, limit[1]))
+        try:
+            arrays = [zarr.open_array(where / "opened", mode=mode) for mode in ("r", "r+") * 200]
+            check(all(z[0] == 1 for z in arrays), "400 arrays at once")
+            arrays[1][0] = 2
+            check(arrays[0][0] == 2, "what another array wrote")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+
+
+def placed(where):
+    """A folder is what zarr-python takes it for: relative, of a name that looks like a location, gone, made anew, or for reading only."""
+    here = os.getcwd()
+    os.chdir(where)
+    try:
+        with pipeline(OURS):
+            for root in ("zip:foo", "memory:", "run:1.zarr", "s3:x", "file:", "a b%20c#d", *([os.fsdecode(b"\xff")] if sys.platform == "linux" else [])):
+                store = LocalStore(root)
+                ours = zarr.create_array(store, name="a", shape=(6,), chunks=(4,), dtype="i4")
+                ours[...] = 1
+                ours[5] = 7
+                with pipeline(THEIRS):
+                    same(zarr.open_array(store, path="a")[...], [1, 1, 1, 1, 1, 7], f"{root!r}")
+                shutil.rmtree(root)
+                check(ours[...].sum() == 0, f"{root!r} that is gone")
+                ours[1:3] = 2
+                zarr.create_array(store, name="a", shape=(6,), chunks=(4,), dtype="i4", overwrite=True)[4] = 3
+                same(ours[...], [0, 0, 0, 0, 3, 0], f"{root!r} that was made anew")
+            try:
+                zarr.open_array("run:1.zarr/a", mode="r")[0] = 1
+            except ValueError as e:
+                check("read-only" in str(e), str(e))
+            else:
+                raise AssertionError("written to a store for reading")
+    finally:
+        os.chdir(here)
+
+
+def together(where):
+    """An array that one thread makes longer while another one is about to read or write by what was known before."""
+    import ozarr._pipeline as module
+    for name in ("read_many", "write_many"):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(LocalStore(where / name), shape=(10, 9), chunks=(7, 2), dtype="i4")
+            inner, first = getattr(module.lib, name), [True]
+
+            def between(*a):
+                if first:
+                    first.clear()
+                    z.append(np.ones((15, 9), "i4"))
+                inner(*a)
+            setattr(module.lib, name, between)
+            try:
+                z[2:5, :] if name == "read_many" else z.__setitem__((slice(2, 5), slice(None)), 1)
+            finally:
+                setattr(module.lib, name, inner)
+            check(not first and z[...].sum() == 15 * 9 + (27 if name == "write_many" else 0), name)
+
+
+def whole(where):
+    """A chunk that is replaced as a whole is not read before, so that one that is damaged can be, also at the end and behind other writes."""
+    for chunks, index in (((4,), (8,)), ((4, 4), (8, 9))):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(LocalStore(where / f"whole{len(chunks)}"), shape=(10,) * len(chunks), chunks=chunks, dtype="i4")
+            z[...] = 1
+            z[index] = 5
+            (where / f"whole{len(chunks)}" / "c" / "/".join("2" for _ in chunks)).write_bytes(b"torn")
+            z[tuple(slice(8, 10) for _ in chunks)] = 3
+            check(z[...].sum() == 10 ** len(chunks) + 2 * 2 ** len(chunks), f"a damaged chunk of {chunks}")
+    for store in (LocalStore(where / "longest"), MemoryStore()):
+        with pipeline(OURS, strict=True):
+            z = zarr.create_array(store, shape=(2**63 - 1,), chunks=(1000,), dtype="i1")
+            z[2**63 - 2] = 3
+            check(z[2**63 - 2] == 3 and z[5] == 0, "the longest array")
+
+
+def missing(where):
+    """Missing chunks are errors where zarr-python is told so, in versions that have such a setting."""
+    if "read_missing_chunks" not in zarr.config.get("array"):
+        return
+    for store in (LocalStore(where / "missing"), MemoryStore()):
+        with pipeline(OURS):
+            z = zarr.create_array(store, shape=(8,), chunks=(4,), dtype="i4", config={"read_missing_chunks": False})
+            z[:4] = 1
+            check(z[:4].sum() == 4 and z[4:4].shape == (0,), "chunks that are there")
+            try:
+                z[...]
+            except zarr.errors.ChunkNotFoundError as e:
+                check("c/1" in str(e), str(e))
+            else:
+                raise AssertionError("a missing chunk was read")
+
+
 ELSEWHERE = """
 import sys, zarr, zarr.core.codec_pipeline
 del zarr.core.codec_pipeline.BatchedCodecPipeline
@@ -219,6 +317,11 @@ def main():
     used(where)
     named(where)
     resized(where)
+    opened(where)
+    placed(where)
+    together(where)
+    whole(where)
+    missing(where)
     left_alone()
     print(f"pipeline: {done} passed, 0 failed ({given.arrays} arrays, zarr {zarr.__version__})")
 

@@ -3,10 +3,11 @@
 
   python_check.py --build DIR [--arrays N] [--seed N]     with ozarr importable (the wheel, or PYTHONPATH and OZARR_LIBRARY)
 """
-import argparse, ctypes as C, decimal, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
+import argparse, os, pickle, random, re, shutil, subprocess, sys, threading, warnings
 from pathlib import Path
 import numpy as np, xarray as xr, zarr
 import ozarr
+import python_values
 
 TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">f4", "S5", "U3", "M8[s]", "m8[10us]"]
 V2_ONLY = {"struct": np.dtype([("x", "f8"), ("id", "i2"), ("c", "S3")])}
@@ -140,78 +141,10 @@ def errors(where):
     check("OZARR_LIBRARY" in bad.stderr and bad.returncode, bad.stderr)
 
 
-def exact(where):
-    """What would become another number, text or place is an error; what fits is kept to the last bit."""
-    z = ozarr.create(where / "big.zarr", (2,), "u8")
-    z[...] = [2**63 + 1, 1]
-    check(z[...].tolist() == [2**63 + 1, 1], "integers of 64 bits without a sign")
-    i1 = ozarr.create(where / "i1.zarr", (3,), "i1")
-    table = ozarr.create(where / "table.zarr", (3, 300), "i4", chunks=(2, 100))
-    model = np.arange(900).reshape(3, 300)
-    table[...] = model
-    names = ozarr.create(where / "names.zarr", (3, 2), str)
-    words = np.array([["a", "b"], ["c", "d"], ["e", "f"]], object)
-    names[...] = words
-    raw = ozarr.create(where / "raw.zarr", (1,), bytes)
-    flag, when, word = (ozarr.create(where / f"{name}.zarr", (1,), dtype) for name, dtype in (("flag", "?"), ("when", "M8[ns]"), ("word", "S3")))
-    pair = ozarr.create(where / "pair.zarr", (1,), [("a", "i1"), ("b", "i8")])
-    group = ozarr.create_group(where / "exact.zarr")
-    create = lambda *given, **choices: lambda: ozarr.create(where / "refused.zarr", *given, **choices)
-    for action in (create((2,), "i1", fill_value=300), create((2,), "u1", fill_value=-1), create((2,), "i4", fill_value=1.5), create((2,), "i4", fill_value=float("nan")),
-                   lambda: i1.append(np.array([300])), lambda: i1.oindex.__setitem__([0], np.array([300])), lambda: table.read(([0, 1], slice(None)), out=np.zeros((2, 300), "i1")),
-                   lambda: table.read(([0, 1], slice(None)), out=np.zeros((5, 2, 300))), lambda: table.resize((1,)), lambda: table.resize((2**64 + 2, 1)), create((4.5,), "i4"),
-                   create((3, 5), "i4", dimension_names=("x",)), create((4,), "i4", chunks=(2**64 + 2,)), create((4,), "i4", level=2**40, compressor="zstd"),
-                   lambda: table.oindex[[[0, 1], [1, 2]], 0], lambda: table.oindex[np.ones((3, 300), bool)], lambda: raw.write(0, 5), lambda: names.write((0, 0), None),
-                   lambda: ozarr.open(f"{where}/i1.zarr\0more"), lambda: group.attrs.__setitem__("a\0b", 1), lambda: group.create("a\0b", (2,)), lambda: ozarr.create(123, (3,)),
-                   lambda: pickle.dumps(ozarr.Store.memory()),
-                   # What the library has no type for is converted by numpy, which says nothing.
-                   lambda: i1.write(0, np.longdouble(300.5)), lambda: i1.write(0, np.array([300.5], object)), lambda: i1.write(0, np.timedelta64(300, "s")), create((2,), "i1", fill_value=np.longdouble(300)),
-                   lambda: i1.append(np.array([300], np.longdouble)), lambda: z.write(..., [np.uint64(2**63), np.int64(-1)]), lambda: z.write(0, np.longdouble(-1)), lambda: flag.write(0, "False"),
-                   lambda: when.write(0, np.datetime64("3000-01-01")), lambda: when.write(0, "3000-01-01"), create((2,), "M8[ns]", fill_value=np.datetime64("3000-01-01")),
-                   lambda: group.attrs.__setitem__("when", np.datetime64("2000-01-01", "ns")), lambda: group.attrs.put({"when": np.array([5], "m8[ns]")}),
-                   # What lies below a mask is nothing that a program wants stored.
-                   lambda: i1.write(..., np.ma.array([1, 2, 3], mask=[0, 1, 0])), lambda: i1.write(0, np.ma.masked), lambda: i1.append(np.ma.array([1], mask=[1])), lambda: i1.oindex.__setitem__([0], np.ma.array([1], mask=[1])),
-                   lambda: names.write(0, np.ma.array(["x", "y"], object, mask=[0, 1])), lambda: group.__setitem__("masked", np.ma.array([1], mask=[1])),
-                   lambda: word.write(0, b"abcd"), lambda: word.append(np.array(["abcd"])), create((2,), "S2", fill_value=b"abc"), lambda: pair.write(0, np.array((300, 1), [("a", "i4"), ("b", "i4")]))):
-        try:
-            action()
-        except (TypeError, ValueError, OverflowError, IndexError, ozarr.Error, C.ArgumentError):
-            check(True, "")
-        else:
-            raise AssertionError(f"not refused: {action.__code__.co_consts} {action.__code__.co_names}")
-    same(table[...], model, "what was refused changed nothing")
-    for array, value in ((z, np.array([2**63 + 1, 5], np.longdouble)), (i1, np.array([decimal.Decimal("1.5"), -2.5, 3], object)), (i1, np.array([1, 2, 3], "m8[s]")), (when, np.datetime64("NaT")), (when, "2000-01-01"),
-                         (when, np.datetime64("2000-01-01")), (word, np.array(["abc"], "U9")), (pair, np.array((-3, 2**60), [("a", "i8"), ("b", "i8")])), (flag, np.longdouble(1)), (i1, np.ma.array([4, 5, 6]))):
-        array[...] = value
-        same(array[...], np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape), f"{value!r} fits")
-    check(len(group.attrs) == 0 and list(group) == [], "a group after names that were refused")
-    for key in (np.array([1, 2], "u1"), np.array([1, -2], "i1"), np.array([0, 2], "u8")):
-        same(table[:, key], model[:, key], f"{key.dtype} as indices")
-    for key in ((slice(None, None, -1), [0, 1]), (np.empty((2, 0), int), 0), (slice(0, 0), [1, 1]), ([], None, slice(None)), (None, [2, 0], slice(None, None, -1))):
-        same(names[key], words[key], f"texts by {key}")
-    table[0] = np.ones((1, 1, 300))
-    check(table[0].sum() == 300, "values with more dimensions of length 1")
-    table.append(np.zeros((3, 2)), axis=-1)
-    check(table.shape == (3, 302), "the last dimension")
-    for version in (2, 3):
-        fill = ozarr.create(where / f"fill{version}.zarr", (1,), bytes, fill_value=b"\xff\0", zarr_format=version)
-        check((fill.fill_value, fill[0]) == (b"\xff\0", b"\xff\0"), "a fill value of bytes")
-        check(zarr.open_array(where / f"fill{version}.zarr", mode="r")[...].tolist() == [b"\xff\0"], "a fill value of bytes for zarr-python")
-    check(ozarr.create(os.fsencode(where / "bytes.zarr"), (3,)).shape == (3,) and (where / "bytes.zarr").is_dir(), "a location as bytes")
-    store = ozarr.Store(where / "exact.zarr", file__sync="none")
-    ozarr.create(f"zip:{where}/pickled.zip/t", (3,), "i4", fill_value=7).close()
-    same(pickle.loads(pickle.dumps(ozarr.open(f"zip:{where}/pickled.zip")["t"]))[...], [7, 7, 7], "a pickled array of an archive with a scheme")
-    again = pickle.loads(pickle.dumps(store))
-    del again
-    check(store.open("").list() == {}, "a store whose copy has ended")
-    ozarr.Store(where / "exact.zarr", "r+").create("inner/z", (2,), "i4", fill_value=4)
-    for node in (store.open("inner/z"), store.open("inner")["z"]):
-        same(pickle.loads(pickle.dumps(node))[...], [4, 4], "a pickled node of a store with options")
-
-
 def groups(where):
     with ozarr.create_group(where / "g.zarr") as g:
-        g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3))
+        g.attrs.update(title="a run", list=[1, 2.5, None], numbers=np.arange(3), self=1)
+        del g.attrs["self"]
         g["fields/t"] = np.arange(12.0).reshape(3, 4)
         g["names"] = np.array(["é", "", "long text"], object)
         g.create("texts", (3,), str)[...] = ["a", "bb", ""]
@@ -227,6 +160,24 @@ def groups(where):
     theirs = zarr.open_group(where / "g.zarr", mode="r")
     check(dict(theirs.attrs) == {"title": "a run", "list": [1, 2.5, None]}, "attributes")
     check(theirs["fields/t"].shape == (5, 4) and theirs["names"][2] == "long text", "zarr-python reads the group")
+    for version in (2, 3):
+        with ozarr.Store(where / f"put{version}.zarr", "r+").create_group(zarr_format=version) as g:
+            for number, given in enumerate((5, 2.5, np.bool_(True), [], [[1, 2], [3, 4]], np.arange(6, dtype=">i4").reshape(2, 3).T, np.arange(9.0)[::-2], np.array([1 + 2j], "c8"), np.ones((0, 3), "u2"), np.array(["x"]), np.array("2020-01-01", "M8[D]"))):
+                g[f"deep/{number}"] = given
+                found = g[f"deep/{number}"]
+                same(found[...], given, f"{given!r} in a group")
+                check(found.dtype == np.asarray(given).dtype.newbyteorder("=") and found.zarr_format == version, f"{given!r} in a group")
+            for path in ("deep/0", "deep"):
+                try:
+                    g[path] = [1]
+                except ozarr.Error:
+                    continue
+                raise AssertionError("a node was replaced")
+            same(g["deep/0"][...], 5, "what was there")
+    code = "import os, ozarr, ozarr._array; ozarr._array.Array.write = lambda *a: os._exit(9); ozarr.open('put3.zarr', 'r+')['killed'] = [1, 2]"
+    subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
+    g = ozarr.open(where / "put3.zarr")
+    check("killed" not in g or g["killed"][...].tolist() == [1, 2], "an array whose values were not written when the program was killed")
     v = ozarr.create(where / "v.zarr", (3,), np.dtype([("x", "f8"), ("v", "f4", (2,))]), zarr_format=2)
     v[1] = (1.5, (2, 3))
     check(v[1]["x"] == 1.5 and v[...]["v"].tolist() == [[0, 0], [2, 3], [0, 0]], "structs with fields that have a shape")
@@ -274,6 +225,28 @@ def handles(where):
             "ozarr.create('handles.zarr', (1,)).close(); n.attrs.update(x0=7), s.attrs.update(y0=8); assert pickle.loads(pickle.dumps(n)).shape == (0,)")
     moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
     check(moved.returncode == 0 and ozarr.open(where / "handles.zarr").attrs["x0"] == 7 and ozarr.open(where / "handles.zarr").attrs["y0"] == 8, f"a program that changed its folder: {moved.stderr}")
+    code = """
+import os, ozarr, pickle, sys
+os.makedirs("a%20b?/elsewhere")
+os.chdir("a%20b?")
+for location in ("zip:x.data", "zip:./x.zip", "ZIP:y.ozx", "file:x%20y.zarr", "File:z.zarr#mode=zarr,file"):
+    for fill in (1, 2):
+        store = ozarr.Store(location, "r+")
+        store.create_group("g").create("t", (1,), "i4", fill_value=fill)
+        store.close()
+        os.chdir("elsewhere" if fill == 1 else "..")
+    nodes = [ozarr.open(location, "r+")["g"]["t"], ozarr.Store(location, "r+").open("g/t")]
+    os.chdir("elsewhere")
+    for number, node in enumerate(nodes):
+        node.attrs.update({str(number): 1})
+        node.flush()
+        assert pickle.loads(pickle.dumps(node)).fill_value == 1, location
+    assert not ozarr.open(location)["g/t"].attrs, location
+    os.chdir("..")
+    assert len(ozarr.open(location)["g/t"].attrs) == 2, (location, ozarr.open(location)["g/t"].attrs)
+"""
+    moved = subprocess.run([sys.executable, "-c", code], cwd=where, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True)
+    check(moved.returncode == 0, f"locations with a scheme after a change of folder: {moved.stderr}")
     with ozarr.create_group(where / "a b.zarr") as g:
         g["x%20y/z"] = [1, 2]
     for location in (where / "a b.zarr", f"file://{where}/a%20b.zarr", f"file://{where}/a%20b.zarr#mode=zarr,file"):
@@ -288,6 +261,17 @@ def handles(where):
     a.append(["a", "b"])
     b.append(["c"])
     check(ozarr.open(where / "handles.zarr")[...].tolist() == ["a", "b", "c"], "texts that two handles append")
+    code = "import ozarr, sys; z = ozarr.open(sys.argv[1], 'r+'); [z.append([sys.argv[2] + str(i)]) for i in range(30)]"
+    for location in (where / "several.zarr", f"memory:several{os.getpid()}"):
+        z = ozarr.create(location, (0,), str, chunks=(7,))
+        z.append(["first"])
+        mine = lambda letter, array: [array.append([letter + str(i)]) for i in range(30)]
+        threads = [threading.Thread(target=mine, args=(letter, array)) for letter, array in (("p", z), ("q", z), ("r", ozarr.open(location, "r+")))]
+        others = [] if isinstance(location, str) else [subprocess.Popen([sys.executable, "-c", code, location, letter], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for letter in "xy"]
+        [thread.start() for thread in threads], [thread.join() for thread in threads]
+        check([other.wait() for other in others] == [0] * len(others), "programs that append")
+        found = ozarr.open(location)[...].tolist()
+        check(sorted(found) == sorted(["first"] + [letter + str(i) for letter in "pqr" + "xy"[:len(others)] for i in range(30)]), f"texts that several append at a time: {len(found)} in {location}")
 
 
 def xarrays(where, r):
@@ -327,6 +311,22 @@ def elsewhere(where):
     (where / "a c.zarr" / ".zgroup").unlink(missing_ok=True)
     for location in (where / "a c.zarr", f"file://{where}/a%20c.zarr", f"file://{where}/a%20c.zarr#mode=zarr,file"):
         xr.testing.assert_identical(xr.open_dataset(location, engine="ozarr", group="g%20h").load(), ds)
+
+
+def engines(where):
+    """What names no engine stays with xarray's own; an element alone has the type of its variable."""
+    from xarray.backends.plugins import guess_engine
+    for location, engine in (("a.zarr", "zarr"), (Path("a.zarr/"), "zarr"), ("s3://b/a.zarr", "zarr"), ("simplecache::s3://b/a.zarr", "zarr"), ("a.ozx", "ozarr")):
+        check(guess_engine(location) == engine, f"{location} by {guess_engine(location)}")
+    with ozarr.create_group(where / "alone.zarr") as g:
+        for name, dtype, values in (("s", str, ["a", "bb"]), ("b", bytes, [b"a\0", b""]), ("i", "i2", [1, 2]), ("w", "M8[s]", np.array([1, 2], "M8[s]"))):
+            g.create(name, (2,), dtype, dimension_names=["x"])[...] = values
+            g.create(f"{name}0", (), dtype)[...] = values[0]
+    for chunks in (None, {}):
+        ds = xr.open_dataset(where / "alone.zarr", engine="ozarr", chunks=chunks, decode_times=False)
+        for name in "sbiw":
+            for found in (ds[name][0], ds[f"{name}0"]):
+                check(found.values.dtype == found.dtype == ds[name].dtype and found.values[()] == ds[name].values[0], f"{name} alone: {found.values!r}")
 
 
 def unreadable(where):
@@ -383,12 +383,15 @@ def main():
             raise
         shutil.rmtree(where / f"a{number}.zarr")
     errors(where)
-    exact(where)
+    python_values.exact(where, check, same)
+    python_values.fills(where, check, same)
+    python_values.lists(where, check, same)
     groups(where)
     texts(where)
     handles(where)
     xarrays(where, random.Random(given.seed))
     elsewhere(where)
+    engines(where)
     unreadable(where)
     page(where)
     print(f"python: {done} passed, 0 failed ({given.arrays} arrays, library {ozarr.version()})")

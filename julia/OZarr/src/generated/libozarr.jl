@@ -694,6 +694,7 @@ end
 @c_function ozarr_array_compare(a::Ptr{Cvoid}, region_a::Ptr{ozarr_region}, b::Ptr{Cvoid}, region_b::Ptr{ozarr_region}, absolute::Cdouble, relative::Cdouble, comparison::Ptr{ozarr_comparison}, first::Ptr{Int64})::Int32
 @c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_append_varlen(array::Ptr{Cvoid}, dim::Int32, count::Int64, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_array_list_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
