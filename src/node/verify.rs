@@ -4,25 +4,22 @@ use super::fault::{Fault, FaultKind};
 use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
+use super::trail::Trail;
 use super::transfer::OnProgress;
+use super::verify_chunks::{Chosen, Work};
 use super::{Array, Format, Group, NodeKind, Store, draft, marker, path};
-use crate::dtype::variable::Arena;
-use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
+use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{self, Dims, c_strides, chunk_bytes};
-use crate::metadata::{v2, v3};
+use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The names of documents.
 const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
-
-/// What is more than these bytes is decoded by inner chunks.
-const LARGE: u64 = 256 << 20;
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
@@ -88,44 +85,6 @@ struct FoundArray {
     is_supported: bool,
 }
 
-/// An array, and its chunks that are to be looked at.
-struct Work {
-    array: Arc<BoundArray>,
-    /// How many chunks it has along each dimension.
-    counts: Dims,
-    /// What is decoded at once: a chunk, or a shard's inner chunk.
-    inner: Dims,
-    chunks: Chosen,
-}
-
-enum Chosen {
-    Listed(Vec<Dims>),
-    /// Every chunk of a store that cannot be listed.
-    All(Dims),
-}
-
-impl Chosen {
-    fn len(&self) -> u64 {
-        match self {
-            Chosen::Listed(list) => list.len() as u64,
-            Chosen::All(counts) => counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c)),
-        }
-    }
-
-    fn get(&self, mut number: u64) -> Dims {
-        match self {
-            Chosen::Listed(list) => list[number as usize].clone(),
-            Chosen::All(counts) => {
-                let mut index = Dims::from_elem(0, counts.len());
-                for d in (0..counts.len()).rev() {
-                    (index[d], number) = (number % counts[d], number / counts[d]);
-                }
-                index
-            }
-        }
-    }
-}
-
 /// Where a key is in the hierarchy.
 enum KeyPlace<'a> {
     /// It is a document's.
@@ -181,14 +140,15 @@ impl Verification<'_> {
 
     /// Reads the documents of all nodes; gives the arrays.
     fn documents(&mut self, top: &str) -> Result<Vec<FoundArray>> {
-        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![top.to_string()]);
+        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![(top.to_string(), Trail::default())]);
         while !todo.is_empty() {
-            let nodes = todo.split_off(todo.len().saturating_sub(BATCH));
+            let (nodes, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(BATCH)).into_iter().unzip();
             let found = lookup::find_many(self.store, &nodes, true, self.store.options().format);
-            for (node, found) in nodes.into_iter().zip(found).rev() {
+            for ((node, above), found) in nodes.into_iter().zip(trails).zip(found).rev() {
                 match found {
                     Ok(None) => {}
-                    Ok(Some(found)) => self.document(node, found, &mut arrays, &mut groups, &mut todo)?,
+                    Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, &mut arrays)?,
+                    Ok(Some(found)) => self.group(node, found, &above, (&mut groups, &mut todo))?,
                     Err(e) => {
                         self.tell_of(e, &node)?;
                         self.unread.insert(node);
@@ -202,36 +162,44 @@ impl Verification<'_> {
         Ok(arrays)
     }
 
-    /// Looks at the document of a node; the nodes below it are to do.
-    fn document(
+    /// Looks at the document of an array.
+    fn array(&mut self, node: String, found: StoredDocument, arrays: &mut Vec<FoundArray>) -> Result<()> {
+        let (key, mut unsupported) = (found.key.clone(), None);
+        let attributes = Array::quietly(self.store, node.clone(), found).and_then(|array| {
+            let state = array.state();
+            let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
+            unsupported = state.bound(&node).err();
+            arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
+            array.attributes().all()
+        });
+        unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
+        self.understood(node, &key, attributes)
+    }
+
+    /// Looks at the document of a group; the nodes below it are to do, unless a link leads from it back to a group `above`.
+    fn group(
         &mut self,
         node: String,
         found: StoredDocument,
-        arrays: &mut Vec<FoundArray>,
-        groups: &mut Vec<Group>,
-        todo: &mut Vec<String>,
+        above: &Trail,
+        (groups, todo): (&mut Vec<Group>, &mut Vec<(String, Trail)>),
     ) -> Result<()> {
-        self.done.nodes += 1;
-        let (kind, key, mut unsupported) = (found.kind, found.key.clone(), None);
-        let attributes = if kind == NodeKind::Array {
-            Array::quietly(self.store, node.clone(), found).and_then(|array| {
-                let state = array.state();
-                let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
-                unsupported = state.bound(&node).err();
-                arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
-                array.attributes().all()
-            })
-        } else {
-            Group::quietly(self.store, node.clone(), found).and_then(|group| {
-                let children = group.children()?;
-                todo.extend(children.iter().rev().map(|child| path::join(&node, &child.name)));
+        let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
+        let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
+            if let Some(trail) = trail {
+                todo.extend(group.children()?.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
                 groups.push(group.clone());
-                group.attributes().all()
-            })
-        };
-        unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
+            }
+            group.attributes().all()
+        });
+        self.understood(node, &key, attributes)
+    }
+
+    /// Counts a node whose document was found; what of it is not understood is told.
+    fn understood(&mut self, node: String, key: &str, attributes: Result<Map>) -> Result<()> {
+        self.done.nodes += 1;
         if let Err(e) = attributes {
-            self.tell_of(e, &key)?;
+            self.tell_of(e, key)?;
             self.unread.insert(node);
         }
         Ok(())
@@ -440,60 +408,4 @@ fn of_no_node(key: &str) -> Fault {
         return Fault::new(FaultKind::Temporary, key, "of a checkpoint that was begun and is not committed; pruning removes it");
     }
     Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
-}
-
-impl Work {
-    /// The array as if it ended with its last chunks, so that each of them is read whole.
-    fn new(bound: Arc<BoundArray>, inner: Dims, chunks: Chosen) -> Work {
-        let counts = bound.grid.counts(&bound.shape);
-        let end = |(d, &count): (usize, &u64)| {
-            count
-                .checked_sub(1)
-                .map_or(0, |last| bound.grid.origin(d, last).saturating_add(bound.grid.extent(d, last)).min(i64::MAX as u64))
-        };
-        let shape: Dims = counts.iter().enumerate().map(end).collect();
-        let array = Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() });
-        Work { array, counts, inner, chunks }
-    }
-
-    /// How many bytes are stored under a key.
-    fn stored_bytes(&self, key: &str) -> Option<u64> {
-        self.array.store.open(key).ok().flatten()?.len().ok()
-    }
-
-    /// Reads a chunk whole and forgets its elements; leaves out one that the array has lost since it was listed.
-    fn decode(&self, index: &[u64]) -> Result<()> {
-        if index.iter().zip(&self.counts).any(|(i, n)| i >= n) {
-            return Ok(());
-        }
-        let array = &self.array;
-        let origin: Dims = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
-        let count: Dims = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
-        self.decode_box(origin, count)
-    }
-
-    /// Reads a box of elements, in two halves where it is large and more than one inner chunk.
-    fn decode_box(&self, origin: Dims, count: Dims) -> Result<()> {
-        let (array, data_type) = (&self.array, self.array.data_type);
-        let bytes = count.iter().fold(data_type.size() as u64, |bytes, &n| bytes.saturating_mul(n));
-        let parts = |d: usize| count[d].div_ceil(self.inner[d].max(1));
-        if bytes > LARGE
-            && let Some(d) = (0..count.len()).max_by_key(|&d| parts(d)).filter(|&d| parts(d) > 1)
-        {
-            let (mut first, mut rest, mut at) = (count.clone(), count.clone(), origin.clone());
-            first[d] = parts(d) / 2 * self.inner[d];
-            (rest[d], at[d]) = (count[d] - first[d], origin[d] + first[d]);
-            return self.decode_box(origin, first).and_then(|()| self.decode_box(at, rest));
-        }
-        let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
-        let selection = Selection::new(&array.shape, &signed(&origin), &signed(&count), None)?;
-        let bytes = chunk_bytes(&count, data_type.size())?;
-        let mut buffer = Vec::new();
-        let data = limits::grow(&mut buffer, bytes)?.as_mut_ptr();
-        let arena = data_type.is_variable().then(Arc::<Arena>::default);
-        let strides = c_strides(&count, data_type.size());
-        let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena };
-        // SAFETY: the buffer has room for every element, and nothing else uses it until the call ends.
-        unsafe { engine::read(array, &selection, &memory) }
-    }
 }
