@@ -205,17 +205,21 @@ impl Verification<'_> {
         Ok(())
     }
 
+    /// Compares the consolidated metadata of a group with the documents, all of which were read.
     fn consolidated(&mut self, group: &Group) -> Result<()> {
-        let lines = match group.consolidated_differences() {
-            Ok(Some(lines)) if !lines.is_empty() => lines,
-            Ok(_) => return Ok(()),
-            // A document that cannot be read was told already.
-            Err(e) => return Fault::of(e, group.path()).map(|_| ()),
-        };
         let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
-        let mut fault =
-            Fault::new(FaultKind::Stale, &key, &format!("the consolidated metadata differ from the documents: {}", lines.join("; ")));
-        if self.options.repair {
+        let checked = group.check_consolidated().map(|()| group.compare());
+        let mut fault = match checked {
+            Err(e) => Fault::of(e, &key)?,
+            Ok(Ok((Some(lines), _))) if !lines.is_empty() => {
+                let what = format!("the consolidated metadata differ from the documents: {}", lines.join("; "));
+                Fault::new(FaultKind::Stale, &key, &what)
+            }
+            Ok(Ok(_)) => return Ok(()),
+            // A document that cannot be read was told already.
+            Ok(Err(e)) => return Fault::of(e, group.path()).map(drop),
+        };
+        if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) {
             fault.mend(|| group.consolidate())?;
         }
         self.tell(fault)
@@ -408,4 +412,47 @@ fn of_no_node(key: &str) -> Fault {
         return Fault::new(FaultKind::Temporary, key, "of a checkpoint that was begun and is not committed; pruning removes it");
     }
     Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Context;
+
+    #[test]
+    fn consolidated_metadata_that_are_not_understood_are_damaged_and_written_anew() {
+        let v3 = |more: &str| format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{more}}}"#);
+        let cut = r#"{"metadata":{".zgroup":{"zarr_fo"#.to_string();
+        let cases = [
+            (v2::CONSOLIDATED, cut, true),
+            (v2::CONSOLIDATED, r#"{"metadata":[],"zarr_consolidated_format":1}"#.into(), true),
+            (v2::CONSOLIDATED, r#"{"metadata":{},"zarr_consolidated_format":7}"#.into(), true),
+            (v3::DOCUMENT, v3(r#"{"kind":"inline","must_understand":false,"metadata":[1]}"#), true),
+            (v3::DOCUMENT, v3("[]"), true),
+            (v3::DOCUMENT, v3(r#"{"kind":"inline"}"#), true),
+            (v3::DOCUMENT, v3("null"), false),
+            (v3::DOCUMENT, v3(r#"{"kind":"elsewhere","must_understand":false}"#), false),
+        ];
+        for (key, text, is_damaged) in cases {
+            let store = Store::memory(&Context::default());
+            if key == v2::CONSOLIDATED {
+                store.key_put(v2::GROUP, br#"{"zarr_format":2}"#).unwrap();
+            }
+            store.key_put(key, text.as_bytes()).unwrap();
+            let verify = |repair: bool| {
+                let mut faults = Vec::new();
+                let mut each = |fault: &Fault| {
+                    faults.push((fault.kind, fault.key.clone(), fault.repaired));
+                    Ok(())
+                };
+                store.verify("", VerifyOptions { quick: true, repair }, &mut each, &mut |_, _| Ok(())).unwrap();
+                faults
+            };
+            let told = |repaired: bool| if is_damaged { vec![(FaultKind::Damaged, key.to_string(), repaired)] } else { Vec::new() };
+            assert_eq!(verify(false), told(false), "{text}");
+            assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().is_err(), is_damaged, "{text}");
+            assert_eq!(verify(true), told(true), "{text}");
+            assert_eq!(verify(true), [], "{text}");
+        }
+    }
 }
