@@ -179,12 +179,18 @@ impl Model {
             dim.length = dim.length.max(length);
             return found;
         }
-        let mut name = name.to_string();
-        if self.find(&group.dims, &name).is_some() {
-            name.push_str(&format!("_{length}"));
+        let (mut own, mut taken) = (name.to_string(), 0);
+        loop {
+            match self.find(&group.dims, &own) {
+                None => return self.define(group, Dim { name: own, length, unlimited: length == 0 }),
+                Some(found) if self.dims[found].length == length => return found,
+                // One of another length has this name.
+                Some(_) => {
+                    taken += 1;
+                    own = if taken == 1 { format!("{name}_{length}") } else { format!("{name}_{length}_{taken}") };
+                }
+            }
         }
-        let found = self.find(&group.dims, &name);
-        found.unwrap_or_else(|| self.define(group, Dim { name, length, unlimited: length == 0 }))
     }
 }
 
