@@ -4,10 +4,11 @@ use crate::cdl::header::{Data, write};
 use crate::cdl::json;
 use crate::cdl::model::{Members, Model};
 use crate::failure::{Failure, Outcome};
+use crate::output::texts;
 use crate::place::Place;
 use clap::{ArgAction, Args};
 use ozarr::node::Mode;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Print a hierarchy as CDL, as ncdump does: dimensions, variables, attributes, data
 ///
@@ -47,7 +48,7 @@ impl Dump {
             (.., false) => Data::Named(self.known(&model)?),
             _ => Data::All,
         };
-        let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut out = texts();
         match self.json {
             true => json::write(&mut out, &model, &data)?,
             false => write(&mut out, &self.title(), &model, &data)?,

@@ -1,10 +1,11 @@
 //! Elements as text: JSON and CSV.
 
+use crate::info::text_for_non_finite;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ozarr::dtype::fill::Fill;
 use ozarr::dtype::{DataType, Field, Kind, Struct};
-use ozarr::node::Value;
+use ozarr::node::{Value, json};
 use std::fmt::Write;
 
 /// A form of text.
@@ -54,7 +55,7 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
         },
         VarText => whole_text(out, form, &String::from_utf8_lossy(bytes)),
         VarBytes => whole_text(out, form, &STANDARD.encode(bytes)),
-        VarJson if form == Form::Json => out.write_str(&String::from_utf8_lossy(bytes)),
+        VarJson if form == Form::Json => stored_json(out, &String::from_utf8_lossy(bytes)),
         VarJson => whole_text(out, form, &String::from_utf8_lossy(bytes)),
         VarArray(number) => list(out, form, *number, bytes),
         Struct(s) if form == Form::Json => {
@@ -68,6 +69,17 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
         }
         _ => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
     };
+}
+
+/// JSON as it is stored. Other writers store bare NaN and infinities, for which JSON has no form; what is no JSON at all is shown as a text.
+fn stored_json(out: &mut String, text: &str) -> std::fmt::Result {
+    if json::parse_text(text).is_ok() {
+        return out.write_str(text);
+    }
+    match json::parse_given(text) {
+        Ok(value) => out.write_str(&json::to_compact(&text_for_non_finite(value))),
+        Err(_) => whole_text(out, Form::Json, text),
+    }
 }
 
 /// A JSON object of the fields.
@@ -234,6 +246,8 @@ mod tests {
             (DataType::VarText, "a\"b\0".into(), r#""a\"b\u0000""#, "\"a\"\"b\0\""),
             (DataType::VarBytes, vec![255, 0], "\"/wA=\"", "/wA="),
             (DataType::VarJson, b"[1,null]".to_vec(), "[1,null]", "\"[1,null]\""),
+            (DataType::VarJson, b"{\"a\":[NaN,-Infinity]}".to_vec(), r#"{"a":["NaN","-Infinity"]}"#, r#""{""a"":[NaN,-Infinity]}""#),
+            (DataType::VarJson, b"[1".to_vec(), "\"[1\"", "[1"),
             (DataType::VarArray(&DataType::Int16), vec![1, 0, 254, 255], "[1, -2]", "\"[1, -2]\""),
             (
                 DataType::VarArray(&DataType::Float16),

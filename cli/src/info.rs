@@ -90,7 +90,8 @@ pub fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
     } else {
         member("codecs").as_array().is_some_and(|codecs| codecs.iter().any(|c| name(c) == Some("sharding_indexed")))
     };
-    let names = if v3 { member("dimension_names") } else { names_v2(array) };
+    // Some writers of version 3 have them among the attributes only.
+    let names = if v3 && !member("dimension_names").is_null() { member("dimension_names") } else { names(array) };
     let attributes = attributes(array.attributes())?;
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| drop(members.insert(name.into(), value));
@@ -139,7 +140,7 @@ fn codecs_v2(filters: Value, compressor: Value) -> Value {
     Value::Array(all.into())
 }
 
-fn names_v2(array: &Array) -> Value {
+fn names(array: &Array) -> Value {
     let names = array.dimension_names();
     if names.iter().all(Option::is_none) { Value::Null } else { names.into_iter().map(Value::from).collect::<Vec<_>>().into() }
 }

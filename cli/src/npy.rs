@@ -100,51 +100,70 @@ pub fn read(input: &mut dyn Read) -> Result<Header, String> {
 
 /// Reads the dictionary. numpy writes it in one form; spaces and the order of the members are free.
 fn parse(text: &str) -> Option<Header> {
-    let member = |name: &str| {
-        let at = text.find(&format!("'{name}'"))?;
-        Some(text[at + name.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
-    };
-    let (data_type, big_endian) = data_type(&literal(member("descr")?)?)?;
-    let fortran = match member("fortran_order")? {
-        t if t.starts_with("True") => true,
-        t if t.starts_with("False") => false,
-        _ => return None,
-    };
-    let tuple = member("shape")?.strip_prefix('(')?;
-    let lengths = tuple[..tuple.find(')')?].split(',').map(str::trim).filter(|n| !n.is_empty());
-    let shape: Option<Vec<u64>> = lengths.map(|n| n.parse().ok().filter(|&n| n <= i64::MAX as u64)).collect();
-    Some(Header { data_type, big_endian, fortran, shape: shape?, len: 0 })
+    let (mut descr, mut fortran, mut shape) = (None, None, None);
+    let mut rest = text.trim_start().strip_prefix('{')?.trim_start();
+    while !rest.starts_with('}') {
+        let (name, after) = literal(rest)?;
+        let value = after.trim_start().strip_prefix(':')?.trim_start();
+        rest = match name.as_str()? {
+            "descr" => {
+                let (value, after) = literal(value)?;
+                descr = Some(data_type(&value)?);
+                after
+            }
+            "shape" => {
+                let (value, after) = literal(value)?;
+                let lengths = value.as_array()?.iter().map(|n| n.as_u64().filter(|&n| n <= i64::MAX as u64));
+                shape = Some(lengths.collect::<Option<Vec<u64>>>()?);
+                after
+            }
+            "fortran_order" => {
+                let after = value.strip_prefix("True");
+                fortran = Some(after.is_some());
+                after.or_else(|| value.strip_prefix("False"))?
+            }
+            _ => return None,
+        };
+        rest = rest.trim_start();
+        rest = rest.strip_prefix(',').map(str::trim_start).or_else(|| rest.starts_with('}').then_some(rest))?;
+    }
+    let (data_type, big_endian) = descr?;
+    Some(Header { data_type, big_endian, fortran: fortran?, shape: shape?, len: 0 })
 }
 
-/// The Python value at the start of a text, texts and numbers in lists and tuples, as JSON.
-fn literal(text: &str) -> Option<Value> {
-    let (mut out, mut depth, mut quoted) = (String::new(), 0usize, false);
+/// The Python value at the start of a text, a text, or texts and numbers in lists and tuples, as JSON, and what follows it.
+fn literal(text: &str) -> Option<(Value, &str)> {
+    let (mut out, mut depth, mut quote) = (String::new(), 0usize, None);
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        match c {
-            '\'' => quoted = !quoted,
-            '\\' if quoted => out.push_str(&escaped(&mut chars)?),
-            '"' if quoted => out.push('\\'),
-            '[' | '(' if !quoted => depth += 1,
-            ']' | ')' if !quoted => {
+        match (c, quote) {
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                out.push('"');
+            }
+            (c, Some(begun)) if c == begun => {
+                quote = None;
+                out.push('"');
+            }
+            ('\\', Some(_)) => out.push_str(&escaped(&mut chars)?),
+            ('"', Some(_)) => out.push_str("\\\""),
+            ('[' | '(', None) => {
+                depth += 1;
+                out.push('[');
+            }
+            (']' | ')', None) => {
                 depth = depth.checked_sub(1)?;
                 // Python allows a comma after the last item, and has one after an only one.
                 out.truncate(out.trim_end().trim_end_matches(',').len());
+                out.push(']');
             }
-            _ => {}
+            (c, _) => out.push(c),
         }
-        match c {
-            '\'' => out.push('"'),
-            '(' if !quoted => out.push('['),
-            ')' if !quoted => out.push(']'),
-            '\\' if quoted => {}
-            c => out.push(c),
-        }
-        if depth == 0 && !quoted {
+        if depth == 0 && quote.is_none() {
             break;
         }
     }
-    json::parse_text(&out).ok()
+    Some((json::parse_text(&out).ok()?, chars.as_str()))
 }
 
 /// What an escape of a Python text stands for, as JSON has it.
@@ -197,6 +216,17 @@ mod tests {
         let DataType::Struct(s) = got.data_type else { panic!("{got:?}") };
         let fields: Vec<_> = s.fields().iter().map(|f| (f.name.as_str(), f.size(), f.shape.len())).collect();
         assert_eq!(fields, [("a", 2, 0), ("it's \u{e9}\\", 48, 2), ("n", 4, 1)]);
+    }
+
+    #[test]
+    fn fields_may_have_the_names_of_the_headers_members() {
+        let descr = r#"[('shape', '<f4'), ('fortran_order', '|b1'), ("it's: (", '<i2'), ('descr', '<u8')]"#;
+        let got = parse(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (7,), }}")).unwrap();
+        let DataType::Struct(s) = got.data_type else { panic!("{got:?}") };
+        assert_eq!(s.fields().iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["shape", "fortran_order", "it's: (", "descr"]);
+        assert_eq!((got.fortran, got.shape), (false, vec![7]));
+        let own = header(DataType::Struct(s), &[7]);
+        assert_eq!(read(&mut own.as_slice()).unwrap().data_type, got.data_type);
     }
 
     #[test]

@@ -21,6 +21,33 @@ pub fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
+/// Standard output for long texts. A terminal gets escapes for what it would act on: texts come from files, and must not speak to it.
+pub fn texts() -> Box<dyn Write> {
+    let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if io::stdout().is_terminal() { Box::new(Escaped(out)) } else { Box::new(out) }
+}
+
+/// Writes ends of lines and tabs as they are, and escapes for all else that terminals act on.
+struct Escaped<W: Write>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.utf8_chunks() {
+            for piece in part.valid().split_inclusive(['\n', '\t']) {
+                let text = piece.trim_end_matches(['\n', '\t']);
+                self.0.write_all(one_line(text).as_bytes())?;
+                self.0.write_all(&piece.as_bytes()[text.len()..])?;
+            }
+            self.0.write_all(part.invalid())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Takes it for printed when nobody reads the output any more: what the command has yet to do, or its exit status, is wanted all the same.
 pub fn or_unread(printed: Outcome) -> Outcome {
     match printed {
@@ -131,5 +158,19 @@ impl Progress {
         if self.begun.elapsed() >= QUIET && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_get_escapes_for_what_they_act_on() {
+        let mut out = Escaped(Vec::new());
+        out.write_all("a\tb\n\n\u{1b}]0;owned\u{7}\u{9b}é\u{202e}\r\n".as_bytes()).unwrap();
+        out.write_all(b"\xff|").unwrap();
+        let want = "a\tb\n\n\\u{1b}]0;owned\\u{7}\\u{9b}é\\u{202e}\\r\n".as_bytes();
+        assert_eq!(out.0, [want, b"\xff|"].concat());
     }
 }

@@ -241,7 +241,7 @@ impl Plot {
         let mut seen = picked.selection.clone();
         let axes = [self.axis(variable, picked, x, bins[x]), self.axis(variable, picked, y, bins[y])];
         if elements > ALL && (bins[x] > 1 || bins[y] > 1) {
-            seen = thinned(&variable.array.shape(), &seen, &[(y, bins[y]), (x, bins[x])])?;
+            seen = sample::thinned(&variable.array.shape(), &seen, &[(y, bins[y]), (x, bins[x])])?;
             (bins[y], bins[x]) = (1, 1);
         }
         let values = self.watched(&seen, |told| sample::reduce(&variable.array, &seen, &bins, &[picked.how], told))?.remove(0);
@@ -358,14 +358,22 @@ impl Plot {
             bins[d] = count[d].div_ceil(u64::from(self.size.0) * 2);
             let axis = self.axis(variable, &picked, d, bins[d]);
             let mut seen = picked.selection.clone();
-            if count.iter().fold(1u64, |n, &c| n.saturating_mul(c)) > ALL && bins[d] > 1 {
-                seen = thinned(&variable.array.shape(), &seen, &[(d, bins[d])])?;
+            let is_reduced = !picked.reduced.is_empty();
+            let elements = count.iter().fold(1u64, |n, &c| n.saturating_mul(c));
+            if (elements > ALL || is_reduced && count[d] > sample::MOST) && bins[d] > 1 {
+                seen = sample::thinned(&variable.array.shape(), &seen, &[(d, bins[d])])?;
                 bins[d] = 1;
             }
+            // Where dimensions are reduced, a pixel has the least and the greatest of the results, not of the elements.
+            let pixel = if is_reduced { std::mem::replace(&mut bins[d], 1) } else { 1 };
             let hows = if bins[d] > 1 { vec![How::Min, How::Max] } else { vec![picked.how] };
             let mut found = self.watched(&seen, |told| sample::reduce(&variable.array, &seen, &bins, &hows, told))?;
-            let low = found.remove(0);
-            let high = found.pop().unwrap_or_else(|| low.clone());
+            let mut low = found.remove(0);
+            let mut high = found.pop().unwrap_or_else(|| low.clone());
+            if pixel > 1 {
+                let ends = |of: fn(f64, f64) -> f64| low.chunks(pixel as usize).map(|bin| bin.iter().copied().fold(f64::NAN, of)).collect();
+                (low, high) = (ends(f64::min), ends(f64::max));
+            }
             title = self.title(variable, &picked);
             units.push(label(&variable.array));
             series.push(Series { name: label(&variable.array), at: axis.at.clone(), low, high });
@@ -457,21 +465,6 @@ impl Plot {
         };
         crate::output::print(&text)
     }
-}
-
-/// One element of each bin of the dimensions in `by`: the middle one.
-fn thinned(shape: &[u64], all: &Selection, by: &[(usize, u64)]) -> Outcome<Selection> {
-    let mut start: Vec<i64> = all.start().iter().map(|&n| n as i64).collect();
-    let mut count: Vec<i64> = all.shape().iter().map(|&n| n as i64).collect();
-    let mut step = all.step().to_vec();
-    for &(d, n) in by {
-        let bins = all.shape()[d].div_ceil(n);
-        // The last bin may be shorter than its middle is far.
-        let middle = (n / 2).min(all.shape()[d] - 1 - (bins - 1) * n);
-        start[d] += middle as i64 * step[d];
-        (count[d], step[d]) = (bins as i64, step[d] * n as i64);
-    }
-    Ok(Selection::new(shape, &start, &count, Some(&step))?)
 }
 
 /// The largest size of that shape that fits.

@@ -2,7 +2,7 @@
 
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome};
-use crate::output::progress;
+use crate::output::{progress, texts};
 use crate::place::Place;
 use crate::region::Region;
 use crate::slabs::Slabs;
@@ -58,8 +58,9 @@ impl Read {
         }
         let array = self.place.array(Mode::Read)?;
         array.stats().measure_time(self.stats);
-        let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let result = if self.form.raw || self.form.npy { self.bytes(&array, &mut out) } else { self.text(&array, &mut out) };
+        let is_text = !self.form.raw && !self.form.npy;
+        let mut out = if is_text { texts() } else { Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())) };
+        let result = if is_text { self.text(&array, &mut out) } else { self.bytes(&array, &mut out) };
         let done = result.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e)));
         if self.stats {
             eprint!("{}", array.stats().snapshot().text(array.store().retries()));

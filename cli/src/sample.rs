@@ -9,7 +9,7 @@ use ozarr::error::{Error, ErrorKind, Result};
 use ozarr::node::Array;
 
 /// More results than this are refused.
-const MOST: u64 = 1 << 26;
+pub const MOST: u64 = 1 << 26;
 
 /// What becomes of the elements of a bin; missing ones do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,6 +284,21 @@ pub fn histogram(array: &Array, selection: &Selection, (low, high): (f64, f64), 
     let mut all = vec![0; parts];
     figures(array, selection, told, of, |found| all.iter_mut().zip(found).for_each(|(all, n)| *all += n))?;
     Ok(all)
+}
+
+/// One element of each bin of the dimensions in `by`: the middle one.
+pub fn thinned(shape: &[u64], all: &Selection, by: &[(usize, u64)]) -> Outcome<Selection> {
+    let mut start: Vec<i64> = all.start().iter().map(|&n| n as i64).collect();
+    let mut count: Vec<i64> = all.shape().iter().map(|&n| n as i64).collect();
+    let mut step = all.step().to_vec();
+    for &(d, n) in by {
+        let bins = all.shape()[d].div_ceil(n);
+        // The last bin may be shorter than its middle is far.
+        let middle = (n / 2).min(all.shape()[d] - 1 - (bins - 1) * n);
+        start[d] += middle as i64 * step[d];
+        (count[d], step[d]) = (bins as i64, step[d] * n as i64);
+    }
+    Ok(Selection::new(shape, &start, &count, Some(&step))?)
 }
 
 #[cfg(test)]

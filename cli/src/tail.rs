@@ -33,7 +33,7 @@ pub struct Tail {
     /// End when no step came for so many seconds; before --until is reached this is an error
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// A JSON object for each step
+    /// A JSON object for each step; the value of a coordinate that is called `step` or `variables` is its `coordinate`
     #[arg(long)]
     json: bool,
 }
@@ -97,13 +97,14 @@ impl Tail {
 
     /// Prints one step.
     fn tell(&self, dim: &str, followed: &[Followed], step: u64) -> Outcome {
-        let (mut text, mut all, mut variables) = (format!("{dim} {step}"), Map::new(), Map::new());
+        let (mut text, mut all, mut variables) = (format!("{} {step}", one_line(dim)), Map::new(), Map::new());
         all.insert("step".into(), step.into());
         for Followed { name, array, dim: d } in followed {
             if name == dim && array.rank() == 1 {
                 let value = coordinate(array, step)?;
-                text.push_str(&format!("  {value}"));
-                all.insert(dim.into(), number(Some(value)));
+                text.push_str(&format!("  {}", value.0));
+                let taken = ["step", "variables"].contains(&dim);
+                all.insert(if taken { "coordinate" } else { dim }.into(), value.1);
                 continue;
             }
             let found = figures(array, *d, step)?;
@@ -149,11 +150,21 @@ fn followed(dataset: &Dataset, dim: &str) -> Outcome<Vec<Followed>> {
     Ok(all)
 }
 
-/// The value of a coordinate.
-fn coordinate(array: &Array, step: u64) -> Outcome<f64> {
-    let mut bytes = Vec::new();
-    read(array, &one(array, 0, step)?, DataType::Float64, &mut bytes)?;
-    Ok(f64::from_ne_bytes(bytes[..].try_into().unwrap_or_default()))
+/// The value of a coordinate, as text and as JSON. Integers have all their digits.
+fn coordinate(array: &Array, step: u64) -> Outcome<(String, Value)> {
+    let (mut bytes, one) = (Vec::new(), one(array, 0, step)?);
+    let data_type = match array.data_type().kind() {
+        Kind::Int => DataType::Int64,
+        Kind::UInt => DataType::UInt64,
+        _ => DataType::Float64,
+    };
+    read(array, &one, data_type, &mut bytes)?;
+    let bytes = bytes[..].try_into().unwrap_or_default();
+    Ok(match data_type {
+        DataType::Int64 => (i64::from_ne_bytes(bytes).to_string(), i64::from_ne_bytes(bytes).into()),
+        DataType::UInt64 => (u64::from_ne_bytes(bytes).to_string(), u64::from_ne_bytes(bytes).into()),
+        _ => (f64::from_ne_bytes(bytes).to_string(), number(Some(f64::from_ne_bytes(bytes)))),
+    })
 }
 
 /// The figures of one step of an array.

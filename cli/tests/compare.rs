@@ -84,6 +84,10 @@ fn differences_are_found_and_told() {
     assert_eq!(folder.ok("diff run.zarr/t other.zarr/t --elements --relative 0.03"), "");
     differs("diff run.zarr/t other.zarr/t --elements --tolerance 0.4", &["1 of 20 elements"]);
     differs("diff run.zarr/t run.zarr/g", &["/: node: \"array\" and \"group\""]);
+    for dim in ["x", "y"] {
+        folder.ok(&format!(r#"create {dim}.zarr --type int8 --shape 1 --attrs {{"\u005fARRAY\u005fDIMENSIONS":["{dim}"]}}"#));
+    }
+    differs("diff x.zarr y.zarr", &[r#"/: dimension_names: ["x"] and ["y"]"#]);
     differs("diff run.zarr/t run.zarr/z", &["/: shape: [4,5] and [2]"]);
     folder.ok("copy run.zarr/s s.zarr");
     assert_eq!(folder.ok("diff run.zarr/s s.zarr"), "");

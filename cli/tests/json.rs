@@ -114,6 +114,26 @@ fn errors_print_no_json() {
 }
 
 #[test]
+fn a_dimension_of_another_length_gets_a_name_of_its_own() {
+    let folder = Folder::new("json_dims");
+    // The second array's dimension `x` cannot be the first one's, and `x_3` is there with another length.
+    for (name, shape, dims) in [("a", "2", "x"), ("b", "1", "x_3"), ("c", "2,3", "t,x"), ("d", "2,3", "t,x")] {
+        let mut create = folder.command(&format!("create d.zarr {name} --type int8 --shape {shape} --dims"));
+        assert!(create.arg(dims).status().unwrap().success());
+    }
+    for name in ["c", "d"] {
+        folder.bytes(&format!("write d.zarr {name} --raw"), &[0, 1, 2, 3, 4, 5]);
+    }
+    let all = told(&folder, "dump d.zarr --json", &[]);
+    for name in ["c", "d"] {
+        let variable = &all["variables"][name];
+        assert_eq!(json::to_compact(&variable["data"]), "[[0,1,2],[3,4,5]]");
+        assert_eq!(json::to_compact(&variable["shape"]), r#"["t","x_3_2"]"#);
+    }
+    assert_eq!(json::to_compact(&all["dimensions"]), r#"{"x":2,"x_3":1,"t":2,"x_3_2":3}"#);
+}
+
+#[test]
 fn a_dump_in_json_has_what_cdl_has() {
     let folder = Folder::new("json_dump");
     folder.ok(r#"create d.zarr t --type float32 --shape 2,2 --chunks 1,2 --dims time,x --attrs {"\u005fFillValue":0.1,"n":[1,2.5]}"#);

@@ -147,6 +147,21 @@ fn lines_and_histograms_are_drawn() {
 }
 
 #[test]
+fn a_long_line_over_reduced_dimensions_is_of_the_results() {
+    let folder = Folder::new("plot-reduced");
+    folder.ok("create r.zarr t --type float64 --shape 4000,3 --chunks 1000,3 --dims r,y");
+    folder.bytes("write r.zarr t --raw", &bytes((0..12_000).map(|i| f64::from(i / 3 % 7 * 10 + i % 3))));
+    let drawn = |line: &str| {
+        folder.ok(&format!("plot r.zarr {line} -o p.svg"));
+        let svg = std::fs::read_to_string(folder.0.join("p.svg")).unwrap();
+        svg.split(" d=\"").skip(1).map(|path| path.split('"').next().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    for (how, column) in [("min", 0), ("mean", 1), ("max", 2)] {
+        assert!(drawn(&format!("t --{how} y")) == drawn(&format!("t --at y={column}")), "{how}");
+    }
+}
+
+#[test]
 fn only_the_chunks_of_the_plane_are_read() {
     let folder = store("plot-chunks");
     for (options, chunks) in [("", 4), ("--at y=60:50 --at x=-5", 2), ("--at time=2026-03-02 --at y=60:50", 2), ("--mean time", 8)] {

@@ -511,7 +511,16 @@ fn the_steps_of_a_run_are_followed_until_they_are_all_there() {
     folder.bytes("write gaps.zarr u --raw --type float64", &doubles([-9, 3, -9, -9]));
     assert_eq!(folder.ok("tail gaps.zarr --until 2"), "time 0  u: 3 .. 3, mean 3\ntime 1  u: no values\n");
     let json = folder.ok("tail run.zarr --json -n 1 --until 3");
-    assert_eq!(json, "{ \"step\": 2, \"time\": 120.0, \"variables\": { \"u\": { \"min\": -4.0, \"max\": 4.0, \"mean\": 0.0 } } }\n");
+    assert_eq!(json, "{ \"step\": 2, \"time\": 120, \"variables\": { \"u\": { \"min\": -4.0, \"max\": 4.0, \"mean\": 0.0 } } }\n");
+    // Integers keep all digits, a dimension may be called as a member of a line is, and names do not speak to the terminal.
+    folder.ok("create odd.zarr step --type int64 --shape 2 --chunks 2 --dims step");
+    let large = [(1i64 << 60) + 1, (1 << 60) + 3];
+    folder.bytes("write odd.zarr step --raw", &large.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>());
+    assert_eq!(folder.ok("tail odd.zarr --until 2"), format!("step 0  {}\nstep 1  {}\n", large[0], large[1]));
+    let json = folder.ok("tail odd.zarr --json -n 1 --until 2");
+    assert_eq!(json, format!("{{ \"step\": 1, \"coordinate\": {}, \"variables\": {{}} }}\n", large[1]));
+    folder.ok(r#"create esc.zarr u --type int8 --shape 1 --attrs {"\u005fARRAY\u005fDIMENSIONS":["t\u001b]0;owned\u0007"]}"#);
+    assert_eq!(folder.ok("tail esc.zarr --until 1"), "t\\u{1b}]0;owned\\u{7} 0  u: 0 .. 0, mean 0\n");
     let late = folder.run_with("tail run.zarr --until 4 --timeout 0", &[]);
     assert!(late.status == Some(1) && late.err.contains("3 long") && late.err.contains("more than 3"), "{}", late.err);
 }

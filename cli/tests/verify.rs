@@ -220,3 +220,17 @@ fn of_more_arrays_than_are_open_at_a_time_each_is_looked_at() {
     want.sort();
     assert_eq!(faults(&folder, "many.zarr"), (want, Some(1)));
 }
+
+#[test]
+fn links_back_to_a_group_above_are_not_followed() {
+    let folder = Folder::new("links-back");
+    folder.ok("create lp --group");
+    folder.ok("create lp/g --group");
+    folder.ok("create lp/g/a --shape 2 --type int8");
+    symlink("../g", folder.0.join("lp/g/loop")).unwrap();
+    symlink("../../lp", folder.0.join("lp/g/up")).unwrap();
+    assert_eq!(folder.ok("verify lp"), "5 nodes, 0 chunks decoded, 0 faults, 0 mended\n");
+    assert_eq!(folder.ok("tree lp").lines().count(), 5);
+    let dump = folder.ok("dump lp");
+    assert_eq!((dump.matches("group: ").count(), dump.matches(" a(").count()), (3, 1), "{dump}");
+}

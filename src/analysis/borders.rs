@@ -1,5 +1,8 @@
 //! Where blocks begin along one dimension: a list, or, where there are very many, the rule of a regular grid.
 
+/// More borders than this are not listed where a rule can stand for them.
+const MOST_LISTED: u64 = 1 << 20;
+
 /// The borders of blocks: the first is 0, the last the length of what is cut.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Borders {
@@ -64,7 +67,16 @@ impl Borders {
     /// More borders, at most `most` apart.
     pub fn divide(&mut self, most: u64) {
         match self {
-            Borders::Listed(all) => *all = divided(all, most),
+            Borders::Listed(all) => {
+                let blocks = all.windows(2).fold(0, |n: u64, w| n.saturating_add((w[1] - w[0]).div_ceil(most)));
+                let total = all.last().copied().unwrap_or(0);
+                // Such chunks are read in parts anyway, wherever those end.
+                *self = if blocks > MOST_LISTED {
+                    Borders::Regular { first: most, each: most, total }
+                } else {
+                    Borders::Listed(divided(all, most))
+                };
+            }
             // Borders of chunks that are this many and this large are lost.
             Borders::Regular { first, each, .. } => (*first, *each) = ((*first).min(most), (*each).min(most)),
         }
@@ -101,6 +113,17 @@ mod tests {
         let mut all: Vec<u64> = (0..borders.blocks()).map(|n| borders.block(n).0).collect();
         all.extend((0..borders.blocks()).last().map(|n| borders.block(n).0 + borders.block(n).1));
         all
+    }
+
+    #[test]
+    fn borders_that_are_divided_very_often_become_a_rule() {
+        for (ends, most, is_listed) in [([0, 1 << 20, 1 << 21], 2, true), ([0, 5, 1 << 40], 16, false), ([0, 1 << 62, 1 << 63], 2, false)] {
+            let mut borders = Borders::Listed(ends.to_vec());
+            borders.divide(most);
+            let (last, length) = borders.block(borders.blocks() - 1);
+            assert_eq!((matches!(borders, Borders::Listed(_)), borders.longest(), last + length), (is_listed, most, ends[2]), "{ends:?}");
+            assert_eq!(borders.block_of(ends[2] - 1), borders.blocks() - 1);
+        }
     }
 
     #[test]

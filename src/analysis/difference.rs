@@ -43,7 +43,7 @@ pub struct Largest {
 pub struct Differences {
     /// The number of elements that differ.
     pub differing: u64,
-    /// The first of them in the order of the blocks.
+    /// The first of them in C order.
     pub first: Option<Pair>,
     /// The largest distance of two numbers that differ.
     pub absolute: Largest,
@@ -110,7 +110,7 @@ pub fn compare(
     let b_shape = b.0.shape();
     let stored = if let As::Variable(_) = how { None } else { either_stored(a, b, &blocks)? };
     let blocks = blocks.only(stored);
-    let mut unstored = of_unstored(how, tolerance, a.0, b.0, &blocks)?;
+    let mut all = of_unstored(how, tolerance, a.0, b.0, &blocks)?;
     told(blocks.left_out().saturating_mul(of_a.size().max(of_b.size()) as u64))?;
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let (part_a, part_b) = (blocks.part(block)?, part_of(b.1, &b_shape, block)?);
@@ -135,17 +135,10 @@ pub fn compare(
         }
         Ok(found)
     };
-    let mut all = Differences::default();
-    blocks.each(told, work, |block, found| {
-        if let Some((_, found)) = unstored.take_if(|(number, _)| *number < blocks.number(&block)) {
-            all.add(found);
-        }
+    blocks.each(told, work, |_, found| {
         all.add(found);
         Ok(())
     })?;
-    if let Some((_, found)) = unstored {
-        all.add(found);
-    }
     Ok(all)
 }
 
@@ -160,16 +153,16 @@ fn either_stored(a: (&Array, &Selection), b: (&Array, &Selection), blocks: &Bloc
     Ok(Some(numbers))
 }
 
-/// The differences of the elements of the blocks that are left out, which have the fill values, and the number of the first of these blocks.
-fn of_unstored(how: As, tolerance: Tolerance, a: &Array, b: &Array, blocks: &Blocks) -> Result<Option<(u64, Differences)>> {
-    let (Some(first), (of_a, of_b)) = (blocks.first_left_out(), how.types()) else { return Ok(None) };
-    let (x, y) = (a.fill_as(of_a, false)?, b.fill_as(of_b, false)?);
+/// The differences of the elements of the blocks that are left out, which have the fill values.
+fn of_unstored(how: As, tolerance: Tolerance, a: &Array, b: &Array, blocks: &Blocks) -> Result<Differences> {
     let mut found = Differences::default();
+    let (Some(first), (of_a, of_b)) = (blocks.first_left_out(), how.types()) else { return Ok(found) };
+    let (x, y) = (a.fill_as(of_a, false)?, b.fill_as(of_b, false)?);
     if of_a != of_b || x != y {
         found.pair(how, tolerance, &blocks.get(first), 0, (&x[..], &y[..]))?;
     }
     found.differing *= blocks.left_out();
-    Ok(Some((first, found)))
+    Ok(found)
 }
 
 impl Differences {
@@ -204,12 +197,15 @@ impl Differences {
         Ok(())
     }
 
-    /// Joins the differences of the block behind.
+    /// Joins the differences of another block. Of equal ones the first in C order counts.
     fn add(&mut self, other: Differences) {
+        let is_before = |a: &Option<Pair>, b: &Option<Pair>| a.as_ref().is_some_and(|a| b.as_ref().is_none_or(|b| a.at < b.at));
         self.differing += other.differing;
-        self.first = self.first.take().or(other.first);
+        if is_before(&other.first, &self.first) {
+            self.first = other.first;
+        }
         for (mine, theirs) in [(&mut self.absolute, other.absolute), (&mut self.relative, other.relative)] {
-            if theirs.pair.is_some() && (mine.pair.is_none() || theirs.value > mine.value) {
+            if theirs.value > mine.value || theirs.value == mine.value && is_before(&theirs.pair, &mine.pair) {
                 *mine = theirs;
             }
         }
@@ -283,6 +279,7 @@ mod tests {
     use super::*;
     use crate::analysis::statistics::tests::mostly_empty;
     use crate::engine::{Memory, Overflow};
+    use crate::node::{Context, Create, Spec, Store};
 
     /// Compares two arrays of 10^12 elements, of which nearly none are stored.
     fn differences(a: &Array, b: &Array, tolerance: f64) -> Differences {
@@ -303,6 +300,33 @@ mod tests {
         assert_eq!(differences(&a, &b, 2.0).differing, 0);
         let nan = array(DataType::Float64, "\"NaN\"", &[1000, 1000]);
         assert_eq!(differences(&nan, &nan, 0.0).differing, 0);
+    }
+
+    #[test]
+    fn the_first_difference_is_the_first_in_c_order_whatever_the_chunks() {
+        let store = Store::memory(&Context::default());
+        let array = |path: &str, chunks: [u64; 2], at: &[[i64; 2]]| {
+            let mut spec = Spec::new(DataType::Float64, &[500, 500]).unwrap();
+            spec.set_chunks(&chunks).unwrap();
+            let array = Array::create(&store, path, &spec, Create::New).unwrap();
+            for at in at {
+                let mut value = 8f64.to_ne_bytes();
+                let (data, strides) = (value.as_mut_ptr(), crate::limits::c_strides(&[1, 1], 8));
+                let memory =
+                    Memory { data, size: 8, offset: 0, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None };
+                // SAFETY: the memory is all of `value`.
+                unsafe { array.write(&Selection::new(&[500, 500], at, &[1, 1], None).unwrap(), &memory) }.unwrap();
+            }
+            array
+        };
+        let all = Selection::all(&[500, 500]);
+        for (i, chunks) in [[400, 400], [500, 500]].into_iter().enumerate() {
+            let at = [[300, 300], [0, 450], [499, 0]];
+            let (a, b) = (array(&format!("a{i}"), chunks, &[]), array(&format!("b{i}"), chunks, &at));
+            let found = compare((&a, &all), (&b, &all), Tolerance::default(), &|e, _| e, &|_| Ok(())).unwrap();
+            assert_eq!((found.differing, found.first.unwrap().at), (3, vec![0, 450]), "{chunks:?}");
+            assert_eq!(found.absolute.pair.unwrap().at, [0, 450], "{chunks:?}");
+        }
     }
 
     #[test]

@@ -28,7 +28,11 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
     // Elements that are not stored are hashed as all others are, but looked for in no chunk.
     let (stored, fill) = match data_type.is_variable() {
         true => (None, Vec::new()),
-        false => (blocks_stored(array, &blocks)?, fill_values(array.fill_as(data_type, false)?)),
+        false => {
+            let mut fill = array.fill_as(data_type, false)?;
+            plain_bools(data_type, &mut fill);
+            (blocks_stored(array, &blocks)?, fill_values(fill))
+        }
     };
     let work = |block: &Block, buffer: &mut Vec<u8>| {
         let selection = blocks.part(block)?;
@@ -45,6 +49,7 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
             return Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.push_repeated(&fill, range.len() * size)));
         }
         read(array, &selection, data_type, buffer)?;
+        plain_bools(data_type, buffer);
         Ok(sum_of_runs(&shape, &lengths, block, |range, run| run.push(&buffer[range.start * size..range.end * size])))
     };
     let mut sum = 0u128;
@@ -53,6 +58,28 @@ pub fn digest(array: &Array, selection: Selection, told: Told<'_>) -> Result<Str
         Ok(())
     })?;
     Ok(finished(data_type, &shape, sum))
+}
+
+/// Makes 1 of all bytes of bools that are not 0, which other writers store: they say the same.
+fn plain_bools(data_type: DataType, elements: &mut [u8]) {
+    match data_type {
+        DataType::Bool => elements.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+        DataType::Struct(s) if has_bool(data_type) => {
+            for element in elements.chunks_exact_mut(data_type.size().max(1)) {
+                for field in s.fields() {
+                    plain_bools(field.element.data_type, &mut element[field.offset..field.offset + field.size()]);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn has_bool(data_type: DataType) -> bool {
+    match data_type {
+        DataType::Struct(s) => s.fields().iter().any(|field| has_bool(field.element.data_type)),
+        other => other == DataType::Bool,
+    }
 }
 
 /// The shape of a run: along dimension q as many indices as make [`RUN`] elements with all of those behind it; ones before it. q is the last
@@ -157,6 +184,28 @@ fn finished(data_type: DataType, shape: &[u64], sum: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::parse_v2::parse;
+    use crate::metadata::json;
+
+    #[test]
+    fn bools_count_as_0_or_1_in_structs_too() {
+        let type_of = |text: &str| parse(&json::parse_text(text).unwrap()).unwrap().data_type.packed().unwrap();
+        let nested = r#"[["a","<i2"],["n",[["b","|b1",[2]],["c","|u1"]],[2]],["d","|b1"]]"#;
+        let cases: &[(DataType, &[u8], &[u8])] = &[
+            (DataType::Bool, &[0, 1, 2, 255], &[0, 1, 1, 1]),
+            (DataType::UInt8, &[0, 1, 2, 255], &[0, 1, 2, 255]),
+            (
+                type_of(nested),
+                &[9, 9, 2, 0, 9, 7, 1, 9, 4, 9, 9, 0, 0, 9, 0, 0, 9, 0],
+                &[9, 9, 1, 0, 9, 1, 1, 9, 1, 9, 9, 0, 0, 9, 0, 0, 9, 0],
+            ),
+        ];
+        for (data_type, stored, want) in cases {
+            let mut elements = stored.to_vec();
+            plain_bools(*data_type, &mut elements);
+            assert_eq!(elements, *want, "{data_type:?}");
+        }
+    }
 
     #[test]
     fn runs_have_256_elements_or_what_makes_more_of_them() {

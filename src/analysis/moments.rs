@@ -7,6 +7,9 @@ use crate::multiversion::multiversion;
 /// The elements that are looked at twice while they are in the nearest cache: for the mean, and for the spread around it.
 const PIECE: usize = 2048;
 
+/// Doubles have all digits of integers up to this one.
+const EXACT: i128 = 1 << 53;
+
 /// The values that are worked on side by side: what vectors of the processor hold and its adders need to be busy.
 const LANES: usize = 8;
 
@@ -140,14 +143,20 @@ fn leave_out<T: Counted>(piece: &mut Vec<T>, missing: &[T]) -> (u64, u64, u64) {
 fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     let mut all = Moments { elements: (bytes.len() / T::SIZE) as u64, ..Moments::default() };
     let found = values::<T>(bytes, missing, &mut |piece, total| {
-        let mean = total / piece.len() as f64;
-        // The mean is rounded: how far the values are from it, on average, is what it lacks.
-        let ((least, greatest), (apart, squares)) = wide_figures(piece, mean);
-        let rest = apart / piece.len() as f64;
-        let spread = squares - rest * rest * piece.len() as f64;
-        // Less than 0 by rounding. NaN, of values whose sum is beyond the greatest double, is no 0.
-        let spread = if spread < 0.0 { 0.0 } else { spread };
+        let ((least, greatest), mut around) = around_mean(piece, total);
         let (least, greatest) = (least.exact(), greatest.exact());
+        if T::SIZE == 8
+            && let (Exact::Integer(from), Exact::Integer(to)) = (least, greatest)
+            && from.abs().max(to.abs()) > EXACT
+        {
+            // Doubles have not all digits of such integers; they have those of the distances, if the integers are near one another.
+            let apart: Vec<f64> = piece.iter().map(|x| if let Exact::Integer(x) = x.exact() { (x - from) as f64 } else { 0.0 }).collect();
+            let (_, (mean, rest, spread)) = around_mean(&apart, wide_sum(&apart));
+            let near = from as f64;
+            let (mean, rest) = exact_sum(near, (from - near as i128) as f64 + mean + rest);
+            around = (mean, rest, spread);
+        }
+        let (mean, rest, spread) = around;
         let sum = match least {
             // Of so few small integers the sum of doubles is exact.
             Exact::Integer(_) if T::SIZE <= 4 => Some(total as i128),
@@ -159,6 +168,18 @@ fn figures<T: Counted>(bytes: &[u8], missing: &[Vec<u8>]) -> Moments {
     });
     (all.missing, all.nan, all.infinite) = found;
     all
+}
+
+/// The least and the greatest of some values; their mean, what it lacks because it is rounded, and the sum of the squares of the distances from it.
+fn around_mean<T: Counted>(piece: &[T], total: f64) -> ((T, T), (f64, f64, f64)) {
+    let count = piece.len() as f64;
+    let mean = total / count;
+    // How far the values are from the mean, on average, is what it lacks.
+    let (ends, (apart, squares)) = wide_figures(piece, mean);
+    let rest = apart / count;
+    let spread = squares - rest * rest * count;
+    // Less than 0 by rounding. NaN, of values whose sum is beyond the greatest double, is no 0.
+    (ends, (mean, rest, if spread < 0.0 { 0.0 } else { spread }))
 }
 
 multiversion! {
@@ -328,6 +349,21 @@ mod tests {
                 assert_eq!((found.range(), found.elements), (Some((origin, origin + 6.0 * scale)), 10_000));
             }
         }
+    }
+
+    #[test]
+    fn large_integers_that_are_near_one_another_have_their_deviation() {
+        for origin in [0, 1 << 53, 1 << 62, i64::MAX - 6, i64::MIN, -(1 << 60)] {
+            let bytes: Vec<u8> = (0..7000).flat_map(|i| (origin + i % 7).to_ne_bytes()).collect();
+            let whole = Moments::of(DataType::Int64, &bytes, &[]);
+            let mut parts = Moments::default();
+            bytes.chunks(8 * 333).for_each(|part| parts.add(&Moments::of(DataType::Int64, part, &[])));
+            for found in [whole, parts] {
+                assert!((found.deviation().unwrap() - 2.0).abs() < 1e-9, "{origin}: {found:?}");
+            }
+        }
+        let ends: Vec<u8> = [0, u64::MAX].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        assert_eq!(Moments::of(DataType::UInt64, &ends, &[]).deviation(), Some(u64::MAX as f64 / 2.0));
     }
 
     #[test]

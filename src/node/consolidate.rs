@@ -63,12 +63,32 @@ impl Group {
     }
 
     /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are
-    /// none. All documents are read for it.
+    /// none. All documents are read for it. Consolidated metadata that cannot be understood are an error of kind `Metadata`.
     pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
+        self.check_consolidated()?;
         self.compare().map(|(differences, _)| differences)
     }
 
-    /// Gives [`Group::consolidated_differences`], and the nodes below, whose documents were read for that.
+    /// Checks that the group's consolidated metadata can be understood, if it has any.
+    pub(super) fn check_consolidated(&self) -> Result<()> {
+        let (store, path) = (self.store(), self.path());
+        if self.dialect() != Dialect::Final {
+            return Ok(());
+        }
+        match self.format() {
+            Format::V2 => {
+                let key = path::join(path, v2::CONSOLIDATED);
+                let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+                consolidated::parse_v2(&bytes).map(drop).map_err(|e| e.at_key(key))
+            }
+            Format::V3 => {
+                let Some(found) = lookup::find_v3(store, path)? else { return Ok(()) };
+                consolidated::inline_v3(&found.document).map(drop).map_err(|e| e.at_key(found.key))
+            }
+        }
+    }
+
+    /// Gives [`Group::consolidated_differences`], but `None` for metadata that cannot be understood, too, and the nodes below, whose documents were read for that.
     pub(in crate::node) fn compare(&self) -> Result<(Option<Vec<String>>, Vec<Found>)> {
         let (store, path, format) = (self.store(), self.path(), self.format());
         store.check_listable()?;

@@ -1,5 +1,6 @@
 //! What verifying finds: the kinds of faults, and a fault.
 
+use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a fault is.
@@ -70,7 +71,11 @@ impl Fault {
     pub(super) fn of(e: Error, key: &str) -> Result<Fault> {
         match e.kind() {
             ErrorKind::NoMemory | ErrorKind::TooManyFiles | ErrorKind::Cancelled => Err(e),
-            _ => Ok(Fault::new(FaultKind::of(&e), e.key().unwrap_or(key), e.message())),
+            _ => {
+                let field = e.field().map(|field| format!("{field}: ")).unwrap_or_default();
+                let message = counting::render(&format!("{field}{}", e.message()), Counting::C).into_owned();
+                Ok(Fault::new(FaultKind::of(&e), e.key().unwrap_or(key), &message))
+            }
         }
     }
 
@@ -81,5 +86,21 @@ impl Fault {
             Err(e) => self.message += &format!("; it could not be mended: {}", Fault::of(e, &self.key)?.message),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::err;
+
+    #[test]
+    fn messages_name_the_field_and_count_as_c_does() {
+        let e = err!(Metadata, "found {}, expected {}", counting::shape(&[2, 3]), counting::index(&[0]))
+            .at_field("shape")
+            .at_key("a/zarr.json");
+        let fault = Fault::of(e, "a").unwrap();
+        assert_eq!((fault.key.as_str(), fault.message.as_str()), ("a/zarr.json", "shape: found [2, 3], expected [0]"));
+        assert_eq!(Fault::of(err!(Chunk, "cut"), "a/c/0").unwrap().message, "cut");
     }
 }

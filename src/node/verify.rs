@@ -4,25 +4,22 @@ use super::fault::{Fault, FaultKind};
 use super::lookup::{self, require};
 use super::stored::StoredDocument;
 use super::stored_chunks::{ListedKey, Places, each_place};
+use super::trail::Trail;
 use super::transfer::OnProgress;
+use super::verify_chunks::{Chosen, Work};
 use super::{Array, Format, Group, NodeKind, Store, cut, draft, marker, path};
-use crate::dtype::variable::Arena;
-use crate::engine::{self, BoundArray, Memory, Overflow, Selection, tasks};
+use crate::engine::tasks;
 use crate::error::{Error, Result};
-use crate::limits::{self, Dims, c_strides, chunk_bytes};
-use crate::metadata::{v2, v3};
+use crate::metadata::{Map, v2, v3};
 use crate::store::local::{Unlisted, remove_left, unlisted};
 use crate::store::prefix::hidden_by;
 use crate::store::{SharedStore, StorageExt};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The names of documents.
 const DOCUMENTS: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES, v2::CONSOLIDATED];
-
-/// What is more than these bytes is decoded by inner chunks.
-const LARGE: u64 = 256 << 20;
 
 /// The most arrays that are open at the same time.
 const BATCH: usize = 1024;
@@ -88,44 +85,6 @@ struct FoundArray {
     is_supported: bool,
 }
 
-/// An array, and its chunks that are to be looked at.
-struct Work {
-    array: Arc<BoundArray>,
-    /// How many chunks it has along each dimension.
-    counts: Dims,
-    /// What is decoded at once: a chunk, or a shard's inner chunk.
-    inner: Dims,
-    chunks: Chosen,
-}
-
-enum Chosen {
-    Listed(Vec<Dims>),
-    /// Every chunk of a store that cannot be listed.
-    All(Dims),
-}
-
-impl Chosen {
-    fn len(&self) -> u64 {
-        match self {
-            Chosen::Listed(list) => list.len() as u64,
-            Chosen::All(counts) => counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c)),
-        }
-    }
-
-    fn get(&self, mut number: u64) -> Dims {
-        match self {
-            Chosen::Listed(list) => list[number as usize].clone(),
-            Chosen::All(counts) => {
-                let mut index = Dims::from_elem(0, counts.len());
-                for d in (0..counts.len()).rev() {
-                    (index[d], number) = (number % counts[d], number / counts[d]);
-                }
-                index
-            }
-        }
-    }
-}
-
 /// Where a key is in the hierarchy.
 enum KeyPlace<'a> {
     /// It is a document's.
@@ -181,14 +140,15 @@ impl Verification<'_> {
 
     /// Reads the documents of all nodes; gives the arrays.
     fn documents(&mut self, top: &str) -> Result<Vec<FoundArray>> {
-        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![top.to_string()]);
+        let (mut arrays, mut groups, mut todo) = (Vec::new(), Vec::new(), vec![(top.to_string(), Trail::default())]);
         while !todo.is_empty() {
-            let nodes = todo.split_off(todo.len().saturating_sub(BATCH));
+            let (nodes, trails): (Vec<_>, Vec<_>) = todo.split_off(todo.len().saturating_sub(BATCH)).into_iter().unzip();
             let found = lookup::find_many(self.store, &nodes, true, self.store.options().format);
-            for (node, found) in nodes.into_iter().zip(found).rev() {
+            for ((node, above), found) in nodes.into_iter().zip(trails).zip(found).rev() {
                 match found {
                     Ok(None) => {}
-                    Ok(Some(found)) => self.document(node, found, &mut arrays, &mut groups, &mut todo)?,
+                    Ok(Some(found)) if found.kind == NodeKind::Array => self.array(node, found, &mut arrays)?,
+                    Ok(Some(found)) => self.group(node, found, &above, (&mut groups, &mut todo))?,
                     Err(e) => {
                         self.tell_of(e, &node)?;
                         self.unread.insert(node);
@@ -202,52 +162,64 @@ impl Verification<'_> {
         Ok(arrays)
     }
 
-    /// Looks at the document of a node; the nodes below it are to do.
-    fn document(
+    /// Looks at the document of an array.
+    fn array(&mut self, node: String, found: StoredDocument, arrays: &mut Vec<FoundArray>) -> Result<()> {
+        let (key, mut unsupported) = (found.key.clone(), None);
+        let attributes = Array::quietly(self.store, node.clone(), found).and_then(|array| {
+            let state = array.state();
+            let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
+            unsupported = state.bound(&node).err();
+            arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
+            array.attributes().all()
+        });
+        unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
+        self.understood(node, &key, attributes)
+    }
+
+    /// Looks at the document of a group; the nodes below it are to do, unless a link leads from it back to a group `above`.
+    fn group(
         &mut self,
         node: String,
         found: StoredDocument,
-        arrays: &mut Vec<FoundArray>,
-        groups: &mut Vec<Group>,
-        todo: &mut Vec<String>,
+        above: &Trail,
+        (groups, todo): (&mut Vec<Group>, &mut Vec<(String, Trail)>),
     ) -> Result<()> {
-        self.done.nodes += 1;
-        let (kind, key, mut unsupported) = (found.kind, found.key.clone(), None);
-        let attributes = if kind == NodeKind::Array {
-            Array::quietly(self.store, node.clone(), found).and_then(|array| {
-                let state = array.state();
-                let (places, chunk_store) = (Places::new(&state), state.chunk_store.clone());
-                unsupported = state.bound(&node).err();
-                arrays.push(FoundArray { node: node.clone(), places, chunk_store, is_supported: unsupported.is_none() });
-                array.attributes().all()
-            })
-        } else {
-            Group::quietly(self.store, node.clone(), found).and_then(|group| {
-                let children = group.children()?;
-                todo.extend(children.iter().rev().map(|child| path::join(&node, &child.name)));
+        let (key, trail) = (found.key.clone(), above.to(self.store, &node, &found.key));
+        let attributes = Group::quietly(self.store, node.clone(), found).and_then(|group| {
+            if let Some(trail) = trail {
+                todo.extend(group.children()?.iter().rev().map(|child| (path::join(&node, &child.name), trail.clone())));
                 groups.push(group.clone());
-                group.attributes().all()
-            })
-        };
-        unsupported.map_or(Ok(()), |e| self.tell_of(e, &node))?;
+            }
+            group.attributes().all()
+        });
+        self.understood(node, &key, attributes)
+    }
+
+    /// Counts a node whose document was found; what of it is not understood is told.
+    fn understood(&mut self, node: String, key: &str, attributes: Result<Map>) -> Result<()> {
+        self.done.nodes += 1;
         if let Err(e) = attributes {
-            self.tell_of(e, &key)?;
+            self.tell_of(e, key)?;
             self.unread.insert(node);
         }
         Ok(())
     }
 
+    /// Compares the consolidated metadata of a group with the documents, all of which were read.
     fn consolidated(&mut self, group: &Group) -> Result<()> {
-        let lines = match group.consolidated_differences() {
-            Ok(Some(lines)) if !lines.is_empty() => lines,
-            Ok(_) => return Ok(()),
-            // A document that cannot be read was told already.
-            Err(e) => return Fault::of(e, group.path()).map(|_| ()),
-        };
         let key = path::join(group.path(), if group.format() == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
-        let mut fault =
-            Fault::new(FaultKind::Stale, &key, &format!("the consolidated metadata differ from the documents: {}", lines.join("; ")));
-        if self.options.repair {
+        let checked = group.check_consolidated().map(|()| group.compare());
+        let mut fault = match checked {
+            Err(e) => Fault::of(e, &key)?,
+            Ok(Ok((Some(lines), _))) if !lines.is_empty() => {
+                let what = format!("the consolidated metadata differ from the documents: {}", lines.join("; "));
+                Fault::new(FaultKind::Stale, &key, &what)
+            }
+            Ok(Ok(_)) => return Ok(()),
+            // A document that cannot be read was told already.
+            Ok(Err(e)) => return Fault::of(e, group.path()).map(drop),
+        };
+        if self.options.repair && matches!(fault.kind, FaultKind::Stale | FaultKind::Damaged) {
             fault.mend(|| group.consolidate())?;
         }
         self.tell(fault)
@@ -443,58 +415,45 @@ fn of_no_node(key: &str) -> Fault {
     Fault::new(FaultKind::Foreign, key, "neither a document nor a chunk of a node")
 }
 
-impl Work {
-    /// The array as if it ended with its last chunks, so that each of them is read whole.
-    fn new(bound: Arc<BoundArray>, inner: Dims, chunks: Chosen) -> Work {
-        let counts = bound.grid.counts(&bound.shape);
-        let end = |(d, &count): (usize, &u64)| {
-            count
-                .checked_sub(1)
-                .map_or(0, |last| bound.grid.origin(d, last).saturating_add(bound.grid.extent(d, last)).min(i64::MAX as u64))
-        };
-        let shape: Dims = counts.iter().enumerate().map(end).collect();
-        let array = Arc::new(BoundArray { shape, cache: None, write_back: None, ..(*bound).clone() });
-        Work { array, counts, inner, chunks }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Context;
 
-    /// How many bytes are stored under a key.
-    fn stored_bytes(&self, key: &str) -> Option<u64> {
-        self.array.store.open(key).ok().flatten()?.len().ok()
-    }
-
-    /// Reads a chunk whole and forgets its elements; leaves out one that the array has lost since it was listed.
-    fn decode(&self, index: &[u64]) -> Result<()> {
-        if index.iter().zip(&self.counts).any(|(i, n)| i >= n) {
-            return Ok(());
+    #[test]
+    fn consolidated_metadata_that_are_not_understood_are_damaged_and_written_anew() {
+        let v3 = |more: &str| format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{more}}}"#);
+        let cut = r#"{"metadata":{".zgroup":{"zarr_fo"#.to_string();
+        let cases = [
+            (v2::CONSOLIDATED, cut, true),
+            (v2::CONSOLIDATED, r#"{"metadata":[],"zarr_consolidated_format":1}"#.into(), true),
+            (v2::CONSOLIDATED, r#"{"metadata":{},"zarr_consolidated_format":7}"#.into(), true),
+            (v3::DOCUMENT, v3(r#"{"kind":"inline","must_understand":false,"metadata":[1]}"#), true),
+            (v3::DOCUMENT, v3("[]"), true),
+            (v3::DOCUMENT, v3(r#"{"kind":"inline"}"#), true),
+            (v3::DOCUMENT, v3("null"), false),
+            (v3::DOCUMENT, v3(r#"{"kind":"elsewhere","must_understand":false}"#), false),
+        ];
+        for (key, text, is_damaged) in cases {
+            let store = Store::memory(&Context::default());
+            if key == v2::CONSOLIDATED {
+                store.key_put(v2::GROUP, br#"{"zarr_format":2}"#).unwrap();
+            }
+            store.key_put(key, text.as_bytes()).unwrap();
+            let verify = |repair: bool| {
+                let mut faults = Vec::new();
+                let mut each = |fault: &Fault| {
+                    faults.push((fault.kind, fault.key.clone(), fault.repaired));
+                    Ok(())
+                };
+                store.verify("", VerifyOptions { quick: true, repair }, &mut each, &mut |_, _| Ok(())).unwrap();
+                faults
+            };
+            let told = |repaired: bool| if is_damaged { vec![(FaultKind::Damaged, key.to_string(), repaired)] } else { Vec::new() };
+            assert_eq!(verify(false), told(false), "{text}");
+            assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().is_err(), is_damaged, "{text}");
+            assert_eq!(verify(true), told(true), "{text}");
+            assert_eq!(verify(true), [], "{text}");
         }
-        let array = &self.array;
-        let origin: Dims = index.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
-        let count: Dims = (0..index.len()).map(|d| array.grid.extent(d, index[d]).min(array.shape[d] - origin[d])).collect();
-        self.decode_box(origin, count)
-    }
-
-    /// Reads a box of elements, in two halves where it is large and more than one inner chunk.
-    fn decode_box(&self, origin: Dims, count: Dims) -> Result<()> {
-        let (array, data_type) = (&self.array, self.array.data_type);
-        let bytes = count.iter().fold(data_type.size() as u64, |bytes, &n| bytes.saturating_mul(n));
-        let parts = |d: usize| count[d].div_ceil(self.inner[d].max(1));
-        if bytes > LARGE
-            && let Some(d) = (0..count.len()).max_by_key(|&d| parts(d)).filter(|&d| parts(d) > 1)
-        {
-            let (mut first, mut rest, mut at) = (count.clone(), count.clone(), origin.clone());
-            first[d] = parts(d) / 2 * self.inner[d];
-            (rest[d], at[d]) = (count[d] - first[d], origin[d] + first[d]);
-            return self.decode_box(origin, first).and_then(|()| self.decode_box(at, rest));
-        }
-        let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
-        let selection = Selection::new(&array.shape, &signed(&origin), &signed(&count), None)?;
-        let bytes = chunk_bytes(&count, data_type.size())?;
-        let mut buffer = Vec::new();
-        let data = limits::grow(&mut buffer, bytes)?.as_mut_ptr();
-        let arena = data_type.is_variable().then(Arc::<Arena>::default);
-        let strides = c_strides(&count, data_type.size());
-        let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena };
-        // SAFETY: the buffer has room for every element, and nothing else uses it until the call ends.
-        unsafe { engine::read(array, &selection, &memory) }
     }
 }

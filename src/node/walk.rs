@@ -3,6 +3,7 @@
 use super::catalog::Catalog;
 use super::info::describe;
 use super::stored::StoredDocument;
+use super::trail::Trail;
 use super::{Child, Group, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
@@ -12,7 +13,6 @@ use crate::metadata::{Format, v2, v3};
 use crate::sort::sort_by;
 use crate::threads::block_signals;
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,12 +30,7 @@ pub(super) struct ListedGroup {
     /// Consolidated metadata of groups below are not used, either.
     is_fresh: bool,
     /// Where it and the groups above it are, in files.
-    above: Option<Arc<Trail>>,
-}
-
-struct Trail {
-    folder: PathBuf,
-    up: Option<Arc<Trail>>,
+    trail: Trail,
 }
 
 /// What of the nodes is wanted.
@@ -69,7 +64,7 @@ pub(super) struct Found {
 
 impl ListedGroup {
     pub fn new(path: &str, format: Format, catalog: Option<Arc<Catalog>>) -> ListedGroup {
-        ListedGroup { path: path.to_string(), format, catalog, is_fresh: false, above: None }
+        ListedGroup { path: path.to_string(), format, catalog, is_fresh: false, trail: Trail::default() }
     }
 
     /// Returns this place with the documents of all nodes read anew, whatever consolidated metadata say.
@@ -93,7 +88,8 @@ fn sort<T>(all: &mut [T], path: impl Fn(&T) -> &str) {
 
 /// Calls `each` with the nodes below a group, level by level. Few documents are in memory at a time, unless `each` keeps them.
 fn each_node(store: &Store, top: ListedGroup, wanted: Wanted, each: &mut dyn FnMut(Found)) -> Result<()> {
-    let mut level = vec![top];
+    let trail = Trail::of(store, &top.path, top.format);
+    let mut level = vec![ListedGroup { trail, ..top }];
     for _ in 0..wanted.depth {
         if level.is_empty() {
             break;
@@ -115,17 +111,9 @@ fn below(store: &Store, above: &ListedGroup, node: &StoredDocument, path: &str) 
     }
     let own = || (node.format == Format::V3).then(|| Catalog::of_v3(path, &Arc::new(node.document.clone()), node.as_of)).flatten();
     let catalog = above.catalog.clone().or_else(|| if store.uses_consolidated() && !above.is_fresh { own() } else { None });
-    let folder = if node.listed { None } else { store.shared().file(&node.key).and_then(|file| file.parent().map(PathBuf::from)) };
-    let mut trail = above.above.as_ref();
-    while let (Some(step), Some(folder)) = (trail, &folder) {
-        if step.folder == *folder {
-            return None;
-        }
-        trail = step.up.as_ref();
-    }
-    let trail = folder.map(|folder| Arc::new(Trail { folder, up: above.above.clone() })).or_else(|| above.above.clone());
+    let trail = above.trail.to(store, path, &node.key)?;
     let is_fresh = above.is_fresh;
-    Some(ListedGroup { path: path.to_string(), format: node.format, catalog, is_fresh, above: trail })
+    Some(ListedGroup { path: path.to_string(), format: node.format, catalog, is_fresh, trail })
 }
 
 /// Calls `each` with the nodes directly below each of the groups.
@@ -476,16 +464,39 @@ mod tests {
     #[test]
     fn links_that_lead_back_are_not_followed() {
         let folder = std::env::temp_dir().join(format!("ozarr-walk-{}", std::process::id()));
-        drop(std::fs::remove_dir_all(&folder));
-        let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("consolidate", "never")]).unwrap();
-        array(&store, "g/h/a", Format::V3);
-        std::os::unix::fs::symlink("..", folder.join("g/h/up")).unwrap();
-        std::os::unix::fs::symlink("../../g", folder.join("g/h/again")).unwrap();
-        let group = Group::open(&store, "").unwrap();
-        let all = group.nodes(usize::MAX).unwrap();
-        assert_eq!(names(&all), ["g", "g/h", "g/h/a", "g/h/again", "g/h/up"]);
-        group.consolidate().unwrap();
-        assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
+        for (format, document) in [(Format::V3, v3::DOCUMENT), (Format::V2, v2::GROUP)] {
+            drop(std::fs::remove_dir_all(&folder));
+            let never = [("consolidate", "never")];
+            let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &never).unwrap();
+            array(&store, "g/h/a", format);
+            // Documents that are links to one file, as git-annex stores equal ones, are those of several groups.
+            std::fs::rename(folder.join("g").join(document), folder.join("one")).unwrap();
+            for (group, one) in [("g", "../one"), ("g/h", "../../one")] {
+                drop(std::fs::remove_file(folder.join(group).join(document)));
+                std::os::unix::fs::symlink(one, folder.join(group).join(document)).unwrap();
+            }
+            for (link, to) in [("up", ".."), ("again", "../../g"), ("top", "../..")] {
+                std::os::unix::fs::symlink(to, folder.join("g/h").join(link)).unwrap();
+            }
+            // With and without consolidated metadata.
+            for _ in 0..2 {
+                let group = Group::open(&store, "").unwrap();
+                let all = group.nodes(usize::MAX).unwrap();
+                assert_eq!(names(&all), ["g", "g/h", "g/h/a", "g/h/again", "g/h/top", "g/h/up"]);
+                group.consolidate().unwrap();
+                assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
+                let mut faults = Vec::new();
+                let mut each = |fault: &crate::node::Fault| {
+                    faults.push(fault.clone());
+                    Ok(())
+                };
+                let done = store.verify("", Default::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+                assert_eq!(done.nodes, 7, "{faults:?}");
+            }
+            if format == Format::V2 {
+                crate::node::conventions::nczarr::write(&store, false).unwrap();
+            }
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -48,13 +48,25 @@ pub struct Model {
     pub root: Members,
 }
 
+/// The names and kinds of the nodes in each group, by the group's path below the one at the top.
+type Below<'a> = HashMap<&'a str, Vec<(&'a str, NodeKind)>>;
+
 impl Model {
     /// Of a group, or of an array alone.
     pub fn new(top: &Node) -> Outcome<Model> {
         let mut model = Model { dims: Vec::new(), root: Members::default() };
         let mut root = Members::default();
         match top {
-            Node::Group(group) => model.fill_group(group, &mut root, &[])?,
+            Node::Group(group) => {
+                // All at once: links that lead back to a group above are not followed so.
+                let nodes = group.nodes(usize::MAX)?;
+                let mut below = Below::new();
+                for node in &nodes {
+                    let (above, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
+                    below.entry(above).or_default().push((name, node.kind()));
+                }
+                model.fill_group(group, ("", &below), &mut root, &[])?;
+            }
             Node::Array(array) => {
                 let name = array.path().rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("data");
                 model.add(name, Node::open(array.store(), array.path()), &Value::Null, &mut root, &[])?;
@@ -64,8 +76,8 @@ impl Model {
         Ok(model)
     }
 
-    /// `outer`: the dimensions of the groups around, the innermost last.
-    fn fill_group(&mut self, group: &Group, into: &mut Members, outer: &[Vec<usize>]) -> Outcome {
+    /// `path`: that of the group below the one at the top. `outer`: the dimensions of the groups around, the innermost last.
+    fn fill_group(&mut self, group: &Group, (path, below): (&str, &Below<'_>), into: &mut Members, outer: &[Vec<usize>]) -> Outcome {
         let all = group.attributes().all()?;
         let record = all.get(RECORD).cloned().unwrap_or_default();
         // Format 2 has it as a text.
@@ -74,9 +86,9 @@ impl Model {
         let types = |name: &str| recorded_type(&record, name).or_else(|| of_nczarr(&group.nc_attribute_type(name).ok()??));
         into.attributes = read(&group.attributes().shown()?, &types, None);
         let nczarr = nczarr_group(group, &all);
-        let children = group.children()?;
+        let children = below.get(path).map(Vec::as_slice).unwrap_or_default();
         let of_kind = |groups: bool| -> Vec<&str> {
-            children.iter().filter(|c| (c.kind() == NodeKind::Group) == groups).map(|c| c.name.as_str()).collect()
+            children.iter().filter(|(_, kind)| (*kind == NodeKind::Group) == groups).map(|(name, _)| *name).collect()
         };
         for name in in_order(of_kind(false), [record.get("variables"), nczarr.get("arrays").or_else(|| nczarr.get("vars"))]) {
             let mine = record.get("variables").and_then(|all| all.get(name)).cloned().unwrap_or_default();
@@ -86,7 +98,8 @@ impl Model {
         inner.push(into.dims.clone());
         for name in in_order(of_kind(true), [record.get("groups"), nczarr.get("groups")]) {
             let mut child = Members { name: name.to_string(), ..Members::default() };
-            self.fill_group(&group.open_group(name)?, &mut child, &inner)?;
+            let path = if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
+            self.fill_group(&group.open_group(name)?, (&path, below), &mut child, &inner)?;
             into.groups.push(child);
         }
         Ok(())
@@ -166,12 +179,18 @@ impl Model {
             dim.length = dim.length.max(length);
             return found;
         }
-        let mut name = name.to_string();
-        if self.find(&group.dims, &name).is_some() {
-            name.push_str(&format!("_{length}"));
+        let (mut own, mut taken) = (name.to_string(), 0);
+        loop {
+            match self.find(&group.dims, &own) {
+                None => return self.define(group, Dim { name: own, length, unlimited: length == 0 }),
+                Some(found) if self.dims[found].length == length => return found,
+                // One of another length has this name.
+                Some(_) => {
+                    taken += 1;
+                    own = if taken == 1 { format!("{name}_{length}") } else { format!("{name}_{length}_{taken}") };
+                }
+            }
         }
-        let found = self.find(&group.dims, &name);
-        found.unwrap_or_else(|| self.define(group, Dim { name, length, unlimited: length == 0 }))
     }
 }
 

@@ -4,22 +4,31 @@
 use super::json::{self, member};
 use super::v3::CONSOLIDATED;
 use super::{Format, Map, Value, v2};
-use crate::error::{Result, err};
+use crate::error::{Error, Result, err};
 use crate::json::splice::TextObject;
 use crate::limits;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Returns the entries of a v3 group's document: node documents by path relative to the group. `None` if they are missing, null or of an
-/// unknown kind (HD-30).
+/// Returns the entries of a v3 group's document: node documents by path relative to the group. `None` if they are missing, null, of an
+/// unknown kind (HD-30), or cannot be understood.
 pub fn entries_v3(group: &Map) -> Option<&Map> {
-    let object = group.get(CONSOLIDATED)?.as_object()?;
-    match object.get("kind") {
-        None => {}
-        Some(kind) if kind.as_str() == Some("inline") => {}
-        Some(_) => return None,
+    inline_v3(group).ok().flatten()
+}
+
+/// Like [`entries_v3`]; metadata that cannot be understood are an error.
+pub fn inline_v3(group: &Map) -> Result<Option<&Map>> {
+    let Some(own) = group.get(CONSOLIDATED).filter(|own| !own.is_null()) else { return Ok(None) };
+    let object = own.as_object().ok_or_else(|| no_object(own).at_field(CONSOLIDATED))?;
+    if object.get("kind").is_some_and(|kind| kind.as_str() != Some("inline")) {
+        return Ok(None);
     }
-    object.get("metadata")?.as_object()
+    let metadata = member(object, "metadata").map_err(|e| e.at_field(CONSOLIDATED))?;
+    metadata.as_object().map(Some).ok_or_else(|| no_object(metadata).at_field("metadata").at_field(CONSOLIDATED))
+}
+
+fn no_object(found: &Value) -> Error {
+    err!(Metadata, "found {}, expected an object", json::brief(found))
 }
 
 /// The entries of a group, found in the text of its document.
@@ -102,7 +111,7 @@ pub fn parse_v2(bytes: &[u8]) -> Result<Map> {
     }
     let metadata = member(&document, "metadata")?;
     if !metadata.is_object() {
-        return Err(err!(Metadata, "found {}, expected an object", json::brief(metadata)).at_field("metadata"));
+        return Err(no_object(metadata).at_field("metadata"));
     }
     Ok(document)
 }

@@ -7,6 +7,7 @@ use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
+use crate::node::trail::Trail;
 use crate::node::{Array, Attributes, Group, NodeKind, Store, path};
 use crate::store::get;
 
@@ -321,7 +322,7 @@ pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
     if tolerant && KeyPart::Superblock.find(&root)?.is_none() {
         return Ok(());
     }
-    write_group(&root, &mut Scope { groups: Vec::new(), tolerant })
+    write_group(&root, &mut Scope { groups: Vec::new(), tolerant }, &Trail::of(store, "", Format::V2))
 }
 
 /// The dimensions of the groups from the root down.
@@ -331,8 +332,8 @@ pub(super) struct Scope {
 }
 
 /// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
-/// dimensions here.
-fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
+/// dimensions here. Links back to the groups of `trail` are not followed.
+fn write_group(group: &Group, scope: &mut Scope, trail: &Trail) -> Result<()> {
     let own = group.nc_dimensions()?.unwrap_or_default();
     scope.groups.push((group.path().to_string(), own));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
@@ -358,7 +359,10 @@ fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
         scope.write_array(array)?;
         names.push(last(array.path()));
     }
-    groups.iter().try_for_each(|below| write_group(below, scope))?;
+    for below in &groups {
+        let key = path::join(below.path(), v2::GROUP);
+        trail.to(group.store(), below.path(), &key).map_or(Ok(()), |trail| write_group(below, scope, &trail))?;
+    }
     let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
     let mut member = Map::new();
     member.insert("dimensions".into(), dimensions_value(&dimensions));

@@ -86,8 +86,9 @@ fn multiscale(value: &Value, version: &str) -> Result<Multiscale> {
     let own = text(members, "version");
     let axes: Result<Vec<ImageAxis>> = items(members, "axes")?.iter().enumerate().map(axis).collect();
     let axes = axes?;
-    let outer = transformations(members)?;
-    let level = |(i, value): (usize, &Value)| level(value, &outer, axes.len()).map_err(|e| e.at_field(format!("datasets[{i}]")));
+    let rank = (!axes.is_empty()).then_some(axes.len());
+    let outer = transformations(members, rank)?;
+    let level = |(i, value): (usize, &Value)| level(value, &outer, rank).map_err(|e| e.at_field(format!("datasets[{i}]")));
     let levels: Result<Vec<ImageLevel>> = items(members, "datasets")?.iter().enumerate().map(level).collect();
     let version = if own.is_empty() { version.to_string() } else { own };
     Ok(Multiscale { name: text(members, "name"), version, levels: levels?, axes })
@@ -108,12 +109,17 @@ struct Transform {
     translation: Option<Vec<f64>>,
 }
 
-fn level(value: &Value, outer: &Transform, rank: usize) -> Result<ImageLevel> {
+fn level(value: &Value, outer: &Transform, rank: Option<usize>) -> Result<ImageLevel> {
     let members = object(value, "an object")?;
     let path = members.get("path").and_then(Value::as_str);
     let path = path.ok_or_else(|| err!(Metadata, "the member is missing, expected the path of an array").at_field("path"))?;
-    let own = transformations(members)?;
-    let (mut scale, mut translation) = (own.scale.unwrap_or_else(|| vec![1.0; rank]), own.translation.unwrap_or_else(|| vec![0.0; rank]));
+    let own = transformations(members, rank)?;
+    // Where no axes are told, the longest list says how many there are.
+    let lists = [&own.scale, &own.translation, &outer.scale, &outer.translation];
+    let rank = rank.unwrap_or_else(|| lists.into_iter().flatten().map(Vec::len).max().unwrap_or(0));
+    let (mut scale, mut translation) = (own.scale.unwrap_or_default(), own.translation.unwrap_or_default());
+    scale.resize(rank, 1.0);
+    translation.resize(rank, 0.0);
     if let Some(factors) = &outer.scale {
         scale.iter_mut().zip(factors).for_each(|(x, f)| *x *= f);
         translation.iter_mut().zip(factors).for_each(|(x, f)| *x *= f);
@@ -124,14 +130,18 @@ fn level(value: &Value, outer: &Transform, rank: usize) -> Result<ImageLevel> {
     Ok(ImageLevel { path: path.to_string(), scale, translation })
 }
 
-/// The `scale` and the `translation` among `coordinateTransformations`; other kinds are not used.
-fn transformations(members: &Map) -> Result<Transform> {
+/// The `scale` and the `translation` among `coordinateTransformations`, of `rank` numbers where that is known; other kinds are not used.
+fn transformations(members: &Map, rank: Option<usize>) -> Result<Transform> {
     let (mut scale, mut translation) = (None, None);
     for (i, value) in items(members, "coordinateTransformations")?.iter().enumerate() {
         let field = |e: Error| e.at_field(format!("coordinateTransformations[{i}]"));
         let members = object(value, "an object").map_err(field)?;
         let numbers = |name: &str| -> Result<Vec<f64>> {
-            items(members, name)?.iter().map(|v| v.as_f64().ok_or_else(|| wrong(v, "a number").at_field(name))).collect()
+            let list = items(members, name)?;
+            if let Some(rank) = rank.filter(|&rank| rank != list.len()) {
+                return Err(err!(Metadata, "found {} numbers, expected {rank}, one for each axis", list.len()).at_field(name));
+            }
+            list.iter().map(|v| v.as_f64().ok_or_else(|| wrong(v, "a number").at_field(name))).collect()
         };
         match text(members, "type").as_str() {
             "scale" if members.contains_key("scale") => scale = Some(numbers("scale").map_err(field)?),
@@ -185,6 +195,14 @@ mod tests {
             (
                 r#"{"multiscales": [{"datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": ["x"]}]}]}]}"#,
                 "multiscales[0].datasets[0].coordinateTransformations[0].scale",
+            ),
+            (
+                r#"{"multiscales": [{"axes": ["z", "y", "x"], "datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": [1, 2]}]}]}]}"#,
+                "multiscales[0].datasets[0].coordinateTransformations[0].scale",
+            ),
+            (
+                r#"{"multiscales": [{"axes": ["y"], "coordinateTransformations": [{"type": "translation", "translation": [1, 2]}]}]}"#,
+                "multiscales[0].coordinateTransformations[0].translation",
             ),
         ];
         for (attributes, field) in cases {
