@@ -308,12 +308,19 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::{Field, Struct};
     use crate::error::ErrorKind;
     use crate::metadata::{ArrayMeta, v2};
     use crate::node::{Shuffle, Zfp};
 
     fn spec() -> Spec {
         Spec::new(DataType::Float32, &[100, 64]).unwrap()
+    }
+
+    /// A struct of a field of that type and an integer.
+    fn record(data_type: DataType) -> DataType {
+        let field = |name: &str, t: DataType| Field { name: name.into(), offset: 0, element: t.into(), shape: vec![] };
+        DataType::Struct(Struct::packed(vec![field("x", data_type), field("n", DataType::Int16)]).unwrap())
     }
 
     fn document(spec: &Spec) -> Map {
@@ -532,6 +539,18 @@ mod tests {
         assert!(narrow.to_json().is_ok());
         narrow.set_byte_order(ByteOrder::Big).unwrap();
         assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
+        // In format 2 such a name in a struct says no order either.
+        let half = DataType::ComplexNarrow(crate::dtype::Narrow::Float16);
+        let mut records = Spec::new(record(record(half)), &[4]).unwrap();
+        records.set_byte_order(ByteOrder::Big).unwrap();
+        assert!(records.to_json().is_ok());
+        let mut notes = Vec::new();
+        let (meta, attributes) = records.resolve(None).unwrap();
+        let copy = Spec::like(&meta, attributes, Some(Format::V2), &mut notes).unwrap();
+        assert_eq!(document(&copy)["dtype"].to_string(), r#"[["x",[["x","complex_float16"],["n","<i2"]]],["n","<i2"]]"#);
+        assert!(notes.iter().any(|note| note.contains("complex_float16")), "{notes:?}");
+        records.set_format(Format::V2).unwrap();
+        assert_eq!(records.to_json().unwrap_err().field(), Some("byte_order"));
         s.set_byte_order(ByteOrder::Big).unwrap();
         s.set_compressor("none", None).unwrap();
         assert_eq!(
