@@ -210,7 +210,10 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
 /// an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
 /// `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
 /// a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
-/// (`ozarr_register_member`), or one with `"must_understand": false`.
+/// (`ozarr_register_member`), or one with `"must_understand": false`. Codecs that calculate
+/// (`fixedscaleoffset`, `astype`, `delta`, `scale_offset`, `quantize`, ...) have to give the fill value back
+/// as it was: an array with another one, such as NaN where integers are stored, is not created
+/// (`OZARR_ERR_METADATA`).
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
 /// those of documents.

@@ -143,7 +143,6 @@ multiversion! {
 
 impl Elementwise for BitRound {
     const NAME: &'static str = "bitround";
-    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)

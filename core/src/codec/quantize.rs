@@ -40,7 +40,6 @@ struct Quantize {
 
 impl Elementwise for Quantize {
     const NAME: &'static str = "quantize";
-    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)

@@ -682,6 +682,21 @@ mod tests {
     fn v2_names_become_an_attribute() {
         let mut s = spec();
         s.set_format(Format::V2).unwrap();
+    #[test]
+    fn fill_values_that_scaling_changes_are_refused_and_null_is_none() {
+        let mut s = Spec::new(DataType::Float32, &[4]).unwrap();
+        s.set_filters_json(r#"[{"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f4", "astype": "|u1"}]"#).unwrap();
+        let e = s.to_json().unwrap_err();
+        assert!(e.field() == Some("fill_value") && e.message().contains("set another fill value"), "{e}");
+        for fill in ["null", "1000", "1012.5"] {
+            s.set_fill_json(fill).unwrap();
+            assert_eq!(
+                document(&s)["fill_value"].to_string(),
+                if fill == "null" { fill.into() } else { format!("{:?}", fill.parse::<f32>().unwrap()) }
+            );
+        }
+    }
+
         s.set_dimension_names(vec![Some("t".into()), Some("x".into())]).unwrap();
         let (_, attributes) = s.resolve(None).unwrap();
         assert_eq!(attributes[v2::DIMENSIONS].to_string(), r#"["t","x"]"#);

@@ -65,7 +65,7 @@ impl Spec {
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
-        if !self.changes_fill {
+        if !self.changes_fill && meta.fill.defined {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
