@@ -1707,8 +1707,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffl
 /**
  * Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
  * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
- * NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
- * an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
+ * NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
+ * as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
+ * (`OZARR_ERR_METADATA`).
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
  */

@@ -345,8 +345,9 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 
 /// Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
 /// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
-/// NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
-/// an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
+/// NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
+/// as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
+/// (`OZARR_ERR_METADATA`).
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]

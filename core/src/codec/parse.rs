@@ -799,7 +799,7 @@ mod tests {
         };
         for (codec, kept, changed) in [
             (bits, &[0.0, -0.0, -8192.0, f32::NAN, f32::INFINITY, f32::from_bits(u32::MAX), 9.969_21e36][..], &[1e20, -9999.0, 0.1][..]),
-            (digits, &[0.0, -9999.0, 0.125, 1e20, f32::NAN, f32::NEG_INFINITY], &[0.1, 9.969_21e36]),
+            (digits, &[0.0, -9999.0, 0.125, 1e20, f32::NAN, f32::NEG_INFINITY, 9.969_21e36], &[0.1, -9999.003]),
         ] {
             let (name, members) = codec.split_once("\", ").unwrap();
             let list = format!(r#"[{{"name": "numcodecs.{name}", "configuration": {{{members}}}}}, {bytes}]"#);
