@@ -1607,7 +1607,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 
 /**
- * Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+ * Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. That of
+ * elements of variable length is set by `ozarr_spec_set_fill_dtype`, or as the member `"fill_value"`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
  * does not fit; those of documents.
@@ -1927,10 +1928,12 @@ OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_
     ozarr_spec **out);
 
 /**
- * Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
+ * Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes. Text and bytes of
+ * variable length are given as they are, without a NUL at their end.
  *
  * Errors: `OZARR_ERR_BUFFER_SIZE` for another size than the type's; `OZARR_ERR_ARGUMENT` for a struct
- * without fields; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that does not fit; those of documents.
+ * without fields; `OZARR_ERR_TYPE`, also for JSON and lists of variable length; `OZARR_ERR_RANGE` for a
+ * value that does not fit; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
     const void *value, size_t size);

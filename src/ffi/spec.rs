@@ -187,7 +187,8 @@ pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozar
     entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })
 }
 
-/// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+/// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. That of
+/// elements of variable length is set by `ozarr_spec_set_fill_dtype`, or as the member `"fill_value"`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
 /// does not fit; those of documents.
@@ -199,6 +200,9 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
     entry!("ozarr_spec_set_fill_value", {
         not_null(value, "value")?;
         change(spec, &mut |s| {
+            if s.data_type().is_variable() {
+                bail!(Type, "the elements are {}, of variable length; use ozarr_spec_set_fill_dtype", s.data_type().name());
+            }
             let data_type = data_type(r#type, Some(s.data_type()))?;
             // SAFETY: not NULL, one element of that type, by the function's contract.
             s.set_fill(data_type, unsafe { std::slice::from_raw_parts(value.cast(), data_type.size()) })

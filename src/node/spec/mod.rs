@@ -203,8 +203,8 @@ impl Spec {
         Ok(())
     }
 
-    /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
-    /// of kind `Range`.
+    /// The fill value: one native element of type `data_type` (of text or bytes of variable length: its bytes), converted to the
+    /// array's; one that does not fit is an error of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
         let fill = convert_fill(data_type, element, self.data_type.native().in_memory()).map_err(|e| e.at_field("fill_value"))?;
         self.fill = FillSetting::Element(fill);
