@@ -80,8 +80,8 @@ impl Spec {
             return Err(err!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, shape.len()), shape[d]).at_field("shape"));
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
-        if matches!(data_type, DataType::Chars(_)) {
-            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", data_type.name());
+        if data_type.is_memory_only() {
+            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", DataType::Chars(1).name());
         }
         // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
         let mut data_type = data_type.packed()?;
@@ -625,6 +625,9 @@ mod tests {
             set(&mut s);
             let e = s.to_json().expect_err(field);
             assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{i}: {e}");
+        }
+        for data_type in [DataType::Chars(8), record(DataType::Chars(8)), record(record(DataType::Chars(8)))] {
+            assert_eq!(Spec::new(data_type, &[1]).unwrap_err().kind(), Type, "{data_type:?}");
         }
         assert!(Spec::new(DataType::Int8, &[1; 65]).is_err());
         assert!(Spec::new(DataType::Int8, &[u64::MAX]).is_err());
