@@ -349,6 +349,7 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
         let native = element.data_type.native();
         // SAFETY: `size` bytes at `value`, by the function's contract.
         let fill = Fill::from_bytes(unsafe { bytes_of(native, value, size) }?);
+        fill.check_text(element.data_type, v3)?;
         let value = if v3 { fill.to_json_v3(native) } else { fill.to_json_v2(element) };
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_text(&json::to_compact(&value), buf, cap, len) }

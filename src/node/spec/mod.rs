@@ -648,6 +648,25 @@ mod tests {
     }
 
     #[test]
+    fn text_that_json_has_no_form_for_is_no_fill_value() {
+        let points = [0xd800u32, 97].map(u32::to_ne_bytes).concat();
+        for (data_type, element, format, good) in [
+            (DataType::Text(2), points.clone(), Format::V2, false),
+            (DataType::Text(2), points.clone(), Format::V3, false),
+            (record(DataType::Text(2)), [&points[..], &[0, 0]].concat(), Format::V3, false),
+            // Bytes say it there.
+            (record(DataType::Text(2)), [&points[..], &[0, 0]].concat(), Format::V2, true),
+            (DataType::Text(2), [0x1f600u32, 0].map(u32::to_ne_bytes).concat(), Format::V3, true),
+        ] {
+            let mut s = Spec::new(data_type, &[4]).unwrap();
+            s.set_format(format).unwrap();
+            s.set_fill(data_type, &element).unwrap();
+            let found = s.to_json().map(drop).map_err(|e| (e.kind(), e.field().is_some_and(|f| f.starts_with("fill_value"))));
+            assert_eq!(found, if good { Ok(()) } else { Err((ErrorKind::Range, true)) }, "{data_type:?} {format:?}");
+        }
+    }
+
+    #[test]
     fn the_char_of_netcdf_stays_one() {
         let text = |fill: &str| {
             format!(
@@ -661,6 +680,21 @@ mod tests {
         let mut other = Spec::from_json(&text("\"\"")).unwrap();
         other.set_data_type(DataType::UInt8).unwrap();
         assert_eq!(document(&other)["dtype"].as_str(), Some("|u1"));
+    }
+
+    #[test]
+    fn fill_values_that_scaling_changes_are_refused_and_null_is_none() {
+        let mut s = Spec::new(DataType::Float32, &[4]).unwrap();
+        s.set_filters_json(r#"[{"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f4", "astype": "|u1"}]"#).unwrap();
+        let e = s.to_json().unwrap_err();
+        assert!(e.field() == Some("fill_value") && e.message().contains("set another fill value"), "{e}");
+        for fill in ["null", "1000", "1012.5"] {
+            s.set_fill_json(fill).unwrap();
+            assert_eq!(
+                document(&s)["fill_value"].to_string(),
+                if fill == "null" { fill.into() } else { format!("{:?}", fill.parse::<f32>().unwrap()) }
+            );
+        }
     }
 
     #[test]
@@ -685,21 +719,6 @@ mod tests {
     fn v2_names_become_an_attribute() {
         let mut s = spec();
         s.set_format(Format::V2).unwrap();
-    #[test]
-    fn fill_values_that_scaling_changes_are_refused_and_null_is_none() {
-        let mut s = Spec::new(DataType::Float32, &[4]).unwrap();
-        s.set_filters_json(r#"[{"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f4", "astype": "|u1"}]"#).unwrap();
-        let e = s.to_json().unwrap_err();
-        assert!(e.field() == Some("fill_value") && e.message().contains("set another fill value"), "{e}");
-        for fill in ["null", "1000", "1012.5"] {
-            s.set_fill_json(fill).unwrap();
-            assert_eq!(
-                document(&s)["fill_value"].to_string(),
-                if fill == "null" { fill.into() } else { format!("{:?}", fill.parse::<f32>().unwrap()) }
-            );
-        }
-    }
-
         s.set_dimension_names(vec![Some("t".into()), Some("x".into())]).unwrap();
         let (_, attributes) = s.resolve(None).unwrap();
         assert_eq!(attributes[v2::DIMENSIONS].to_string(), r#"["t","x"]"#);

@@ -126,6 +126,9 @@ impl Spec {
         if let (DataType::Registered(registered), true) = (self.data_type, fill.defined) {
             registered.fill_to_json(&fill).map_err(|e| e.at_field("fill_value"))?;
         }
+        if fill.defined {
+            fill.check_text(self.data_type, format == Format::V3).map_err(|e| e.at_field("fill_value"))?;
+        }
         Ok(fill)
     }
 }
