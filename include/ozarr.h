@@ -1607,7 +1607,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 
 /**
- * Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+ * Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. That of
+ * elements of variable length is set by `ozarr_spec_set_fill_dtype`, or as the member `"fill_value"`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
  * does not fit; those of documents.
@@ -1621,7 +1622,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_typ
  * an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
  * `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
  * a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
- * (`ozarr_register_member`), or one with `"must_understand": false`.
+ * (`ozarr_register_member`), or one with `"must_understand": false`. Codecs that calculate
+ * (`fixedscaleoffset`, `astype`, `delta`, `scale_offset`, `quantize`, ...) have to give the fill value back
+ * as it was: an array with another one, such as NaN where integers are stored, is not created
+ * (`OZARR_ERR_METADATA`).
  *
  * Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
  * those of documents.
@@ -1704,8 +1708,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffl
 /**
  * Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
  * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
- * NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
- * an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
+ * NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
+ * as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
+ * (`OZARR_ERR_METADATA`).
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
  */
@@ -1923,10 +1928,12 @@ OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_
     ozarr_spec **out);
 
 /**
- * Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
+ * Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes. Text and bytes of
+ * variable length are given as they are, without a NUL at their end.
  *
  * Errors: `OZARR_ERR_BUFFER_SIZE` for another size than the type's; `OZARR_ERR_ARGUMENT` for a struct
- * without fields; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that does not fit; those of documents.
+ * without fields; `OZARR_ERR_TYPE`, also for JSON and lists of variable length; `OZARR_ERR_RANGE` for a
+ * value that does not fit; those of documents.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
     const void *value, size_t size);
@@ -2290,7 +2297,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, cons
 /**
  * Writes times to a region (NULL: the whole array), given as counts of `units` as for
  * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
- * count of the array's own unit is `OZARR_ERR_RANGE`.
+ * count of the array's own unit is `OZARR_ERR_RANGE`; floating-point arrays hold fractions of it, and a
+ * time that their digits would change, counted in `units`, is `OZARR_ERR_RANGE` there.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
  * units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;

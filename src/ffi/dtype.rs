@@ -252,10 +252,12 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
     })
 }
 
-/// Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
+/// Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes. Text and bytes of
+/// variable length are given as they are, without a NUL at their end.
 ///
 /// Errors: `OZARR_ERR_BUFFER_SIZE` for another size than the type's; `OZARR_ERR_ARGUMENT` for a struct
-/// without fields; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that does not fit; those of documents.
+/// without fields; `OZARR_ERR_TYPE`, also for JSON and lists of variable length; `OZARR_ERR_RANGE` for a
+/// value that does not fit; those of documents.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(
@@ -273,11 +275,13 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(
     })
 }
 
+/// The bytes of one element; of variable length: of its text.
+///
 /// # Safety
 /// `value` is NULL or has `size` bytes that live as long as the result.
 pub(super) unsafe fn bytes_of<'a>(data_type: DataType, value: *const c_void, size: usize) -> Result<&'a [u8]> {
     not_null(value, "value")?;
-    if size != data_type.size() {
+    if size != data_type.size() && !data_type.is_variable() {
         bail!(BufferSize, "`value` has {size} bytes, expected {}, one element of type {}", data_type.size(), data_type.name());
     }
     // SAFETY: not NULL; the rest is the caller's promise.

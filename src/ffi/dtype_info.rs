@@ -210,8 +210,8 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
 ) -> ozarr_status {
     entry!("ozarr_dtype_to_json", {
         let (element, v3) = (element_of(dtype, "dtype")?, is_v3(format)?);
-        if let DataType::Chars(_) = element.data_type {
-            bail!(Unsupported, "{} exists in memory only", element.data_type.name());
+        if element.data_type.is_memory_only() {
+            bail!(Unsupported, "{} exists in memory only", DataType::Chars(1).name());
         }
         let packed = ElementType { data_type: element.data_type.packed()?, ..element };
         let value = if v3 {
@@ -349,6 +349,7 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
         let native = element.data_type.native();
         // SAFETY: `size` bytes at `value`, by the function's contract.
         let fill = Fill::from_bytes(unsafe { bytes_of(native, value, size) }?);
+        fill.check_text(element.data_type, v3)?;
         let value = if v3 { fill.to_json_v3(native) } else { fill.to_json_v2(element) };
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_text(&json::to_compact(&value), buf, cap, len) }
@@ -393,7 +394,7 @@ fn is_v3(format: i32) -> Result<bool> {
 /// The type whose values have a JSON form: structs as arrays store them.
 fn scalar_type(dtype: *const ozarr_dtype) -> Result<ElementType> {
     let element = element_of(dtype, "dtype")?;
-    if element.data_type.is_variable() || matches!(element.data_type, DataType::Chars(_)) {
+    if element.data_type.is_variable() || element.data_type.is_memory_only() {
         bail!(Unsupported, "values of {} have no bytes of their own in a document", element.data_type.name());
     }
     Ok(element)

@@ -271,12 +271,11 @@ unsafe fn lists_of<'a>(region: *const ozarr_region, rank: usize) -> Result<Optio
 /// # Safety
 /// `memory.field` is NULL or points to a NUL-terminated text.
 unsafe fn memory_type(stored: DataType, memory: &ozarr_memory) -> Result<DataType> {
-    let path: Vec<&str> = match memory.field.is_null() {
+    let fields = match memory.field.is_null() {
         true => Vec::new(),
         // SAFETY: the caller's promise.
-        false => unsafe { text(memory.field, "memory->field") }?.split('.').collect(),
+        false => fields_of(stored, unsafe { text(memory.field, "memory->field") }?)?,
     };
-    let fields = fields_of(stored, &path)?;
     let inside = fields.last().map_or(stored, |f| f.element.data_type.native());
     let wanted = match (memory.r#type, memory.dtype.is_null()) {
         (OZARR_BY_DTYPE, false) => super::dtype::memory_type(memory.dtype, "memory->dtype")?,
@@ -289,16 +288,21 @@ unsafe fn memory_type(stored: DataType, memory: &ozarr_memory) -> Result<DataTyp
     })
 }
 
-/// The fields on the way from the array's type to the innermost one.
-fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<Field>> {
-    let (mut inside, mut fields) = (stored, Vec::with_capacity(path.len()));
-    for name in path {
-        let field = if let DataType::Struct(s) = inside { s.part(name) } else { None };
-        let Some(field) = field else { bail!(NotFound, "the array's type has no field {:?}", path.join(".")) };
+/// The fields on the way from the array's type to the innermost one, with points between their names. A name may have points itself:
+/// the longest one that there is counts.
+fn fields_of(stored: DataType, path: &str) -> Result<Vec<Field>> {
+    let (mut inside, mut rest, mut fields) = (stored, path, Vec::new());
+    loop {
+        let mut ends = rest.match_indices('.').map(|(end, _)| end).chain([rest.len()]).rev();
+        let found = if let DataType::Struct(s) = inside { ends.find_map(|end| Some((s.part(&rest[..end])?, end))) } else { None };
+        let Some((field, end)) = found else { bail!(NotFound, "the array's type has no field {path:?}") };
         inside = field.element.data_type;
         fields.push(field);
+        match rest.get(end + 1..) {
+            Some(next) => rest = next,
+            None => return Ok(fields),
+        }
     }
-    Ok(fields)
 }
 
 /// # Safety
@@ -327,4 +331,32 @@ pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozar
         bail!(Bounds, "`memory->offset` is {}, beyond what memory can hold", memory.offset)
     };
     Ok(Memory { data: memory.data.cast(), size: memory.size, offset, strides, data_type, overflow, arena: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn names_of_fields_may_have_points() {
+        let field = |name: &str, data_type: DataType| Field { name: name.into(), offset: 0, element: data_type.into(), shape: vec![] };
+        let make = |fields| DataType::Struct(Struct::packed(fields).unwrap());
+        let inner = make(vec![field("c.d", DataType::Int8), field("c", DataType::Int16)]);
+        let stored = make(vec![field("a.b", DataType::Float32), field("a", inner), field("a.b.c", inner)]);
+        let found = |path| fields_of(stored, path).map(|fields| fields.into_iter().map(|f| f.name).collect::<Vec<_>>());
+        for (path, names) in [
+            ("a", &["a"][..]),
+            ("a.b", &["a.b"]),
+            ("a.c", &["a", "c"]),
+            ("a.c.d", &["a", "c.d"]),
+            ("a.b.c", &["a.b.c"]),
+            ("a.b.c.c.d", &["a.b.c", "c.d"]),
+        ] {
+            assert_eq!(found(path).unwrap(), names, "{path}");
+        }
+        for path in ["", ".", "b", "a.", "a.c.", "a.b.d", ".a"] {
+            assert_eq!(found(path).unwrap_err().kind(), ErrorKind::NotFound, "{path:?}");
+        }
+    }
 }

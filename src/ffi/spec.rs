@@ -187,7 +187,8 @@ pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozar
     entry!("ozarr_spec_set_type", { change(spec, &mut |s| s.set_data_type(data_type(r#type, None)?)) })
 }
 
-/// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
+/// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. That of
+/// elements of variable length is set by `ozarr_spec_set_fill_dtype`, or as the member `"fill_value"`.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_TYPE`; `OZARR_ERR_RANGE` for a value that
 /// does not fit; those of documents.
@@ -199,6 +200,9 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
     entry!("ozarr_spec_set_fill_value", {
         not_null(value, "value")?;
         change(spec, &mut |s| {
+            if s.data_type().is_variable() {
+                bail!(Type, "the elements are {}, of variable length; use ozarr_spec_set_fill_dtype", s.data_type().name());
+            }
             let data_type = data_type(r#type, Some(s.data_type()))?;
             // SAFETY: not NULL, one element of that type, by the function's contract.
             s.set_fill(data_type, unsafe { std::slice::from_raw_parts(value.cast(), data_type.size()) })
@@ -210,7 +214,10 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
 /// an object; `"codecs"` (format 3, the whole list), `"compressor"` and `"filters"` (format 2,
 /// `{"id": "zstd", "level": 3}` and a list of such objects, or `null`), `"storage_transformers"` (format 3,
 /// a list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
-/// (`ozarr_register_member`), or one with `"must_understand": false`.
+/// (`ozarr_register_member`), or one with `"must_understand": false`. Codecs that calculate
+/// (`fixedscaleoffset`, `astype`, `delta`, `scale_offset`, `quantize`, ...) have to give the fill value back
+/// as it was: an array with another one, such as NaN where integers are stored, is not created
+/// (`OZARR_ERR_METADATA`).
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for malformed JSON; `OZARR_ERR_TYPE` for attributes that are no object;
 /// those of documents.
@@ -342,8 +349,9 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 
 /// Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
 /// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
-/// NaN stays as it is. The fill value must be a number that rounding leaves as it is, such as 0, -8192 or NaN;
-/// an array with another one, such as 1e20, is not created (`OZARR_ERR_METADATA`).
+/// NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
+/// as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
+/// (`OZARR_ERR_METADATA`).
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]

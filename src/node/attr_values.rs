@@ -27,9 +27,9 @@ impl std::fmt::Display for ValuePlace<'_> {
 }
 
 impl Attributes {
-    /// An attribute that is an integer of 64 bits. `1.0` is no integer.
+    /// An attribute that is an integer of 64 bits. `1.0` is no integer; `_FillValue` may be base64 of a double that is one.
     pub fn get_i64(&self, name: &str) -> Result<i64> {
-        self.with(name, |value| match value {
+        self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {
             Value::Number(n) if is_integer(n) => n
                 .as_str()
                 .parse()
@@ -96,9 +96,9 @@ impl Attributes {
         self.with(name, |value| Ok(json::to_compact(value)))
     }
 
-    /// Sets an integer.
+    /// Sets an integer. `_FillValue` as for [`Attributes::set_f64`]: an error of kind `Range` where no double is that integer.
     pub fn set_i64(&self, name: &str, value: i64) -> Result<()> {
-        self.set(name, value.into())
+        self.set_numbers(name, DataType::Int64, &value.to_ne_bytes(), true)
     }
 
     /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range` where the context does not allow them.
@@ -145,11 +145,14 @@ impl Attributes {
     /// Converts an element to the value that represents it.
     fn number_of(&self, item: &[u8], element: DataType, place: &ValuePlace<'_>) -> Result<Value> {
         let Some(found) = number::Real::load(element, item) else { bail!(Internal, "{place} has no value") };
+        let is_text = place.name == FILL && place.index.is_none() && self.fill_is_text();
         let double = match found {
+            number::Real::Int(n) if is_text && n as f64 as i128 != n => bail!(Range, "{place} is {n}, which no double is"),
+            number::Real::Int(n) if is_text => n as f64,
             number::Real::Int(n) => return Ok(if n < 0 { (n as i64).into() } else { (n as u64).into() }),
             number::Real::Float(double) => double,
         };
-        if place.name == FILL && place.index.is_none() && self.fill_is_text() {
+        if is_text {
             return Ok(double_to_base64(double).into());
         }
         if !double.is_finite() && !self.allows_non_finite() {
@@ -161,7 +164,9 @@ impl Attributes {
     /// The number that `_FillValue` is, where it is base64 of a double; `None` for any other attribute.
     fn fill_value(&self, name: &str, value: &Value) -> Option<Value> {
         let text = value.as_str().filter(|_| name == FILL && self.is_real())?;
-        Some(Value::Number(json::number(double_from_base64(text)?)))
+        let double = double_from_base64(text)?;
+        let is_whole = double.fract() == 0.0 && double.abs() < 2f64.powi(63) && (double != 0.0 || double.is_sign_positive());
+        Some(if is_whole { (double as i64).into() } else { Value::Number(json::number(double)) })
     }
 }
 

@@ -1095,3 +1095,39 @@ fn v2_keys_can_be_asked_for_in_v3() {
     write_all(&Array::create(&store, "x", &s, Create::New).unwrap(), &mut [1, 2, 3, 4]);
     assert!(keys(&store).contains(&"x/1".to_string()));
 }
+
+/// Memory of C has them as 0 and 1, and so have files: other readers refuse other bytes.
+#[test]
+fn bools_are_0_or_1_in_memory_and_in_files() {
+    let store = memory();
+    let bools = |bytes: &mut [u8]| {
+        let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(&[bytes.len() as u64], 1));
+        Memory { data, size, offset: 0, strides, data_type: DataType::Bool, overflow: Overflow::Error, arena: None }
+    };
+    for compressor in ["none", "zstd"] {
+        for inner in [None, Some(2)] {
+            let name = format!("{compressor}{}", inner.is_some());
+            let mut spec = Spec::new(DataType::Bool, &[4]).unwrap();
+            spec.set_chunks(&[4]).unwrap();
+            spec.set_compressor(compressor, None).unwrap();
+            inner.iter().for_each(|inner| spec.set_inner_chunks(&[*inner]).unwrap());
+            let array = Array::create(&store, &name, &spec, Create::New).unwrap();
+            let all = Selection::all(&[4]);
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&all, &bools(&mut [0, 1, 2, 255])).unwrap() };
+            let mut found = [7u8; 4];
+            // SAFETY: as above; bytes.
+            unsafe { array.read(&all, &Memory { data_type: DataType::UInt8, ..bools(&mut found) }).unwrap() };
+            assert_eq!(found, [0, 1, 1, 1], "{name}");
+            if compressor == "none" && inner.is_none() {
+                let stored = get(&**store.shared(), &format!("{name}/c/0"), 10).unwrap().unwrap();
+                assert_eq!(&stored[..], [0, 1, 1, 1]);
+                store.shared().put(&format!("{name}/c/0"), &[&[0, 3, 255, 1]], Condition::None).unwrap();
+            }
+            let mut found = [7u8; 4];
+            // SAFETY: as above.
+            unsafe { Array::open(&store, &name).unwrap().read(&all, &bools(&mut found)).unwrap() };
+            assert_eq!(found, [0, 1, 1, 1], "{name}");
+        }
+    }
+}

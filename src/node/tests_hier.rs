@@ -217,6 +217,17 @@ fn fill_value_attributes_are_what_xarray_reads() {
         assert_eq!(attributes.get_f64("_FillValue").unwrap().to_bits(), value.to_bits());
         attributes.set_f64("scale_factor", 0.5).unwrap();
         assert_eq!(attributes.get_json("scale_factor").unwrap(), "0.5");
+        let is_text = format == Format::V3 && data_type != DataType::Int16;
+        attributes.set_numbers("_FillValue", DataType::Int32, &(-9999i32).to_ne_bytes(), true).unwrap();
+        assert_eq!(attributes.get_json("_FillValue").unwrap(), if is_text { "\"AAAAAICHw8A=\"" } else { "-9999" });
+        attributes.set_i64("_FillValue", -999).unwrap();
+        assert_eq!(attributes.get_json("_FillValue").unwrap(), if is_text { "\"AAAAAAA4j8A=\"" } else { "-999" });
+        assert_eq!((attributes.get_i64("_FillValue").unwrap(), attributes.get_f64("_FillValue").unwrap()), (-999, -999.0));
+        assert_eq!(attributes.get_numbers("_FillValue", DataType::Int16).unwrap(), (-999i16).to_ne_bytes());
+        assert_eq!(
+            attributes.set_i64("_FillValue", (1 << 53) + 1).map_err(|e| e.kind()),
+            if is_text { Err(ErrorKind::Range) } else { Ok(()) }
+        );
         assert_eq!(kind(attributes.set_f64("valid_min", f64::NAN)), ErrorKind::Range);
     }
 }

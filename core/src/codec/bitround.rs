@@ -57,7 +57,8 @@ macro_rules! each {
     }};
 }
 
-/// Rounds the mantissa half to even, except that of NaN, which would carry into the exponent or lose all its bits.
+/// Rounds the mantissa half to even, except that of NaN, which would carry into the exponent or lose all its bits. A number that would
+/// become infinite is cut instead.
 macro_rules! round_float {
     ($t:ty, $mantissa:expr, $keep:expr) => {{
         let drop: u32 = $mantissa - $keep;
@@ -67,7 +68,8 @@ macro_rules! round_float {
                 return x;
             }
             let half = ((1 as $t) << (drop - 1)) - 1;
-            x.wrapping_add((x >> drop & 1) + half) >> drop << drop
+            let rounded = x.wrapping_add((x >> drop & 1) + half) >> drop << drop;
+            if rounded & <$t>::MAX >> 1 == infinity { x >> drop << drop } else { rounded }
         }
     }};
 }
@@ -143,7 +145,6 @@ multiversion! {
 
 impl Elementwise for BitRound {
     const NAME: &'static str = "bitround";
-    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
@@ -207,9 +208,22 @@ mod tests {
                 assert_eq!(encoded(&stage(keep, DataType::Float16), &bits.to_le_bytes()), bits.to_le_bytes(), "{bits:x}");
             }
         }
-        for (bits, rounded) in [(0x7f81u16, 0x7f81u16), (0x7fff, 0x7fff), (0xff80, 0xff80), (0x7f7f, 0x7f80), (0x4031, 0x4040)] {
+        for (bits, rounded) in [(0x7f81u16, 0x7f81u16), (0x7fff, 0x7fff), (0xff80, 0xff80), (0x7f7f, 0x7f60), (0x4031, 0x4040)] {
             let stage = stage(2, DataType::Narrow(Narrow::BFloat16));
             assert_eq!(encoded(&stage, &bits.to_le_bytes()), rounded.to_le_bytes(), "{bits:x}");
+        }
+    }
+
+    #[test]
+    fn what_would_round_to_infinity_is_cut() {
+        let half = |x: f32| half::f16::from_f32(x).to_le_bytes();
+        for (x, cut) in [(65504.0, 64512.0), (-65504.0, -64512.0), (64512.0, 64512.0), (64500.0, 64512.0)] {
+            assert_eq!(encoded(&stage(5, DataType::Float16), &half(x)), half(cut), "{x}");
+        }
+        for keep in [0, 5, 22] {
+            let bits = |x: &[u8]| u32::from_le_bytes(x.try_into().unwrap());
+            let cut = f32::MAX.to_bits() >> (23 - keep) << (23 - keep);
+            assert_eq!(bits(&encoded(&stage(keep, DataType::Float32), &f32::MAX.to_le_bytes())), cut, "{keep}");
         }
     }
 

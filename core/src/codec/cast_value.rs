@@ -309,7 +309,6 @@ fn shown(x: Scalar) -> String {
 
 impl Elementwise for CastValue {
     const NAME: &'static str = "cast_value";
-    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)

@@ -5,9 +5,13 @@ use super::fused::Fused;
 use super::reshape::Reshape;
 use super::stage::{Dest, Size, StageRef, VariableCodec};
 use super::transpose::{self, Permutation};
+use crate::dtype::fill::Fill;
+use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims};
+use crate::metadata::Value;
+use crate::metadata::json::brief;
 use std::sync::Arc;
 
 /// A chain whose names, configuration and types are checked; the shape of the chunks is still open.
@@ -187,29 +191,35 @@ impl Chain {
     ///
     /// Errors: `Metadata`, at the field `fill_value`.
     pub fn check_fill(&self, fill: &[u8]) -> Result<()> {
-        let element = match &self.body {
+        let changed = match &self.body {
             Body::Shards(shards, _) => return shards.inner.check_fill(fill),
+            Body::Variable(_, codec) if codec.keeps_fill() => changed_text(&**codec, fill),
             Body::Variable(..) => return Ok(()),
-            Body::Elements(element) => element,
+            Body::Elements(element) => self.changed_fill(*element, fill),
         };
-        let mut fill = fill.to_vec();
-        if element.swapped() {
-            fill.chunks_exact_mut(element.data_type.swap_unit()).for_each(<[u8]>::reverse);
-        }
-        match self.changes_fill(fill) {
+        match changed {
             Ok(None) => Ok(()),
-            Ok(Some(codec)) => Err(err!(Metadata, "does not come back from the codec {codec:?} as it was").at_field("fill_value")),
-            Err(e) => Err(err!(Metadata, "cannot pass the codecs ({})", e.message()).at_field("fill_value")),
+            Ok(Some(changed)) => Err(err!(Metadata, "{changed}: set another fill value").at_field("fill_value")),
+            Err(e) => Err(err!(Metadata, "cannot pass the codecs ({}): set another fill value", e.message()).at_field("fill_value")),
         }
     }
 
-    /// The codec that changes the fill value (in the byte order of the first stage), of those up to the last one that must keep it.
-    fn changes_fill(&self, fill: Vec<u8>) -> Result<Option<&'static str>> {
+    /// How the codecs up to the last one that must keep the fill value change it.
+    fn changed_fill(&self, element: ElementType, fill: &[u8]) -> Result<Option<String>> {
         let count = self.stages.iter().rposition(|stage| stage.keeps_fill()).map_or(0, |last| last + 1);
-        let mut encoded = vec![fill];
+        let in_order = |mut fill: Vec<u8>| {
+            if element.swapped() {
+                fill.chunks_exact_mut(element.data_type.swap_unit()).for_each(<[u8]>::reverse);
+            }
+            fill
+        };
+        let mut encoded = vec![in_order(fill.to_vec())];
         for stage in self.stages.iter().take(count) {
-            let mut out = Vec::new();
-            stage.encode(encoded.last().map_or(&[], Vec::as_slice), &mut out)?;
+            let (mut out, before) = (Vec::new(), encoded.last().map_or(&[][..], Vec::as_slice));
+            if stage.spoils(before) {
+                return Ok(Some(format!("changes the elements behind it in the codec {:?}", stage.name())));
+            }
+            stage.encode(before, &mut out)?;
             encoded.push(out);
         }
         let (mut back, mut codec) = (encoded.pop().unwrap_or_default(), None);
@@ -220,7 +230,10 @@ impl Chain {
             // What one changes another may restore: in the end it counts.
             codec = if back == *before { None } else { codec.or(Some(stage.name())) };
         }
-        Ok(codec)
+        Ok(codec.map(|codec| {
+            let back = Fill::from_bytes(&in_order(back)).to_json_v3(element.data_type);
+            format!("does not come back from the codec {codec:?} as it was, but as {}", brief(&back))
+        }))
     }
 
     fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {
@@ -239,4 +252,19 @@ impl Chain {
             stages: self.stages.clone(),
         })
     }
+}
+
+/// How a codec for elements of variable length changes that text.
+fn changed_text(codec: &dyn VariableCodec, text: &[u8]) -> Result<Option<String>> {
+    let (mut encoded, mut items) = (Vec::new(), VarItem::EMPTY.to_element());
+    codec.encode(&VarItem::new(text).to_element(), &[1], &mut encoded)?;
+    let kept = codec.decode(encoded, &mut items)?;
+    // SAFETY: one item, into what is kept.
+    let back = unsafe { variable::items(&items).next().unwrap_or(VarItem::EMPTY).bytes() };
+    let changed = (back != text).then(|| {
+        let back = brief(&Value::from(String::from_utf8_lossy(back)));
+        format!("does not come back from the codec {:?} as it was, but as {back}", codec.name())
+    });
+    drop(kept);
+    Ok(changed)
 }

@@ -6,7 +6,7 @@
 use super::build::ArrayCodec;
 use super::config::Config;
 use super::elementwise::Elementwise;
-use super::scalar::{Scalar, binary16, cast, map, truncate};
+use super::scalar::{Scalar, binary16, cast, load, map, truncate};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 use crate::multiversion::multiversion;
@@ -136,6 +136,12 @@ impl Elementwise for Delta {
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
+    }
+
+    /// The sums behind NaN and infinities are NaN.
+    fn spoils(&self, element: &[u8]) -> bool {
+        let value = load(self.from, element);
+        !(value.f64().is_finite() && value.imaginary().is_finite())
     }
 
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {

@@ -11,11 +11,15 @@ pub(super) trait Elementwise: Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether each element is decoded by itself.
     const SEPARATE: bool = true;
-    /// Whether an array's fill value must come back from it as it was.
-    const KEEPS_FILL: bool = false;
 
     /// The decoded and the encoded elements.
     fn types(&self) -> (ElementType, ElementType);
+
+    /// Whether an element of that value changes those behind it when they are decoded.
+    fn spoils(&self, element: &[u8]) -> bool {
+        let _ = element;
+        false
+    }
 
     /// Encodes whole elements to as many.
     fn encode_to(&self, src: &[u8], dst: &mut [u8]) -> Result<()>;
@@ -39,7 +43,11 @@ impl<C: Elementwise> Stage for C {
     }
 
     fn keeps_fill(&self) -> bool {
-        C::KEEPS_FILL
+        true
+    }
+
+    fn spoils(&self, element: &[u8]) -> bool {
+        Elementwise::spoils(self, element)
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {

@@ -799,7 +799,7 @@ mod tests {
         };
         for (codec, kept, changed) in [
             (bits, &[0.0, -0.0, -8192.0, f32::NAN, f32::INFINITY, f32::from_bits(u32::MAX), 9.969_21e36][..], &[1e20, -9999.0, 0.1][..]),
-            (digits, &[0.0, -9999.0, 0.125, 1e20, f32::NAN, f32::NEG_INFINITY], &[0.1, 9.969_21e36]),
+            (digits, &[0.0, -9999.0, 0.125, 1e20, f32::NAN, f32::NEG_INFINITY, 9.969_21e36], &[0.1, -9999.003]),
         ] {
             let (name, members) = codec.split_once("\", ").unwrap();
             let list = format!(r#"[{{"name": "numcodecs.{name}", "configuration": {{{members}}}}}, {bytes}]"#);
@@ -823,6 +823,50 @@ mod tests {
         // What changes it on the way does not count if the next codec restores it.
         let tenths = r#"[{"name": "scale_offset", "configuration": {"scale": 10}}, {"name": "cast_value", "configuration": {"data_type": "int8"}}, "bytes"]"#;
         Chain::parse(&v3(tenths), DataType::Float32, 1).unwrap().check_fill(&7.3f32.to_ne_bytes()).unwrap();
+    }
+
+    #[test]
+    fn fill_values_must_come_back_from_arithmetic() {
+        let tenths =
+            r#"{"name": "numcodecs.fixedscaleoffset", "configuration": {"offset": 0, "scale": 10, "dtype": "<f4", "astype": "<i2"}}"#;
+        let cast = r#"{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<i2", "decode_dtype": "<f4"}}"#;
+        let short = r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<f4", "astype": "<i2"}}"#;
+        let delta = r#"{"name": "numcodecs.delta", "configuration": {"dtype": "<f4"}}"#;
+        let kelvin = r#"{"name": "scale_offset", "configuration": {"offset": 273.15, "scale": 0.1}}"#;
+        // What it changes, and what that becomes.
+        for (codec, kept, changed) in [
+            (tenths, &[0.0, -7.5, 3276.7][..], &[(f32::NAN, "0.0"), (1e9, "-0.1"), (9.969_21e36, "-0.1"), (0.25, "0.2")][..]),
+            (cast, &[0.0, -9999.0], &[(f32::NAN, "0.0"), (0.3, "0.0"), (1e9, "-13824.0"), (9.969_21e36, "-1.0")]),
+            (short, &[0.0, -9999.0], &[(1e9, "-13824.0"), (f32::NAN, ""), (f32::INFINITY, "")]),
+            (delta, &[0.0, 0.1, 1e20], &[(f32::NAN, ""), (f32::NEG_INFINITY, "")]),
+            (kelvin, &[f32::NAN], &[(-32768.0, "-32767.998"), (0.3, "0.2999")]),
+        ] {
+            let codecs = v3(&format!(r#"[{codec}, {{"name": "bytes", "configuration": {{"endian": "little"}}}}]"#));
+            let check = |fill: f32| Chain::parse(&codecs, DataType::Float32, 1).unwrap().check_fill(&fill.to_ne_bytes());
+            kept.iter().for_each(|fill| check(*fill).unwrap_or_else(|e| panic!("{codec} {fill}: {e}")));
+            for (fill, back) in changed {
+                let e = check(*fill).expect_err(codec);
+                assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("fill_value")), "{fill}");
+                assert!(e.message().contains(&format!("as it was, but as {back}")) || back.is_empty(), "{fill}: {e}");
+                assert!(e.message().contains("set"), "{e}");
+            }
+        }
+        let labels = |data_type, order, text: &str| {
+            let filter = format!(r#"[{{"id": "categorize", "labels": ["a", "bc"], "dtype": "{text}", "astype": "|u1"}}]"#);
+            Chain::parse(&v2(Order::C, ElementType::new(data_type, order), &filter, None), data_type, 1).unwrap()
+        };
+        let objects = labels(DataType::VarText, ByteOrder::Little, "|O");
+        [&b""[..], b"a", b"bc"].iter().for_each(|fill| objects.check_fill(fill).unwrap());
+        assert_eq!(objects.check_fill(b"zz").unwrap_err().field(), Some("fill_value"));
+        for (order, name) in [(ByteOrder::Little, "<U2"), (ByteOrder::Big, ">U2")] {
+            let check = |text: &str| {
+                let mut points: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
+                points.resize(8, 0);
+                labels(DataType::Text(2), order, name).check_fill(&points)
+            };
+            ["", "a", "bc"].iter().for_each(|fill| check(fill).unwrap());
+            assert_eq!(check("zz").unwrap_err().field(), Some("fill_value"), "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `quantize`: floating-point numbers rounded to a number of decimal digits, by way of a power of two.
 //!
 //! Specification: numcodecs `Quantize` (v2 id `quantize`; v3 name `numcodecs.quantize`).
-//! An array's fill value must be a number that this does not change.
+//! An array's fill value must be a number that this does not change. One that is too large to be scaled stays as it is.
 //! Example: `{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f4"}}`
 
 use super::arithmetic::{Precision, blocks};
@@ -40,7 +40,6 @@ struct Quantize {
 
 impl Elementwise for Quantize {
     const NAME: &'static str = "quantize";
-    const KEEPS_FILL: bool = true;
 
     fn types(&self) -> (ElementType, ElementType) {
         (self.from, self.to)
@@ -52,8 +51,11 @@ impl Elementwise for Quantize {
         match p.single() {
             Some(single) => blocks(self.from, src, self.to, dst, |block| quantized(block, single, scale)),
             None => blocks(self.from, src, self.to, dst, |block| {
-                p.step(block, |x| scale * x);
-                p.step(block, |x| x.round_ties_even() / scale);
+                let quantize = |x: f64| {
+                    let rounded = p.round(p.round(scale * x).round_ties_even() / scale);
+                    if rounded.is_finite() { rounded } else { x }
+                };
+                block.iter_mut().for_each(|x| *x = quantize(*x));
             }),
         }
         Ok(())
@@ -66,13 +68,19 @@ impl Elementwise for Quantize {
 }
 
 multiversion! {
-    /// `round(x * scale) / scale`.
+    /// `round(x * scale) / scale`, or `x` where that is infinite.
     fn quantized(block: &mut [f64], single: bool, scale: f64) {
         if single {
             let scale = scale as f32;
-            block.iter_mut().for_each(|x| *x = ((scale * (*x as f32)).round_ties_even() / scale).into());
+            block.iter_mut().for_each(|x| {
+                let rounded = (scale * (*x as f32)).round_ties_even() / scale;
+                *x = if rounded.is_finite() { rounded.into() } else { *x };
+            });
         } else {
-            block.iter_mut().for_each(|x| *x = (scale * *x).round_ties_even() / scale);
+            block.iter_mut().for_each(|x| {
+                let rounded = (scale * *x).round_ties_even() / scale;
+                *x = if rounded.is_finite() { rounded } else { *x };
+            });
         }
     }
 }
@@ -89,6 +97,20 @@ mod tests {
         assert_eq!(encoded(&q(r#"{"digits": 3, "dtype": "<f8", "astype": "<f4"}"#), &data[8..16]), 0.111328125f32.to_le_bytes());
         assert_eq!(decoded(&q(r#"{"digits": 3, "dtype": "<f8", "astype": "<f4"}"#), &1.5f32.to_le_bytes()), 1.5f64.to_le_bytes());
         assert_eq!(encoded(&q(r#"{"digits": -2, "dtype": "<f8"}"#), &1234f64.to_le_bytes()), 1216f64.to_le_bytes());
+    }
+
+    /// Such numbers are multiples of the step already.
+    #[test]
+    fn numbers_too_large_to_be_scaled_stay() {
+        let q = |digits: i32, t: &str| stage_v2("quantize", &format!(r#"{{"digits": {digits}, "dtype": "{t}"}}"#), DataType::Float64);
+        let halves: Vec<u8> = [600.0, -60000.0, 1.004].iter().flat_map(|x| half::f16::from_f32(*x).to_le_bytes()).collect();
+        let kept: Vec<u8> = [600.0, -60000.0, 1.0].iter().flat_map(|x| half::f16::from_f32(*x).to_le_bytes()).collect();
+        assert_eq!(encoded(&q(2, "<f2"), &halves), kept);
+        let singles = le!(f32, 1e37, -9.96921e36, f32::MAX, f32::INFINITY);
+        assert_eq!(encoded(&q(2, "<f4"), &singles), singles);
+        assert_eq!(encoded(&q(-37, "<f4"), &le!(f32, f32::MAX)), le!(f32, f32::MAX), "rounding up");
+        assert_eq!(encoded(&q(300, "<f4"), &le!(f32, 0.0, 0.1)), le!(f32, 0.0, 0.1), "a step that binary32 has not");
+        assert_eq!(encoded(&q(300, "<f8"), &le!(f64, 1e300)), le!(f64, 1e300));
     }
 
     #[test]

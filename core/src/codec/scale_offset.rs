@@ -1,6 +1,6 @@
 //! `scale_offset`: `(x - offset) * scale` in the type of the array.
 //!
-//! Specification: zarr-extensions, "scale_offset" (v3 name `scale_offset`). What an integer cannot hold is an error.
+//! Specification: zarr-extensions, "scale_offset" (v3 name `scale_offset`). What the type cannot hold is an error when it is encoded.
 //! Example: `{"name": "scale_offset", "configuration": {"offset": 5, "scale": 2}}`
 
 use super::arithmetic::{Precision, blocks, is_real};
@@ -124,12 +124,21 @@ impl Elementwise for ScaleOffset {
             return self.integers(src, dst, false);
         }
         let (p, offset, scale) = (Precision::of(self.from.data_type), self.offset.f64(), self.scale.f64());
-        match p.single() {
-            Some(single) => blocks(self.from, src, self.to, dst, |block| shifted(block, single, offset, scale)),
-            None => blocks(self.from, src, self.to, dst, |block| {
-                p.step(block, |x| x - offset);
-                p.step(block, |x| x * scale);
-            }),
+        // NaN and infinities stay such.
+        let (finite, mut fits) = (|block: &[f64]| block.iter().filter(|x| x.is_finite()).count(), true);
+        blocks(self.from, src, self.to, dst, |block| {
+            let before = finite(block);
+            match p.single() {
+                Some(single) => shifted(block, single, offset, scale),
+                None => {
+                    p.step(block, |x| x - offset);
+                    p.step(block, |x| x * scale);
+                }
+            }
+            fits &= finite(block) == before;
+        });
+        if !fits {
+            bail!(Range, "a number of {} becomes infinite by the scale {scale} and the offset {offset}", self.from.data_type.name());
         }
         Ok(())
     }
@@ -210,6 +219,25 @@ mod tests {
         let floats = s(r#"{"offset": -4.5, "scale": 10}"#, DataType::Float32);
         assert_eq!(encoded(&floats, &le!(f32, 0.1)), ((0.1f32 + 4.5) * 10.0).to_le_bytes());
         assert_eq!(decoded(&floats, &le!(f32, 46)), (46f32 / 10.0 - 4.5).to_le_bytes());
+        for t in [DataType::Float16, DataType::Float32, DataType::Float64] {
+            let tenfold = s(r#"{"scale": 10}"#, t);
+            let element = |x: f64| Fill::from_json_v3(t, &x.into()).unwrap().element(t);
+            let most = if t == DataType::Float16 { 65504.0 } else { 1e38 * if t == DataType::Float64 { 1e270 } else { 1.0 } };
+            for elements in [vec![element(most)], [vec![element(1.0); 300], vec![element(-most)]].concat()] {
+                assert_eq!(tenfold.encode(&elements.concat(), &mut Vec::new()).unwrap_err().kind(), ErrorKind::Range, "{t:?}");
+            }
+            let none = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|x| {
+                let text = if x.is_nan() {
+                    "NaN"
+                } else if x > 0.0 {
+                    "Infinity"
+                } else {
+                    "-Infinity"
+                };
+                Fill::from_json_v3(t, &text.into()).unwrap().element(t)
+            });
+            assert_eq!(encoded(&tenfold, &none.concat()), none.concat(), "{t:?}");
+        }
         assert_eq!(decoded(&s("{}", DataType::UInt64), &u64::MAX.to_le_bytes()), u64::MAX.to_le_bytes());
     }
 

@@ -116,6 +116,12 @@ pub trait Stage: Any + Send + Sync {
         false
     }
 
+    /// Whether an element of that value, encoded, changes those behind it.
+    fn spoils(&self, element: &[u8]) -> bool {
+        let _ = element;
+        false
+    }
+
     /// Whether any thread may use it: not so for codecs of the program that do not say so.
     fn any_thread(&self) -> bool {
         true
@@ -152,6 +158,11 @@ pub trait VariableCodec: Send + Sync {
     /// Decodes `bytes` into exactly as many items as the buffer `items` has room for. They point into the buffer that is returned,
     /// which the caller keeps for as long as it uses them.
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>>;
+
+    /// Whether an array's fill value must come back from it as it was.
+    fn keeps_fill(&self) -> bool {
+        false
+    }
 
     /// The elements of the encoded buffer, for the stages behind.
     fn encoded_item(&self) -> ElementType {

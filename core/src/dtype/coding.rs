@@ -3,7 +3,7 @@
 //!
 //! Packed: value = stored · scale + offset, computed as doubles and rounded once to the type in memory; a missing value is NaN.
 //! Times: count = (stored · num + add) / den, exact for integers (rounded down) and to the nearest for real numbers; missing is the
-//! least integer of 64 bits, numpy's "not a time".
+//! least integer of 64 bits, numpy's "not a time". A time is stored only where it comes back: others would lose time.
 
 use super::run::{self, Run};
 use super::transfer::Transfer;
@@ -63,7 +63,7 @@ pub(super) struct Coded {
     stored: ElementType,
     /// Between the outside on the left and what the rule works on: stored elements in native order (decoding), memory (encoding).
     first: Transfer,
-    /// Decoding: native stored elements to doubles or counts.
+    /// Stored elements (native ones, decoding) to doubles or counts.
     wide: Transfer,
     /// To the outside on the right.
     last: Transfer,
@@ -100,7 +100,7 @@ impl Coded {
             way: Way::Encode,
             stored,
             first: Transfer::new(memory, middle)?,
-            wide: Transfer::new(native, wide)?,
+            wide: Transfer::new(stored, wide)?,
             last: Transfer::new(wide, stored)?.with_overflow(overflow),
         })
     }
@@ -116,7 +116,7 @@ impl Coded {
             unsafe {
                 match self.way {
                     Way::Decode => self.decode(block, a.at(), b.at()),
-                    Way::Encode => self.encode(block, a.at()),
+                    Way::Encode => self.encode(block, a.at(), b.at()),
                 }
             }
         })
@@ -177,7 +177,7 @@ impl Coded {
 
     /// # Safety
     /// As for [`Coded::decode`].
-    unsafe fn encode(&self, run: Run, a: *mut u8) -> std::result::Result<(), usize> {
+    unsafe fn encode(&self, run: Run, a: *mut u8, b: *mut u8) -> std::result::Result<(), usize> {
         let (n, mut gone) = (run.n, [false; BLOCK]);
         let real = is_real(self.stored);
         // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
@@ -204,7 +204,7 @@ impl Coded {
                             let value = (parts / num) as f64 + (parts % num) as f64 / num as f64;
                             a.cast::<f64>().add(i).write(if *gone { f64::NAN } else { value });
                         } else {
-                            // Stored counts are whole: others would lose time.
+                            // Stored counts are whole.
                             let stored = Some(parts).filter(|p| p % num == 0).and_then(|p| i64::try_from(p / num).ok());
                             a.cast::<i64>().add(i).write(stored.ok_or(i)?);
                         }
@@ -212,6 +212,16 @@ impl Coded {
                 }
             }
             self.last.run(run.scattered(a, 8))?;
+            if let Rule::Time { num, add, den } = self.coding.rule
+                && real
+            {
+                // What was stored, as doubles, and the counts once more.
+                let (values, counts) = (a.cast::<f64>(), b.cast::<i64>());
+                self.wide.run(Run { src: run.dst, src_stride: run.dst_stride, dst: a, dst_stride: 8, n })?;
+                self.first.run(run.gathered(b, 8))?;
+                let comes_back = |i: usize| real_count(values.add(i).read(), num, add, den) == Some(counts.add(i).read());
+                (0..n).find(|i| !comes_back(*i)).map_or(Ok(()), Err)?;
+            }
             let any = gone[..n].iter().position(|gone| *gone);
             let Some(any) = any else { return Ok(()) };
             let Some(missing) = self.coding.missing.first() else { return if real { Ok(()) } else { Err(any) } };
@@ -476,5 +486,34 @@ mod tests {
         };
         assert_eq!(run(&[7200, -3600, NOT_A_TIME]), Ok(vec![2, -1, i16::from_ne_bytes([1, 2])]));
         assert_eq!((run(&[0, 1800]), run(&[3600 << 20])), (Err(1), Err(0)));
+    }
+
+    #[test]
+    fn times_that_real_counts_round_are_refused() {
+        let days = |num: i128| times(&[], num, 1, 0);
+        for (t, order, coding, good, bad) in [
+            (DataType::Float32, ByteOrder::Little, times(&[], 1, 1, 0), &[0, 1_700_000_000, NOT_A_TIME][..], &[1_700_000_001][..]),
+            (DataType::Float32, ByteOrder::Big, times(&[], 1, 1, 0), &[-(1 << 24)], &[(1 << 24) + 1]),
+            (DataType::Float64, ByteOrder::Big, times(&[], 1, 1, 0), &[1 << 53], &[(1 << 53) + 1]),
+            // Days of seconds and of milliseconds: doubles have them all, singles have not.
+            (DataType::Float64, ByteOrder::Little, days(86_400), &[43_200, 1_700_000_001, -7], &[]),
+            (DataType::Float64, ByteOrder::Little, days(86_400_000), &[1_700_000_000_001, -62_135_596_799_999], &[]),
+            (DataType::Float32, ByteOrder::Little, days(86_400), &[43_200, NOT_A_TIME], &[1_700_000_001]),
+        ] {
+            let stored = ElementType::new(t, order);
+            let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
+            let run = |values: &[i64]| {
+                let mut out = vec![0u8; values.len() * t.size()];
+                let dst_stride = t.size() as isize;
+                // SAFETY: both sides have as many elements.
+                let done = unsafe {
+                    coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride, n: values.len() })
+                };
+                done.map(|()| out)
+            };
+            let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
+            assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");
+            bad.iter().for_each(|count| assert_eq!(run(&[0, *count]), Err(1), "{t:?} {count}"));
+        }
     }
 }

@@ -234,6 +234,15 @@ impl DataType {
         if let DataType::Registered(f) = self { f.memory() } else { self }
     }
 
+    /// Whether it, or a field of it, has no form in a document: text that is padded with blanks.
+    pub fn is_memory_only(self) -> bool {
+        match self {
+            DataType::Chars(_) => true,
+            DataType::Struct(s) => s.fields().iter().any(|f| f.element.data_type.is_memory_only()),
+            _ => false,
+        }
+    }
+
     /// Returns this type as memory holds it: every field of a struct in the order of this host.
     pub fn native(self) -> DataType {
         match self {

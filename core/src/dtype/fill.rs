@@ -104,6 +104,15 @@ impl Fill {
         }
     }
 
+    /// Checks that documents can say it: JSON has no code points that are no characters. Version 2 has structs as bytes.
+    pub fn check_text(&self, data_type: DataType, is_v3: bool) -> Result<()> {
+        match data_type {
+            DataType::Struct(_) if !is_v3 => Ok(()),
+            DataType::VarText => check_characters(data_type, &self.value),
+            _ => check_characters(data_type, &self.element(data_type)),
+        }
+    }
+
     /// The `fill_value` of a `zarr.json`: shortest digits that give the same bits, NaN payloads as `"0x…"`.
     pub fn to_json_v3(&self, data_type: DataType) -> Value {
         self.json(data_type, true)
@@ -179,6 +188,26 @@ impl RegisteredType {
 fn text(element: &[u8]) -> String {
     let points = element.as_chunks::<4>().0.iter().map(|p| char::from_u32(u32::from_ne_bytes(*p)).unwrap_or('\u{fffd}'));
     points.collect::<String>().trim_end_matches('\0').to_string()
+}
+
+/// Checks the text in an element.
+fn check_characters(data_type: DataType, element: &[u8]) -> Result<()> {
+    match data_type {
+        DataType::Text(_) => {
+            let mut points = element.as_chunks::<4>().0.iter().map(|p| u32::from_ne_bytes(*p));
+            match points.find(|p| char::from_u32(*p).is_none()) {
+                Some(point) => Err(err!(Range, "the code point {point:#x} is no character, and has no form in JSON")),
+                None => Ok(()),
+            }
+        }
+        DataType::VarText if std::str::from_utf8(element).is_err() => Err(err!(Range, "the text is not UTF-8")),
+        DataType::Struct(s) => s.fields().iter().try_for_each(|f| {
+            let bytes = element.get(f.offset..f.offset + f.size()).unwrap_or_default();
+            let mut values = bytes.chunks_exact(f.element.size().max(1));
+            values.try_for_each(|value| check_characters(f.element.data_type, value)).map_err(|e| e.at_field(&f.name))
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// A value of bytes, text or time. Old writers put 0 for "nothing"; bytes are base64, or else the text itself.

@@ -169,6 +169,15 @@ pub(super) fn text(element: ElementType) -> String {
     format!("{order}{code}")
 }
 
+/// The type, or that of a field, whose name does not say that its order is not the host's: names that are not NumPy's say none.
+pub fn without_order(element: ElementType) -> Option<DataType> {
+    match element.data_type {
+        DataType::Struct(s) => s.fields().iter().find_map(|f| without_order(f.element)),
+        DataType::Narrow(_) | DataType::ComplexNarrow(_) | DataType::Registered(_) if element.swapped() => Some(element.data_type),
+        _ => None,
+    }
+}
+
 impl DataType {
     /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
     pub fn numpy(self) -> String {

@@ -66,12 +66,12 @@ fn named(name: &str, configuration: &Map, depth: usize) -> Result<DataType> {
     }
 }
 
-/// `length_bytes`, a multiple of `unit`.
+/// `length_bytes`, a multiple of `unit`, of which there are as many as version 2 allows.
 fn length(configuration: &Map, unit: u32) -> Result<u32> {
-    let at = |e: Error| e.at_field("configuration.length_bytes");
+    let (at, most) = (|e: Error| e.at_field("configuration.length_bytes"), MAX_LENGTH * unit);
     let value = configuration.get("length_bytes").ok_or_else(|| at(err!(Metadata, "the member is missing")))?;
-    let n = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=MAX_LENGTH).contains(n) && n.is_multiple_of(unit));
-    n.ok_or_else(|| at(err!(Metadata, "found {}, expected a multiple of {unit} from {unit} to {MAX_LENGTH}", brief(value))))
+    let n = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=most).contains(n) && n.is_multiple_of(unit));
+    n.ok_or_else(|| at(err!(Metadata, "found {}, expected a multiple of {unit} from {unit} to {most}", brief(value))))
 }
 
 /// `unit` and `scale_factor`.
@@ -217,6 +217,7 @@ mod tests {
         for (data_type, json) in [
             (DataType::Bytes(5), json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 5}})),
             (DataType::Text(12), json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 48}})),
+            (DataType::Text(1 << 24), json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 1 << 26}})),
             (DataType::Raw(5), json!("r40")),
             (DataType::DateTime(second), json!({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 10}})),
             (DataType::TimeDelta(second), json!({"name": "numpy.timedelta64", "configuration": {"unit": "s", "scale_factor": 10}})),

@@ -8,6 +8,15 @@ pub(super) fn is_padded(data_type: DataType) -> bool {
     data_type.is_number() && data_type != DataType::Bool && data_type.bits() < data_type.swap_unit() as u32 * 8
 }
 
+/// Whether elements, or fields of them, are set anew even where their type stays: padded ones and bools, which are 0 or 1 in memory and
+/// may be any byte in a file.
+pub(super) fn is_set_anew(data_type: DataType) -> bool {
+    match data_type {
+        DataType::Struct(s) => s.fields().iter().any(|f| is_set_anew(f.element.data_type)),
+        other => other == DataType::Bool || is_padded(other),
+    }
+}
+
 /// The byte of a padded type with its upper bits set anew.
 #[inline(always)]
 fn without_padding(unused: u32, signed: bool, byte: u8) -> u8 {
@@ -40,7 +49,7 @@ pub(super) unsafe fn has_clear_padding(data_type: DataType, bytes: *const u8, n:
     })
 }
 
-/// Moves elements of a padded type with the upper bits set anew.
+/// Moves elements of a padded type with the upper bits set anew, or bools as 0 or 1.
 ///
 /// # Safety
 /// As for [`relocate`].
@@ -50,6 +59,7 @@ pub(super) unsafe fn relocate_padded(data_type: DataType, run: Run) {
     // SAFETY: the caller vouches for n elements on both sides, of one byte or two.
     unsafe {
         match data_type.size() {
+            _ if data_type == DataType::Bool => strided::<u8>(run, |byte| u8::from(byte != 0)),
             1 => strided::<u8>(run, one),
             _ => strided::<[u8; 2]>(run, |pair| pair.map(one)),
         }

@@ -64,7 +64,10 @@ impl TextTransfer {
                     _ => points.encode(dst, self.to.size(), self.padding()),
                 };
             }
-            let value = self.value(src);
+            let mut value = self.value(src);
+            if matches!(self.to.data_type, DataType::Bytes(_) | DataType::Text(_)) {
+                value = trimmed(value, 0);
+            }
             match self.to.data_type {
                 DataType::Text(m) => decode(value, dst, m as usize, self.to.swapped()),
                 DataType::VarText | DataType::VarBytes => {
@@ -149,14 +152,18 @@ impl TextTransfer {
             _ => 0,
         };
         // SAFETY: as many bytes as the type has.
-        let bytes = unsafe { std::slice::from_raw_parts(src, self.from.size()) };
-        let end = bytes.iter().rposition(|&b| b != pad).map_or(0, |last| last + 1);
-        bytes.get(..end).unwrap_or_default()
+        trimmed(unsafe { std::slice::from_raw_parts(src, self.from.size()) }, pad)
     }
 
     fn padding(&self) -> u8 {
         if matches!(self.to.data_type, DataType::Chars(_)) { b' ' } else { 0 }
     }
+}
+
+/// The bytes before the padding at the end.
+fn trimmed(bytes: &[u8], pad: u8) -> &[u8] {
+    let end = bytes.iter().rposition(|&b| b != pad).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or_default()
 }
 
 /// Code points in memory.
@@ -322,6 +329,13 @@ mod tests {
         assert_eq!(convert(VarText, Text(5), &item(text)).unwrap(), points("größe", 5, ByteOrder::Little));
         assert_eq!(convert(VarText, Bytes(4), &item(text)), Err(1));
         assert_eq!(convert(VarBytes, Bytes(2), &item(b"")).unwrap(), b"\0\0");
+        // NULs at the end are padding there.
+        for from in [VarText, VarBytes] {
+            assert_eq!(convert(from, Bytes(3), &item(b"ab\0\0\0")).unwrap(), b"ab\0");
+            assert_eq!(convert(from, Bytes(3), &item(b"\0ab\0")).unwrap(), b"\0ab");
+        }
+        assert_eq!(convert(VarText, Text(3), &item(b"ab\0\0\0")).unwrap(), points("ab", 3, ByteOrder::Little));
+        assert_eq!(convert(VarText, Chars(3), &item(b"ab\0\0")), Err(1), "blanks are the padding here");
         let src = *b"\0\0\0ab\0\0\0\0";
         let mut dst = [VarItem::EMPTY; 3];
         let transfer = Transfer::new(Bytes(3).into(), VarText.into()).unwrap();

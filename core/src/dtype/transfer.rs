@@ -2,8 +2,8 @@
 //!
 //! What fits: integers by their range; a floating-point number becomes an integer by dropping its fraction, as a C
 //! cast does, and NaN, infinities and numbers out of range do not fit; a finite number that would become infinite
-//! does not fit, lost digits do; only 0 and 1 become a bool. A bool byte other than 0 is true and becomes 1, but
-//! bool to bool moves the bytes as they are. Complex to real does not exist; real to complex has no imaginary part.
+//! does not fit, lost digits do; only 0 and 1 become a bool. A bool byte other than 0 is true and becomes 1, also as a
+//! bool. Complex to real does not exist; real to complex has no imaginary part.
 //! Of integers and floating-point numbers with fewer bits than their byte, the upper bits are ignored and set anew:
 //! to the sign of an integer that has one, else to 0; also where the type stays the same.
 //!
@@ -18,7 +18,7 @@ use super::coding::{Coded, Coding};
 use super::convert_element::{TypePair, convert_element, load, number_text};
 use super::fields::Fields;
 use super::kernels::{Kernel, Rows, halves_to_singles, kernel, pairs, singles_to_halves, truth};
-use super::relocate::{clear_padding, has_clear_padding, is_padded, relocate, relocate_padded};
+use super::relocate::{clear_padding, has_clear_padding, is_padded, is_set_anew, relocate, relocate_padded};
 use super::run::{self, Run};
 use super::source::BlockBufs;
 pub use super::source::{BLOCK, BlockBuf, Source};
@@ -47,8 +47,8 @@ enum Path {
     Copy,
     /// Reverses the bytes of each unit: one type in two byte orders.
     Swap,
-    /// Copies a type of fewer bits than its bytes have, and sets the other bits anew.
-    ClearPadding,
+    /// Copies a type of fewer bits than its bytes have, and sets the other bits anew; bools to 0 or 1.
+    SetAnew,
     /// Converts the numbers of one type to another.
     Convert(Kernel),
     /// A struct to another, field by field.
@@ -96,9 +96,9 @@ impl Transfer {
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
         let by = |path| Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None };
-        if from.data_type == to.data_type {
+        if from.data_type == to.data_type && (!is_set_anew(from.data_type) || from.data_type.is_number()) {
             let whole = if from.order == to.order { Path::Copy } else { Path::Swap };
-            return Ok(by(if is_padded(from.data_type) { Path::ClearPadding } else { whole }));
+            return Ok(by(if is_set_anew(from.data_type) { Path::SetAnew } else { whole }));
         }
         if let Some(path) = special(from, to)? {
             return Ok(by(path));
@@ -271,7 +271,7 @@ impl Transfer {
                 Path::Coded(coded) => return coded.run(run),
                 Path::Decoded(decoded) => return BlockBufs::with(|bufs| self.run_decoded(decoded, bufs, run)),
                 Path::Copy | Path::Swap => self.relocate(run),
-                Path::ClearPadding => relocate_padded(self.from.data_type, run),
+                Path::SetAnew => relocate_padded(self.from.data_type, run),
             }
         }
         Ok(())
@@ -503,7 +503,7 @@ mod tests {
     use super::{ElementType, Kind, Overflow, Run, Transfer};
     use crate::dtype::ByteOrder;
     use crate::dtype::narrow::odd_normal;
-    use crate::dtype::{DataType, Narrow as Format, Real as Value};
+    use crate::dtype::{DataType, Field, Narrow as Format, Real as Value, Struct};
     use crate::error::ErrorKind;
     use DataType::*;
 
@@ -721,7 +721,7 @@ mod tests {
     }
 
     fn expected(from: DataType, to: DataType, element: &[u8]) -> Option<Vec<u8>> {
-        if from == to { Some(element.to_vec()) } else { encode(to, &decode(from, element)) }
+        if from == to && from != Bool { Some(element.to_vec()) } else { encode(to, &decode(from, element)) }
     }
 
     #[test]
@@ -892,10 +892,23 @@ mod tests {
     }
 
     #[test]
-    fn bool_bytes_are_kept_by_a_copy_and_made_1_by_a_conversion() {
-        let byte = [vec![7u8]];
-        assert_eq!(convert(ElementType::native(Bool), ElementType::native(Bool), &byte, (1, 1)).1, [[7]]);
-        assert_eq!(convert(ElementType::native(Bool), ElementType::native(UInt8), &byte, (1, 1)).1, [[1]]);
+    fn bool_bytes_become_0_or_1() {
+        let bytes = [0u8, 1, 2, 255].map(|byte| vec![byte]);
+        for (to, strides) in [(Bool, (1, 1)), (Bool, (2, -1)), (UInt8, (1, 1))] {
+            let done = convert(ElementType::native(Bool), ElementType::native(to), &bytes, strides).1;
+            assert_eq!(done.concat(), [0, 1, 1, 1], "{to:?} {strides:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_a_struct_that_stays_the_same_are_set_anew_too() {
+        let field = |name: &str, data_type: DataType| Field { name: name.into(), offset: 0, element: data_type.into(), shape: vec![] };
+        let inner = Struct::packed(vec![field("n", Int4), field("", Raw(1))]).unwrap();
+        let whole = Struct::packed(vec![field("x", Int16), field("b", Bool), field("s", DataType::Struct(inner))]).unwrap();
+        let t = ElementType::native(DataType::Struct(whole));
+        assert_eq!(convert(t, t, &[vec![0x34, 0x12, 2, 0x7f, 0xa5]], (5, 5)).1.concat(), [0x34, 0x12, 1, 0xff, 0xa5]);
+        let plain = Struct::packed(vec![field("x", Int16), field("y", UInt8)]).unwrap();
+        assert_eq!(Transfer::new(DataType::Struct(plain).into(), DataType::Struct(plain).into()).unwrap().plain_copy(), Some(3));
     }
 
     #[test]

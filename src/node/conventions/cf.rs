@@ -50,8 +50,14 @@ impl Array {
     pub fn time_units(&self) -> Result<TimeUnits> {
         if let DataType::DateTime(unit) = self.data_type() {
             let name = match unit.name() {
+                "W" => "weeks",
                 "m" => "minutes",
-                other => other,
+                name @ ("D" | "h" | "s" | "ms" | "us" | "ns") => name,
+                other => bail!(
+                    Unsupported,
+                    "the array {:?} counts in units of numpy.datetime64 called {other:?}, which are no whole number of nanoseconds; read the counts as int64",
+                    self.path()
+                ),
             };
             let text = format!("{name} since 1970-01-01");
             let units = TimeUnits::parse(&text, Calendar::ProlepticGregorian)?;
@@ -259,6 +265,30 @@ mod tests {
         let (size, data) = (size_of_val(data), data.as_mut_ptr().cast());
         let (strides, data_type) = (c_strides(shape, 8), DataType::Float64);
         Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    }
+
+    #[test]
+    fn points_in_time_have_the_units_of_their_type() {
+        let store = Store::memory(&Context::default());
+        for (name, nanoseconds) in [
+            ("W", Some(604_800_000_000_000i128)),
+            ("D", Some(86_400_000_000_000)),
+            ("m", Some(60_000_000_000)),
+            ("ns", Some(1)),
+            ("ps", None),
+            ("Y", None),
+            ("generic", None),
+        ] {
+            let unit = crate::dtype::Unit::new(name, if name == "generic" { 1 } else { 3 }).unwrap();
+            let array = Array::create(&store, name, &Spec::new(DataType::DateTime(unit), &[2]).unwrap(), Create::New).unwrap();
+            match nanoseconds {
+                Some(length) => assert_eq!(array.time_units().unwrap().unit, 3 * length, "{name}"),
+                None => {
+                    let e = array.time_units().unwrap_err();
+                    assert!(e.kind() == crate::error::ErrorKind::Unsupported && e.message().contains(&format!("{name:?}")), "{e}");
+                }
+            }
+        }
     }
 
     /// Random regions against a list of numbers; written through one store, read through it and one with latency.

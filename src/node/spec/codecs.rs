@@ -2,7 +2,7 @@
 
 use super::Spec;
 use crate::counting;
-use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::metadata::extension::Extension;
@@ -152,8 +152,8 @@ impl Spec {
 
     pub(super) fn codecs_v2(&self) -> Result<Codecs> {
         let element = ElementType::new(self.data_type, self.byte_order);
-        if element.swapped() && self.data_type.is_number() && !DataType::NUMPY.contains(&self.data_type) {
-            let e = err!(Unsupported, "zarr_format 2 has no name for {} with the most significant byte first", self.data_type.name());
+        if let Some(number) = parse_v2::without_order(element) {
+            let e = err!(Unsupported, "zarr_format 2 has no name for {} with the most significant byte first", number.name());
             return Err(e.at_field("byte_order"));
         }
         let mut filters = match &self.filters {

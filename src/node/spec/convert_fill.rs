@@ -14,7 +14,11 @@ pub(in crate::node) fn converted_fill(fill: &Fill, from: DataType, to: DataType)
     Some(Fill { defined: fill.defined, ..converted })
 }
 
+/// The fill value of one element of `from`; of variable length: of the bytes of a text.
 pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
+    if from.is_variable() {
+        return convert_text(from, element, to);
+    }
     if element.len() != from.size() {
         bail!(BufferSize, "found {} bytes, expected the {} of one {}", element.len(), from.size(), from.name());
     }
@@ -37,6 +41,23 @@ pub(super) fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Resu
         }
     }
     Ok(Fill::from_bytes(&fill))
+}
+
+/// The fill value of text or bytes of variable length.
+fn convert_text(from: DataType, text: &[u8], to: DataType) -> Result<Fill> {
+    if !matches!(from, DataType::VarText | DataType::VarBytes) {
+        bail!(Type, "a value of {} is given as JSON: set the member \"fill_value\" of the document", from.name());
+    }
+    if from == DataType::VarText
+        && let Err(e) = std::str::from_utf8(text)
+    {
+        bail!(Range, "the text is not UTF-8 at byte {}", e.valid_up_to());
+    }
+    if from == to {
+        return Ok(Fill::variable(text));
+    }
+    let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
+    convert_one(&transfer, &VarItem::new(text).to_element()).map(|fill| Fill::from_bytes(&fill))
 }
 
 /// One element of the transfer's source (of its size) as one of its destination.
@@ -65,5 +86,34 @@ mod tests {
             assert_eq!(&fill.element(DataType::VarText)[..], expected.as_bytes(), "{}", from.name());
         }
         assert!(convert_fill(DataType::Bytes(1), &[0xff], DataType::VarText).is_err());
+    }
+
+    #[test]
+    fn text_of_any_length_is_given_as_its_bytes() {
+        use crate::error::ErrorKind;
+        use DataType::{Bytes, Float32, Text, VarBytes, VarJson, VarText};
+        let points: Vec<u8> = ['ö', 'x', '\0'].iter().flat_map(|&c| u32::from(c).to_ne_bytes()).collect();
+        for (from, text, to, expected) in [
+            (VarText, "0123456789abcdef", VarText, &b"0123456789abcdef"[..]),
+            (VarText, "", VarText, b""),
+            (VarBytes, "ab", VarBytes, b"ab"),
+            (VarText, "öx", Text(3), &points),
+            (VarText, "0123456789abcdef", Bytes(18), b"0123456789abcdef\0\0"),
+            (VarBytes, "ab", Bytes(3), b"ab\0"),
+        ] {
+            let fill = convert_fill(from, text.as_bytes(), to).unwrap();
+            assert_eq!(&fill.element(to)[..], expected, "{from:?} {to:?}");
+        }
+        for (from, text, to, kind) in [
+            (VarText, &[0x41, 0xff][..], VarText, ErrorKind::Range),
+            (VarText, &[0xff; 16], Bytes(16), ErrorKind::Range),
+            (VarText, b"abcdefghijklmnop", Bytes(5), ErrorKind::Range),
+            (VarBytes, &[0x40; 16], VarText, ErrorKind::Type),
+            (VarText, &[0x40; 16], Float32, ErrorKind::Type),
+            (VarJson, &[0x40; 16], VarJson, ErrorKind::Type),
+            (DataType::VarArray(&DataType::Int8), &[0x40; 16], DataType::VarArray(&DataType::Int8), ErrorKind::Type),
+        ] {
+            assert_eq!(convert_fill(from, text, to).unwrap_err().kind(), kind, "{from:?} {to:?}");
+        }
     }
 }

@@ -4,8 +4,8 @@ use super::resolve::NC_CHAR;
 use super::{FillSetting, Spec};
 use crate::codec::chain::Chain;
 use crate::counting::{self, Counting};
-use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
+use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
 use crate::error::{Error, ErrorKind, Result, bail};
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::NodeType;
@@ -118,6 +118,13 @@ impl Spec {
             Ok(members) => {
                 self.order = members.order();
                 self.byte_order = members.byte_order.unwrap_or(self.byte_order);
+                if let Some(number) = parse_v2::without_order(ElementType::new(self.data_type, self.byte_order)) {
+                    self.byte_order = ByteOrder::Little;
+                    notes.push(format!(
+                        "stored with the least significant byte first: zarr_format 2 has no other name for {}",
+                        number.name()
+                    ));
+                }
                 if let Some(inner) = &members.inner {
                     self.set_chunks(inner)?;
                 }

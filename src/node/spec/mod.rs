@@ -80,8 +80,8 @@ impl Spec {
             return Err(err!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, shape.len()), shape[d]).at_field("shape"));
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
-        if matches!(data_type, DataType::Chars(_)) {
-            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", data_type.name());
+        if data_type.is_memory_only() {
+            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", DataType::Chars(1).name());
         }
         // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
         let mut data_type = data_type.packed()?;
@@ -203,8 +203,8 @@ impl Spec {
         Ok(())
     }
 
-    /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
-    /// of kind `Range`.
+    /// The fill value: one native element of type `data_type` (of text or bytes of variable length: its bytes), converted to the
+    /// array's; one that does not fit is an error of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
         let fill = convert_fill(data_type, element, self.data_type.native().in_memory()).map_err(|e| e.at_field("fill_value"))?;
         self.fill = FillSetting::Element(fill);
@@ -308,12 +308,19 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::{Field, Struct};
     use crate::error::ErrorKind;
     use crate::metadata::{ArrayMeta, v2};
     use crate::node::{Shuffle, Zfp};
 
     fn spec() -> Spec {
         Spec::new(DataType::Float32, &[100, 64]).unwrap()
+    }
+
+    /// A struct of a field of that type and an integer.
+    fn record(data_type: DataType) -> DataType {
+        let field = |name: &str, t: DataType| Field { name: name.into(), offset: 0, element: t.into(), shape: vec![] };
+        DataType::Struct(Struct::packed(vec![field("x", data_type), field("n", DataType::Int16)]).unwrap())
     }
 
     fn document(spec: &Spec) -> Map {
@@ -655,6 +662,18 @@ mod tests {
         assert!(narrow.to_json().is_ok());
         narrow.set_byte_order(ByteOrder::Big).unwrap();
         assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
+        // In format 2 such a name in a struct says no order either.
+        let half = DataType::ComplexNarrow(crate::dtype::Narrow::Float16);
+        let mut records = Spec::new(record(record(half)), &[4]).unwrap();
+        records.set_byte_order(ByteOrder::Big).unwrap();
+        assert!(records.to_json().is_ok());
+        let mut notes = Vec::new();
+        let (meta, attributes) = records.resolve(None).unwrap();
+        let copy = Spec::like(&meta, attributes, Some(Format::V2), &mut notes).unwrap();
+        assert_eq!(document(&copy)["dtype"].to_string(), r#"[["x",[["x","complex_float16"],["n","<i2"]]],["n","<i2"]]"#);
+        assert!(notes.iter().any(|note| note.contains("complex_float16")), "{notes:?}");
+        records.set_format(Format::V2).unwrap();
+        assert_eq!(records.to_json().unwrap_err().field(), Some("byte_order"));
         s.set_byte_order(ByteOrder::Big).unwrap();
         s.set_compressor("none", None).unwrap();
         assert_eq!(
@@ -730,6 +749,9 @@ mod tests {
             let e = s.to_json().expect_err(field);
             assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{i}: {e}");
         }
+        for data_type in [DataType::Chars(8), record(DataType::Chars(8)), record(record(DataType::Chars(8)))] {
+            assert_eq!(Spec::new(data_type, &[1]).unwrap_err().kind(), Type, "{data_type:?}");
+        }
         assert!(Spec::new(DataType::Int8, &[1; 65]).is_err());
         assert!(Spec::new(DataType::Int8, &[u64::MAX]).is_err());
     }
@@ -749,6 +771,25 @@ mod tests {
     }
 
     #[test]
+    fn text_that_json_has_no_form_for_is_no_fill_value() {
+        let points = [0xd800u32, 97].map(u32::to_ne_bytes).concat();
+        for (data_type, element, format, good) in [
+            (DataType::Text(2), points.clone(), Format::V2, false),
+            (DataType::Text(2), points.clone(), Format::V3, false),
+            (record(DataType::Text(2)), [&points[..], &[0, 0]].concat(), Format::V3, false),
+            // Bytes say it there.
+            (record(DataType::Text(2)), [&points[..], &[0, 0]].concat(), Format::V2, true),
+            (DataType::Text(2), [0x1f600u32, 0].map(u32::to_ne_bytes).concat(), Format::V3, true),
+        ] {
+            let mut s = Spec::new(data_type, &[4]).unwrap();
+            s.set_format(format).unwrap();
+            s.set_fill(data_type, &element).unwrap();
+            let found = s.to_json().map(drop).map_err(|e| (e.kind(), e.field().is_some_and(|f| f.starts_with("fill_value"))));
+            assert_eq!(found, if good { Ok(()) } else { Err((ErrorKind::Range, true)) }, "{data_type:?} {format:?}");
+        }
+    }
+
+    #[test]
     fn the_char_of_netcdf_stays_one() {
         let text = |fill: &str| {
             format!(
@@ -762,6 +803,21 @@ mod tests {
         let mut other = Spec::from_json(&text("\"\"")).unwrap();
         other.set_data_type(DataType::UInt8).unwrap();
         assert_eq!(document(&other)["dtype"].as_str(), Some("|u1"));
+    }
+
+    #[test]
+    fn fill_values_that_scaling_changes_are_refused_and_null_is_none() {
+        let mut s = Spec::new(DataType::Float32, &[4]).unwrap();
+        s.set_filters_json(r#"[{"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f4", "astype": "|u1"}]"#).unwrap();
+        let e = s.to_json().unwrap_err();
+        assert!(e.field() == Some("fill_value") && e.message().contains("set another fill value"), "{e}");
+        for fill in ["null", "1000", "1012.5"] {
+            s.set_fill_json(fill).unwrap();
+            assert_eq!(
+                document(&s)["fill_value"].to_string(),
+                if fill == "null" { fill.into() } else { format!("{:?}", fill.parse::<f32>().unwrap()) }
+            );
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Spec {
         };
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
         bind_largest(&chain, &meta.grid, &meta.shape)?.check_encodable()?;
-        if !self.changes_fill {
+        if !self.changes_fill && meta.fill.defined {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
@@ -125,6 +125,9 @@ impl Spec {
         }
         if let (DataType::Registered(registered), true) = (self.data_type, fill.defined) {
             registered.fill_to_json(&fill).map_err(|e| e.at_field("fill_value"))?;
+        }
+        if fill.defined {
+            fill.check_text(self.data_type, format == Format::V3).map_err(|e| e.at_field("fill_value"))?;
         }
         Ok(fill)
     }

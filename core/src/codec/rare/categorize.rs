@@ -109,6 +109,10 @@ impl VariableCodec for Objects {
         Ok(kept)
     }
 
+    fn keeps_fill(&self) -> bool {
+        true
+    }
+
     fn encoded_item(&self) -> ElementType {
         self.categories.code
     }
@@ -146,6 +150,10 @@ impl Fixed {
 impl Stage for Fixed {
     fn name(&self) -> &'static str {
         "categorize"
+    }
+
+    fn keeps_fill(&self) -> bool {
+        true
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
