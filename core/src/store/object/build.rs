@@ -270,7 +270,7 @@ impl Maker<'_> {
     }
 
     fn connector(&self) -> Connector {
-        Connector { requests: self.requests.clone(), own: self.own.clone() }
+        Connector { requests: self.requests.clone(), own: self.own.clone(), made: Arc::default() }
     }
 
     /// The first that is set of the options and the variables of those names.

@@ -125,6 +125,7 @@ impl Live {
     async fn missing(&self, tries: &mut Tries, fault: Failure, body: &mut Option<Body>) -> Result<bool> {
         let sight = tries.sight();
         match (sight.status, sight.code.as_str()) {
+            _ if sight.credentials => {}
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
                 bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
             }

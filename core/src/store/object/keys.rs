@@ -24,7 +24,7 @@ impl Live {
                 }
             };
             let Err(fault) = tries.run(erasing).await else { return Ok(()) };
-            if tries.sight().meant() == 404 {
+            if tries.sight().is_missing() {
                 return Ok(());
             }
             self.again(&mut tries, fault).await?;
@@ -135,7 +135,7 @@ impl Live {
 
     fn no_container(&self, tries: &Tries) -> Result<()> {
         let sight = tries.sight();
-        if sight.status == 404 {
+        if sight.is_missing() {
             let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
             bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
         }

@@ -12,6 +12,8 @@ mod keys;
 mod live;
 mod profile;
 mod put;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod tries;
 mod upload;

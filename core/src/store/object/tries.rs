@@ -207,7 +207,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
         );
     }
     if sight.meant() >= 300 {
-        return by_status(sight, hint);
+        return if sight.credentials { by_credentials(sight) } else { by_status(sight, hint) };
     }
     if let Some(text) = &sight.transport {
         let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
@@ -267,6 +267,23 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
     Verdict { kind, text, again, after: sight.retry_after }
 }
 
+/// What it means that a service of credentials refuses: it says nothing of what is stored. Azure's asks for another try with 404 and 410.
+fn by_credentials(sight: &Sight) -> Verdict {
+    let Verdict { kind, again, after, .. } = by_status(sight, "");
+    let (kind, again) = match (sight.status, kind) {
+        (404 | 410, _) => (ErrorKind::Permission, true),
+        (_, ErrorKind::Network | ErrorKind::Throttled | ErrorKind::Timeout) if again => (kind, true),
+        _ => (ErrorKind::Permission, false),
+    };
+    let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
+    Verdict {
+        kind,
+        text: format!("no credentials: the service that gives them out, {}, answered {}{code}", sight.host, sight.status),
+        again,
+        after,
+    }
+}
+
 /// What the cause of all causes says.
 fn innermost(e: &object_store::Error) -> String {
     let mut e: &dyn std::error::Error = e;
@@ -304,6 +321,23 @@ mod tests {
             (400, "InvalidArgument", Network, false),
         ] {
             assert_eq!(by(status, code), (kind, again), "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn a_service_of_credentials_says_nothing_of_what_is_stored() {
+        use ErrorKind::*;
+        for (status, kind, again) in
+            [(404, Permission, true), (410, Permission, true), (403, Permission, false), (400, Permission, false), (409, Permission, false)]
+                .into_iter()
+                .chain([(429, Throttled, true), (500, Network, true), (503, Throttled, true), (408, Timeout, true)])
+        {
+            let sight = Sight { status, credentials: true, host: "169.254.169.254".to_string(), ..Sight::default() };
+            let fault = Failure::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() });
+            let verdict = judge(&fault, &sight, "hint");
+            assert_eq!((verdict.kind, verdict.again), (kind, again), "{status}");
+            assert!(verdict.text.contains("169.254.169.254") && !verdict.text.contains("hint"), "{}", verdict.text);
+            assert!(!sight.is_missing());
         }
     }
 

@@ -64,6 +64,8 @@ pub(super) struct Sight {
     pub trouble: Trouble,
     /// The host and port that were asked.
     pub host: String,
+    /// A service that gives out credentials was asked, not yet the store itself.
+    pub credentials: bool,
     /// An HTML page came instead of an object.
     pub html: bool,
     /// A large object came instead of a range of it.
@@ -80,9 +82,14 @@ impl Sight {
         if self.inside == 0 { self.status } else { self.inside }
     }
 
+    /// Whether the store itself says that there is nothing of what was asked for.
+    pub(super) fn is_missing(&self) -> bool {
+        !self.credentials && self.meant() == 404
+    }
+
     /// Whether what was asked for may have been done though nobody says so.
     pub(super) fn is_lost(&self) -> bool {
-        self.transport.is_some() || matches!(self.meant(), 0 | 500..)
+        !self.credentials && (self.transport.is_some() || matches!(self.meant(), 0 | 500..))
     }
 
     fn has_failed(&self) -> bool {
@@ -115,9 +122,10 @@ impl Seen {
         Seen { sight: Mutex::default(), untold, anew }
     }
 
-    /// Whether a server answered.
+    /// Whether the store's server answered.
     pub(super) fn answered(&self) -> bool {
-        self.sight.lock().unwrap_or_else(PoisonError::into_inner).status != 0
+        let sight = self.sight.lock().unwrap_or_else(PoisonError::into_inner);
+        sight.status != 0 && !sight.credentials
     }
 
     pub(super) fn note(&self, f: impl FnOnce(&mut Sight)) {
@@ -140,13 +148,16 @@ pub(super) struct Connector {
     /// Counts the requests that go out.
     pub requests: Arc<AtomicU64>,
     pub own: Own,
+    /// How many clients were made. The crate makes the store's own last, after those that get credentials for it.
+    pub made: Arc<AtomicU64>,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let (usual, requests) = (Clients::new(options, &self.own)?, self.requests.clone());
         let (anew, options, own) = (OnceLock::new(), options.clone().with_pool_max_idle_per_host(0), self.own.clone());
-        Ok(HttpClient::new(Watched { usual, anew, options, own, requests }))
+        let (made, number) = (self.made.clone(), self.made.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok(HttpClient::new(Watched { usual, anew, options, own, requests, made, number }))
     }
 }
 
@@ -172,9 +183,17 @@ struct Watched {
     options: ClientOptions,
     own: Own,
     requests: Arc<AtomicU64>,
+    /// How many clients there are, and which one this is.
+    made: Arc<AtomicU64>,
+    number: u64,
 }
 
 impl Watched {
+    /// What a request is for.
+    fn asked(&self, request: &HttpRequest) -> Asked {
+        Asked { credentials: self.number != self.made.load(Ordering::Relaxed), ..Asked::of(request) }
+    }
+
     /// The clients of this try. Where a connection broke, or was silent, others that are kept since then may be as dead: a try for each of
     /// them would be too many.
     fn clients(&self) -> &Clients {
@@ -201,8 +220,14 @@ impl HttpService for Watched {
     {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
-            let (asked, clients) = (Asked::of(&request), self.clients());
-            note(|seen| seen.host = asked.host.clone());
+            let (asked, clients) = (self.asked(&request), self.clients());
+            note(|seen| {
+                // The credentials were had, however often they were asked for.
+                if seen.credentials && !asked.credentials {
+                    *seen = Sight::default();
+                }
+                (seen.host, seen.credentials) = (asked.host.clone(), asked.credentials);
+            });
             let answer = match within::has_token(&request) {
                 true => within::execute(&clients.within, &clients.inner, request).await,
                 false => clients.inner.execute(request).await,
@@ -229,6 +254,8 @@ struct Asked {
     list: bool,
     /// Host and port.
     host: String,
+    /// Credentials are asked for, of a service that gives them out.
+    credentials: bool,
 }
 
 impl Asked {
@@ -239,7 +266,7 @@ impl Asked {
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
         let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
-        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host }
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host, credentials: false }
     }
 }
 
@@ -251,7 +278,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         if seen.has_failed() && status < 300 {
             return;
         }
-        *seen = Sight { status, host: asked.host.clone(), ..Sight::default() };
+        *seen = Sight { status, host: asked.host.clone(), credentials: asked.credentials, ..Sight::default() };
         seen.retry_after = text_of("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
@@ -259,7 +286,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     if status >= 300 {
         return explained(response).await;
     }
-    if !asked.get {
+    if !asked.get || asked.credentials {
         return if asked.head { Ok(response) } else { replied(response).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
@@ -518,6 +545,8 @@ mod tests {
         ] {
             let sight = Sight { status, inside, transport, ..Sight::default() };
             assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
+            let unsent = Sight { credentials: true, ..sight };
+            assert!(!unsent.is_lost(), "{status}: nothing was asked of the store without credentials");
         }
     }
 }
