@@ -3,7 +3,7 @@
 use super::get::Want;
 use super::live::Live;
 use super::tries::Tries;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::store::Listing;
 use futures_util::StreamExt;
 use object_store::ObjectStore;
@@ -34,10 +34,17 @@ impl Live {
     /// Erases a key; false if it held nothing.
     pub(super) async fn erase_known(&self, path: &Path) -> Result<bool> {
         let _permit = self.permit().await?;
-        if self.get_unlimited(path, Want::Nothing, None).await?.is_none() {
-            return Ok(false);
+        if self.get_unlimited(path, Want::Nothing, None).await?.is_some() {
+            return self.erase(path).await.map(|()| true);
         }
-        self.erase(path).await.map(|()| true)
+        if self.options.forbidden_is_missing {
+            // Those who may not look may erase.
+            match self.erase(path).await {
+                Err(e) if e.kind() == ErrorKind::Permission => {}
+                other => other?,
+            }
+        }
+        Ok(false)
     }
 
     /// Erases all keys below a prefix.

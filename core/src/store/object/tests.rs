@@ -101,3 +101,24 @@ fn credentials_come_in_answers_without_a_length() {
     let all = asked.lock().unwrap();
     assert!(all.len() == 2 && all[0].starts_with("head") && all[1].starts_with("delete"), "{all:?}");
 }
+
+#[test]
+fn only_a_refused_access_stands_for_a_missing_key() {
+    let refusal = |code: &str| said("403 no", "", &format!("<Error><Code>{code}</Code></Error>"));
+    for (code, missing) in
+        [("AccessDenied", true), ("RequestTimeTooSkewed", false), ("InvalidObjectState", false), ("InvalidAccessKeyId", false)]
+    {
+        let answer = refusal(code);
+        // An answer to a HEAD has no body.
+        let (port, asked) = serve(move |head| if head.starts_with("get") { answer.clone() } else { said("403 no", "", "") });
+        let store = store_at(port, &[KEYS, &[("forbidden", "missing")]].concat());
+        let found = [
+            get(&store as &dyn Storage, "key", 100).map(drop).map_err(|e| e.kind()),
+            crate::store::start_and_wait(&store, "key", &[], None).map(drop).map_err(|e| e.kind()),
+            store.erase("key").map(drop).map_err(|e| e.kind()),
+        ];
+        assert_eq!(found, [if missing { Ok(()) } else { Err(ErrorKind::Permission) }; 3], "{code}");
+        let erased = asked.lock().unwrap().iter().filter(|head| head.starts_with("delete")).count();
+        assert_eq!(erased, usize::from(missing), "{code}: who may not look may erase");
+    }
+}
