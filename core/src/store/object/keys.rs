@@ -76,7 +76,7 @@ impl Live {
     pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<String>> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
-        let mut keys: Vec<String> = Vec::new();
+        let (mut keys, mut empty) = (Vec::<String>::new(), Vec::new());
         loop {
             let root = (!prefix.as_ref().is_empty()).then_some(prefix);
             let store = self.store();
@@ -93,11 +93,15 @@ impl Live {
                         if circle.closes(&key) {
                             bail!(Network, "the server lists the same keys again and again, {key:?} among them");
                         }
+                        if meta.size == 0 {
+                            empty.push(key.clone());
+                        }
                         keys.push(key);
                     }
                     Ok(None) => {
                         keys.sort_unstable();
                         keys.dedup();
+                        without_marks(&mut keys, &empty);
                         return Ok(keys);
                     }
                     Err(fault) => break fault,
@@ -148,6 +152,16 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// Leaves out empty objects with the name of a folder, which are how some tools mark one. `keys` are sorted.
+fn without_marks(keys: &mut Vec<String>, empty: &[String]) {
+    let is_folder = |key: &String| {
+        let below = format!("{key}/");
+        keys.get(keys.partition_point(|other| *other < below)).is_some_and(|next| next.starts_with(&below))
+    };
+    let marks: Vec<&String> = empty.iter().filter(|key| is_folder(key)).collect();
+    marks.iter().for_each(|mark| drop(keys.binary_search(mark).map(|at| keys.remove(at))));
 }
 
 /// Finds out that a list goes around in a circle: one key of every power of two is compared with those that follow.

@@ -9,6 +9,7 @@ mod client;
 mod error_text;
 mod get;
 mod keys;
+mod listing;
 mod live;
 mod profile;
 mod put;

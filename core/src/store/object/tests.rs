@@ -122,3 +122,32 @@ fn only_a_refused_access_stands_for_a_missing_key() {
         assert_eq!(erased, usize::from(missing), "{code}: who may not look may erase");
     }
 }
+
+#[test]
+fn a_listing_has_the_keys_that_there_can_be() {
+    const PAGE: &str = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>\
+        <Contents><Key>a/</Key><Size>0</Size></Contents><Contents><Key>a//x</Key><Size>1</Size></Contents>\
+        <Contents><Key>a/b</Key><Size>1</Size></Contents><Contents><Key>c</Key><Size>0</Size></Contents>\
+        <Contents><Key>c!</Key><Size>0</Size></Contents><Contents><Key>c/d</Key><Size>1</Size></Contents>\
+        <CommonPrefixes><Prefix>/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes></ListBucketResult>";
+    let page = PAGE.replace("</Size>", "</Size><LastModified>2026-11-21T00:00:00.000Z</LastModified>");
+    let (port, asked) = serve(move |head| said(if head.starts_with("delete") { "204 gone" } else { "200 OK" }, "", &page));
+    let store = store_at(port, KEYS);
+    let mut keys = Vec::new();
+    store.list("", &mut |key| Ok(keys.push(key.to_string()))).unwrap();
+    assert_eq!(keys, ["a/b", "c!", "c/d"]);
+    assert_eq!(store.list_dir("").unwrap().prefixes, ["p"]);
+    store.erase_prefix("").unwrap();
+    let heads = asked.lock().unwrap();
+    let mut erased: Vec<&str> = heads.iter().filter_map(|head| head.strip_prefix("delete /bucket/")?.split(' ').next()).collect();
+    erased.sort_unstable();
+    assert_eq!(erased, ["a/b", "c", "c%21", "c/d"]);
+}
+
+#[test]
+fn a_server_that_lists_by_the_first_version_only_is_refused() {
+    let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextMarker>a</NextMarker></ListBucketResult>";
+    let (port, _) = serve(move |_| said("200 OK", "", page));
+    let e = store_at(port, KEYS).list("", &mut |_| Ok(())).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unsupported, "{e}");
+}

@@ -192,8 +192,8 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
     if sight.html {
         return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
     }
-    if sight.no_list {
-        return verdict(ErrorKind::Network, "the server sent something else instead of a listing of keys".to_string(), false);
+    if let Some((kind, text)) = sight.no_list {
+        return verdict(kind, text.to_string(), false);
     }
     if let Some(most) = sight.too_long {
         let text = format!("found more than {most} bytes in an answer that does not tell its length, expected at most {most}");

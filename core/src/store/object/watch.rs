@@ -3,7 +3,9 @@
 
 use super::client::{Own, client};
 use super::error_text::{element, error_inside};
+use super::listing::listing;
 use super::within;
+use crate::error::ErrorKind;
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
 use object_store::HeaderValue;
@@ -21,8 +23,6 @@ const MOST_OF_ERROR: usize = 16 << 10;
 /// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's, of which
 /// [`MAX_UNTOLD`] may be for nothing.
 const MOST_TO_CUT: u64 = 16 << 20;
-/// The most bytes of one page of a listing, which has at most 5,000 keys.
-const MOST_OF_LIST: usize = 64 << 20;
 /// The most bytes of an answer to what stores or erases: to a request for 1,000 keys it names each.
 const MOST_OF_REPLY: usize = 16 << 20;
 
@@ -70,8 +70,8 @@ pub(super) struct Sight {
     pub html: bool,
     /// A large object came instead of a range of it.
     pub no_ranges: bool,
-    /// Something else came instead of a listing.
-    pub no_list: bool,
+    /// What came is no listing, or none that can be gone on with.
+    pub no_list: Option<(ErrorKind, &'static str)>,
     /// More than this number of bytes came in an answer whose length nobody told.
     pub too_long: Option<u64>,
 }
@@ -138,7 +138,7 @@ impl Seen {
     }
 }
 
-fn note(f: impl FnOnce(&mut Sight)) {
+pub(super) fn note(f: impl FnOnce(&mut Sight)) {
     let _ = SEEN.try_with(|seen| seen.note(f));
 }
 
@@ -321,18 +321,6 @@ fn measured(mut response: HttpResponse, range: Option<&str>) -> HttpResponse {
     response
 }
 
-/// A page of a listing. Anything else would be taken for one without keys.
-async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
-    let (parts, body) = response.into_parts();
-    let (bytes, all) = read(body, MOST_OF_LIST).await?;
-    let has = |element: &str| bytes.windows(element.len()).take(MOST_OF_ERROR).any(|window| window == element.as_bytes());
-    if !all || !(has("<ListBucketResult") || has("<EnumerationResults")) {
-        note(|seen| seen.no_list = true);
-        return Err(odd("no listing"));
-    }
-    Ok(HttpResponse::from_parts(parts, bytes.into()))
-}
-
 /// An answer to what stores or erases, which is short. It begins before all is done, so that what went wrong may stand in it.
 async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
@@ -350,7 +338,7 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
-fn odd(what: &'static str) -> HttpError {
+pub(super) fn odd(what: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, std::io::Error::other(what))
 }
 
@@ -404,7 +392,7 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
 }
 
 /// At most `most` bytes of a body, and whether that was all of it.
-async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), HttpError> {
+pub(super) async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), HttpError> {
     use futures_util::StreamExt;
     let (mut bytes, mut stream) = (Vec::new(), body.bytes_stream());
     while let Some(piece) = stream.next().await {
