@@ -377,6 +377,8 @@ mod tests {
         let cases = [
             ("s3://b/d/x.zarr/a/b", "s3://b/d/x.zarr", "a/b", false),
             ("s3://b/d/x", "s3://b/d/x", "", false),
+            ("s3://b/d/x.zarr#mode=nczarr,s3", "s3://b/d/x.zarr", "", false),
+            ("s3://b/d/x.zarr#1/a", "s3://b/d/x.zarr#1/a", "", false),
             ("s3://b", "s3://b", "", false),
             ("s3://b.zarr/x.zarr/a", "s3://b.zarr", "x.zarr/a", false),
             ("gs://b/x.zip/a", "gs://b/x.zip", "a", true),

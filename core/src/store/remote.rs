@@ -104,7 +104,8 @@ impl Remote {
             bail!(Location, "{}:// names no {what}", self.scheme);
         }
         self.base = name.to_string();
-        self.path = clean(path);
+        // How netCDF-C is told of a Zarr hierarchy.
+        self.path = clean(path.split_once("#mode=").map_or(path, |(path, _)| path));
         Ok(())
     }
 
