@@ -51,7 +51,7 @@ pub enum Service {
 pub struct Remote {
     /// The service.
     pub service: Service,
-    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`).
+    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`), and the path as far as a `%2F` stands in it.
     pub base: String,
     /// The account, where an Azure URL names it.
     pub account: Option<String>,
@@ -118,13 +118,18 @@ impl Remote {
         if host.is_empty() || host.bytes().any(bad) {
             bail!(Location, "{}:// names no host", self.scheme);
         }
-        let path = percent_decode(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        // A slash that is written so is part of a name, as the server has it.
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let (fixed, parts) = parts.split_at(parts.iter().rposition(|part| part.to_ascii_lowercase().contains("%2f")).map_or(0, |i| i + 1));
+        let fixed: String = fixed.iter().map(|part| format!("/{part}")).collect();
+        let path = percent_decode(&parts.join("/")).and_then(|bytes| String::from_utf8(bytes).ok());
+        let path = path.filter(|_| percent_decode(&fixed).is_some());
         let path =
             path.ok_or_else(|| err!(Location, "the path of the URL is not UTF-8, or a % is not followed by two hexadecimal digits"))?;
         if path.contains('\0') {
             bail!(Location, "the location contains a NUL");
         }
-        self.base = format!("{}://{host}", self.scheme);
+        self.base = format!("{}://{host}{fixed}", self.scheme);
         self.path = clean(&path);
         self.user = user.map(|text| Secret(text.to_string()));
         self.query = query.filter(|text| !text.is_empty()).map(|text| Secret(text.to_string()));
@@ -361,6 +366,8 @@ mod tests {
             ("abfs://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
             ("https://h:8080/a%20b/x.zarr", "https://h:8080/a b/x.zarr", "https://h:8080", "a b/x.zarr"),
             ("https://user:plant1@h/x?sig=plant2#f", "https://h/x", "https://h", "x"),
+            ("https://h//api/group%2Fname/raw%20x/y", "https://h/api/group%2Fname/raw x/y", "https://h/api/group%2Fname", "raw x/y"),
+            ("s3://b/x.zarr#mode=nczarr,s3", "s3://b/x.zarr", "b", "x.zarr"),
         ];
         for (url, shown, base, path) in cases {
             let remote = parse(url).unwrap();
@@ -373,7 +380,18 @@ mod tests {
 
     #[test]
     fn urls_that_name_nothing_are_refused() {
-        for url in ["s3:b/x", "s3:///x", "s3://key:plant@b/x", "gs://", "az://", "http://", "http:///x", "https://a b/x", "http://h/%zz"] {
+        for url in [
+            "s3:b/x",
+            "s3:///x",
+            "s3://key:plant@b/x",
+            "gs://",
+            "az://",
+            "http://",
+            "http:///x",
+            "https://a b/x",
+            "http://h/%zz",
+            "http://h/%2f%zz",
+        ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");
             assert!(!e.message().contains("plant"), "{url}: {e}");

@@ -151,3 +151,14 @@ fn a_server_that_lists_by_the_first_version_only_is_refused() {
     let e = store_at(port, KEYS).list("", &mut |_| Ok(())).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Unsupported, "{e}");
 }
+
+#[test]
+fn a_web_server_is_asked_for_a_plus_sign_as_such_and_for_slashes_in_names() {
+    let (port, asked) = serve(|_| yes());
+    for (location, key, target) in [("a%2Bb", "c+d", "/a%2bb/c%2bd?s=1+2"), ("p/g%2Fn/a b+", "k", "/p/g%2fn/a%20b%2b/k?s=1+2")] {
+        let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/{location}?s=1+2")).unwrap().unwrap();
+        let store = RemoteStore::open(&remote, &RemoteOptions::default()).unwrap();
+        assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes");
+        assert_eq!(asked.lock().unwrap().last().unwrap().split(' ').nth(1), Some(target));
+    }
+}
