@@ -71,8 +71,7 @@ impl Live {
         loop {
             let (range, if_match) = match &body {
                 Some(body) => (Some(GetRange::Bounded(body.start + body.bytes.len() as u64..body.end)), strong_tag_of(body.version)),
-                None if head => (None, expected.and_then(strong_tag_of)),
-                None => (range_of(want), expected.and_then(strong_tag_of)),
+                None => (range_of(want).filter(|_| !head), expected.and_then(strong_tag_of)),
             };
             let store = self.store();
             let got = match tries.run(store.get_opts(path, GetOptions { range, if_match, head, ..GetOptions::default() })).await {

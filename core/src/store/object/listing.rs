@@ -1,31 +1,16 @@
 //! Pages of listings, before the crate reads them: what it would take for an empty page or the last one, and keys that it cannot read.
 
-use super::watch::{note, odd, read};
 use crate::error::ErrorKind;
-use object_store::client::{HttpError, HttpResponse};
 use object_store::path::Path;
 use std::ops::Range;
 
 /// The most bytes of one page, which has at most 5,000 keys.
-const MOST: usize = 64 << 20;
+pub(super) const MOST: usize = 64 << 20;
 /// A page says what it is in so many bytes.
 const BEGINNING: usize = 16 << 10;
 /// The elements of one key or prefix, where its name is, and what it ends in: of S3 and Google, of Azure.
 const ENTRIES: [(&str, &str, &str); 4] =
     [("Contents", "Key", ""), ("CommonPrefixes", "Prefix", "/"), ("Blob", "Name", ""), ("BlobPrefix", "Name", "/")];
-
-/// A page of a listing.
-pub(super) async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
-    let (parts, body) = response.into_parts();
-    let (mut bytes, all) = read(body, MOST).await?;
-    if let Some(wrong) = if all { fault(&bytes) } else { Some(NONE) } {
-        note(|seen| seen.no_list = Some(wrong));
-        return Err(odd("no listing"));
-    }
-    let gone = std::str::from_utf8(&bytes).map(unreadable).unwrap_or_default();
-    cut(&mut bytes, &gone);
-    Ok(HttpResponse::from_parts(parts, bytes.into()))
-}
 
 /// Something else would be taken for a listing without keys.
 const NONE: (ErrorKind, &str) = (ErrorKind::Network, "the server sent something else instead of a listing of keys");
@@ -33,12 +18,13 @@ const NONE: (ErrorKind, &str) = (ErrorKind::Network, "the server sent something 
 const NO_NEXT: (ErrorKind, &str) =
     (ErrorKind::Unsupported, "the server lists by S3's first version only: it says that there are more keys, but not how to ask for them");
 
-/// What is wrong with a page.
-fn fault(page: &[u8]) -> Option<(ErrorKind, &'static str)> {
+/// What is wrong with a page; `all`: that is all of it.
+pub(super) fn fault(page: &[u8], all: bool) -> Option<(ErrorKind, &'static str)> {
     let has = |page: &[u8], text: &str| page.windows(text.len()).any(|window| window == text.as_bytes());
     let beginning = &page[..page.len().min(BEGINNING)];
     match (has(beginning, "<ListBucketResult"), has(beginning, "<EnumerationResults")) {
         (false, false) => Some(NONE),
+        _ if !all => Some(NONE),
         (true, _) if has(page, "<IsTruncated>true<") && !has(page, "</NextContinuationToken>") => Some(NO_NEXT),
         _ => None,
     }
@@ -88,6 +74,12 @@ fn meant(text: &str) -> Option<String> {
         meant.push_str(after);
     }
     Some(meant)
+}
+
+/// Takes such entries out of a page.
+pub(super) fn leave_out_unreadable(page: &mut Vec<u8>) {
+    let gone = std::str::from_utf8(page).map(unreadable).unwrap_or_default();
+    cut(page, &gone);
 }
 
 /// Takes ranges, which are in order, out of bytes.
@@ -140,8 +132,7 @@ mod tests {
             ("blob prefix", "r//", false),
         ] {
             let mut bytes = page(&[("key", "r/first"), (kind, key), (kind, key), ("key", "r/last")]).into_bytes();
-            let gone = unreadable(std::str::from_utf8(&bytes).unwrap());
-            cut(&mut bytes, &gone);
+            leave_out_unreadable(&mut bytes);
             let all = [("key", "r/first"), (kind, key), (kind, key), ("key", "r/last")];
             let expected = if stays { page(&all) } else { page(&[all[0], all[3]]) };
             assert_eq!(String::from_utf8(bytes).unwrap(), expected, "{kind} {key}");
@@ -161,7 +152,7 @@ mod tests {
             ("<html></html>".to_string(), Some(ErrorKind::Network)),
             (String::new(), Some(ErrorKind::Network)),
         ] {
-            assert_eq!(fault(page.as_bytes()).map(|(kind, _)| kind), expected, "{page}");
+            assert_eq!(fault(page.as_bytes(), true).map(|(kind, _)| kind), expected, "{page}");
         }
     }
 }

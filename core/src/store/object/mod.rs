@@ -13,6 +13,7 @@ mod listing;
 mod live;
 mod profile;
 mod put;
+mod sight;
 #[cfg(test)]
 mod tests;
 mod threads;

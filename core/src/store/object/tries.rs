@@ -4,7 +4,7 @@
 //! A host that cannot be reached is a server that is started anew if it has answered before; if it has not, it is rather a wrong name
 //! or port, and a few tries are enough.
 
-use super::watch::{SEEN, Seen, Sight, Trouble};
+use super::sight::{SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_UNTOLD;
 use std::future::Future;
