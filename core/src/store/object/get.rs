@@ -142,6 +142,12 @@ impl Live {
                 *body = None;
                 return Ok(false);
             }
+            // What cannot be gone on with without ranges is begun anew, too.
+            _ if sight.no_ranges && body.is_some() && tries.once() => {
+                *body = None;
+                tries.note_anew();
+                return Ok(false);
+            }
             (412, _) => bail!(Conflict, "the object was replaced while it was read"),
             _ => {}
         }

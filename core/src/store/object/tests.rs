@@ -6,6 +6,7 @@ use crate::store::remote::{Remote, RemoteOptions};
 use crate::store::{Storage, StorageExt, get};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 pub(super) type Heads = Arc<Mutex<Vec<String>>>;
@@ -161,4 +162,23 @@ fn a_web_server_is_asked_for_a_plus_sign_as_such_and_for_slashes_in_names() {
         assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes");
         assert_eq!(asked.lock().unwrap().last().unwrap().split(' ').nth(1), Some(target));
     }
+}
+
+#[test]
+fn a_download_that_breaks_off_is_begun_anew_where_the_server_knows_no_ranges() {
+    const SIZE: usize = 40 << 20;
+    let tries = AtomicUsize::new(0);
+    let (port, asked) = serve(move |head| {
+        let sent = if tries.fetch_add(1, Relaxed) == 0 { SIZE / 4 * 3 } else { SIZE };
+        let sent = if head.contains("\r\nrange:") { 0 } else { sent };
+        format!(
+            "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: {SIZE}\r\nConnection: close\r\n\r\n{}",
+            "x".repeat(sent)
+        )
+    });
+    let store = store_at(port, &[KEYS, &[("retries", "3")]].concat());
+    let whole = crate::store::start_and_wait(&store, "key", &[crate::store::ByteRange::WHOLE], None).unwrap().unwrap();
+    assert!(whole.parts[0].len() == SIZE && whole.parts[0].iter().all(|b| *b == b'x'));
+    let ranges: Vec<bool> = asked.lock().unwrap().iter().map(|head| head.contains("\r\nrange:")).collect();
+    assert_eq!(ranges, [false, true, false]);
 }
