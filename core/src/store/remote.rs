@@ -61,19 +61,21 @@ pub struct Remote {
     pub user: Option<Secret>,
     /// The query of an HTTP URL, which goes with every request.
     pub query: Option<Secret>,
-    /// How the URL began.
-    scheme: String,
+    /// How URLs of the service begin.
+    scheme: &'static str,
 }
 
 impl Remote {
     /// Understands `rest`, what follows the colon of `scheme`; `None` if the scheme is of another kind.
     pub fn parse(scheme: &str, rest: &str) -> Result<Option<Remote>> {
         let lower = scheme.to_ascii_lowercase();
-        let service = match lower.as_str() {
-            "s3" | "s3a" => Service::S3,
-            "gs" | "gcs" => Service::Gcs,
-            "az" | "abfs" | "abfss" => Service::Azure,
-            "http" | "https" => Service::Http,
+        // Two names of one service are one place to locks and to what is noted of changes.
+        let (service, known) = match lower.as_str() {
+            "s3" | "s3a" => (Service::S3, "s3"),
+            "gs" | "gcs" => (Service::Gcs, "gs"),
+            "az" | "abfs" | "abfss" => (Service::Azure, "az"),
+            "http" => (Service::Http, "http"),
+            "https" => (Service::Http, "https"),
             _ => return Ok(None),
         };
         let Some(rest) = rest.strip_prefix("//") else { bail!(Location, "a URL of that scheme begins with {lower}://") };
@@ -81,7 +83,7 @@ impl Remote {
             bail!(Location, "the location contains a NUL");
         }
         let mut remote =
-            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: lower };
+            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: known };
         if service == Service::Http {
             remote.take_http(rest)?
         } else {
@@ -145,7 +147,7 @@ impl Remote {
     pub fn describe(&self) -> String {
         let base = match (&self.service, &self.account) {
             (Service::Http, _) => self.base.clone(),
-            (_, Some(account)) => format!("{}://{}@{account}", self.scheme, self.base),
+            (_, Some(account)) => format!("abfs://{}@{account}", self.base),
             (_, None) => format!("{}://{}", self.scheme, self.base),
         };
         if self.path.is_empty() { base } else { format!("{base}/{}", self.path) }
@@ -360,7 +362,10 @@ mod tests {
     fn urls_are_told_without_their_credentials() {
         let cases = [
             ("s3://b/x.zarr/", "s3://b/x.zarr", "b", "x.zarr"),
-            ("S3A://b", "s3a://b", "b", ""),
+            ("S3A://b", "s3://b", "b", ""),
+            ("gcs://b/x", "gs://b/x", "b", "x"),
+            ("abfss://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
+            ("abfs://c/x", "az://c/x", "c", "x"),
             ("gs://b//x%20y//", "gs://b/x%20y", "b", "x%20y"),
             ("az://c/x", "az://c/x", "c", "x"),
             ("abfs://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
