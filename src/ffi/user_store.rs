@@ -109,6 +109,15 @@ pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -
     if table.get.is_none() {
         bail!(Null, "`{argument}`->get is NULL");
     }
+    let needs = [
+        (table.put_if.is_some(), "put_if", table.put.is_some(), "put"),
+        (table.erase_prefix.is_some(), "erase_prefix", table.erase.is_some(), "erase"),
+        (table.list_dir.is_some(), "list_dir", table.list.is_some(), "list"),
+        (table.start_get_ranges.is_some(), "start_get_ranges", table.get_ranges.is_some(), "get_ranges"),
+    ];
+    if let Some((_, what, _, other)) = needs.iter().find(|(has, _, has_other, _)| *has && !has_other) {
+        bail!(Argument, "`{argument}`->{what} needs `{argument}`->{other}, which is NULL");
+    }
     Ok(UserStore { table, name: name.to_string(), armed: AtomicBool::new(true), inner: None })
 }
 
@@ -320,5 +329,50 @@ impl Calls for UserStore {
         let Some(flush) = self.table.flush else { return Ok(()) };
         // SAFETY: as above.
         self.call("flush", || unsafe { flush(self.table.user) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::{c_char, c_void};
+
+    #[test]
+    fn a_function_that_needs_another_one_is_refused_without_it() {
+        unsafe extern "C" fn get(_: *mut c_void, _: *const c_char, _: *mut ozarr_answer) -> ozarr_status {
+            OZARR_ERR_NOT_FOUND
+        }
+        unsafe extern "C" fn put_if(
+            _: *mut c_void,
+            _: *const c_char,
+            _: *const c_void,
+            _: usize,
+            _: *const c_void,
+            _: usize,
+        ) -> ozarr_status {
+            OZARR_ERR_NOT_FOUND
+        }
+        unsafe extern "C" fn erase(_: *mut c_void, _: *const c_char) -> ozarr_status {
+            OZARR_ERR_NOT_FOUND
+        }
+        unsafe extern "C" fn list(_: *mut c_void, _: *const c_char, _: *mut ozarr_keys) -> ozarr_status {
+            OZARR_ERR_NOT_FOUND
+        }
+        let with = |set: &dyn Fn(&mut ozarr_store_table)| {
+            let mut table = ozarr_store_table::empty();
+            table.get = Some(get);
+            set(&mut table);
+            // SAFETY: a table with its size.
+            unsafe { table_of(&table, "table") }.err().map(|e| (e.kind(), e.message().to_string()))
+        };
+        assert!(with(&|_| {}).is_none());
+        for (set, what) in [
+            (&(|table: &mut ozarr_store_table| table.put_if = Some(put_if)) as &dyn Fn(&mut ozarr_store_table), "put_if"),
+            (&|table| table.erase_prefix = Some(erase), "erase_prefix"),
+            (&|table| table.list_dir = Some(list), "list_dir"),
+        ] {
+            let (kind, text) = with(set).unwrap();
+            assert!(kind == ErrorKind::Argument && text.contains(&format!("->{what} needs")), "{what}: {text}");
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
-use super::document::{self, array_document};
+use super::document::array_document;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Format, Map, v2};
-use crate::store::{Condition, SharedStore, StorageExt};
+use crate::store::{SharedStore, StorageExt};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -84,14 +84,23 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
 /// archive) keeps those of a run that was killed until then.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
     let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
-    erase_chunks(plain, path, meta, all_written)?;
-    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase_chunks(&chunks, path, meta, all_written) }
+    let erase = |shared: &SharedStore| {
+        let found = leftovers(shared, path, meta, all_written)?;
+        if !found.is_empty() {
+            // Those of another process's array, which may be there by now, were stored after its document.
+            hierarchy::refuse_existing(store, path)?;
+        }
+        found.iter().try_for_each(|key| shared.erase(key).map(drop).map_err(|e| e.at_key(key)))
+    };
+    erase(plain)?;
+    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase(&chunks) }
 }
 
-fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<()> {
+/// The keys of chunks that are to be erased.
+fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bool) -> Result<Vec<String>> {
     let prefix = path::prefix(path);
     if !shared.capabilities().listable {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let (kept, counts) = (all_written && !shared.capabilities().erasable, meta.grid.counts(&meta.shape));
     let is_inside = |chunk: &Dims| chunk.iter().zip(&counts).all(|(index, count)| index < count);
@@ -114,20 +123,18 @@ fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written:
             shared.list(&format!("{prefix}{folder}/"), &mut note)?;
         }
     }
-    for key in found {
-        shared.erase(&key).map_err(|e| e.at_key(key))?;
-    }
-    Ok(())
+    Ok(found)
 }
 
 /// Writes the documents of a new array, the one that makes it an array last.
 pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map) -> Result<()> {
     if meta.format == Format::V2 {
         let key = path::join(path, v2::ATTRIBUTES);
-        if attributes.is_empty() {
+        if !attributes.is_empty() {
+            hierarchy::publish_attributes(store, path, attributes)?;
+        } else if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+            hierarchy::refuse_existing(store, path)?;
             store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
-        } else {
-            document::publish(store, &key, attributes, Condition::None)?;
         }
     }
     hierarchy::publish_new(store, path, array_document(meta.format), &meta.document)

@@ -174,7 +174,7 @@ impl Group {
                 Format::V3 => (v3::DOCUMENT, v3::write_group(attributes.clone())),
             };
             if format == Format::V2 && !attributes.is_empty() {
-                document::publish(store, &path::join(path, v2::ATTRIBUTES), &attributes, Condition::None)?;
+                hierarchy::publish_attributes(store, path, &attributes)?;
             }
             match format {
                 _ if !consolidated => {}

@@ -5,6 +5,7 @@ use super::lookup::{self, find, find_bare};
 use super::stored::StoredDocument;
 use super::{NodeKind, Store, above, document, draft, marker, path, upkeep};
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::MAX_DOCUMENT;
 use crate::metadata::{Format, Map, v2, v3};
 use crate::store::{Condition, StorageExt};
 use std::ops::ControlFlow;
@@ -247,8 +248,16 @@ pub(super) fn create<T, M>(
         if let Some(node) = existing()? {
             return Ok(ControlFlow::Break(node));
         }
-        if !is_in_the_way(store, path)? {
-            (false, publish(store, path, format)?)
+        let in_the_way = is_in_the_way(store, path)?;
+        // Where the store has no locks another process may have been faster since.
+        if in_the_way && let Some(node) = existing()? {
+            return Ok(ControlFlow::Break(node));
+        }
+        if !in_the_way {
+            match publish(store, path, format) {
+                Err(e) if e.kind() == ErrorKind::Exists => return existing()?.map(ControlFlow::Break).ok_or(e),
+                made => (false, made?),
+            }
         } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {
             (true, made)
         } else {
@@ -267,6 +276,18 @@ pub(super) fn refuse_existing(store: &Store, path: &str) -> Result<()> {
         Some(there) => Err(exists(store, path, there.kind, "")),
         None => Ok(()),
     }
+}
+
+/// Stores the attributes of a new node of version 2 ahead of its document. Where the store has no locks another process may have made the
+/// node by now, whose own they would replace.
+pub(super) fn publish_attributes(store: &Store, path: &str, attributes: &Map) -> Result<()> {
+    let key = path::join(path, v2::ATTRIBUTES);
+    let mut condition = Condition::None;
+    if store.shared().capabilities().swaps {
+        condition = document::read(store, &key, MAX_DOCUMENT)?.1;
+        refuse_existing(store, path)?;
+    }
+    or_exists(store, path, document::publish(store, &key, attributes, condition))
 }
 
 /// Returns the error for a node that is already where one is to be created.
@@ -317,7 +338,12 @@ pub(super) fn replace<M>(store: &Store, path: &str, mut publish: impl FnMut(&Sto
 
 /// Stores the document of a new node, last of all; a node that appeared meanwhile is an error of kind `Exists`.
 pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map) -> Result<()> {
-    match document::publish(store, &path::join(path, name), document, Condition::Absent) {
+    or_exists(store, path, document::publish(store, &path::join(path, name), document, Condition::Absent))
+}
+
+/// The result of storing a document of a new node; where another one was there first the error says so.
+fn or_exists(store: &Store, path: &str, published: Result<()>) -> Result<()> {
+    match published {
         Err(e) if e.kind() == ErrorKind::Conflict => {
             let kind = found_on_create(store, path)?.map_or(NodeKind::Unknown, |found| found.kind);
             Err(exists(store, path, kind, ""))

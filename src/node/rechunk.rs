@@ -10,13 +10,12 @@ use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
 use super::stored_chunks::each_chunk;
 use super::transfer::{Elements, Moves, OnProgress, Way, at_node, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, copy, cut, document, hierarchy, path, place, spec, transform, upkeep};
+use super::{Create, Group, NodeKind, Spec, Store, copy, cut, hierarchy, path, place, spec, transform, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, upgrade, v2, v3};
-use crate::store::Condition;
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -266,7 +265,7 @@ impl Job<'_> {
             New::Group(Format::V3, document) => hierarchy::publish_new(to, target, v3::DOCUMENT, document)?,
             New::Group(Format::V2, attributes) => {
                 if !attributes.is_empty() {
-                    document::publish(to, &path::join(target, v2::ATTRIBUTES), attributes, Condition::None)?;
+                    hierarchy::publish_attributes(to, target, attributes)?;
                 }
                 hierarchy::publish_new(to, target, v2::GROUP, &v2::write_group())?;
             }

@@ -377,6 +377,50 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
     }
 }
 
+/// Another process creates the same array, and writes it, before each call of this one in turn.
+#[test]
+fn of_two_that_create_an_array_the_slower_one_takes_nothing_from_the_faster_one() {
+    for (format, how) in
+        [(Format::V3, Create::New), (Format::V3, Create::OpenIfSame), (Format::V2, Create::New), (Format::V2, Create::OpenIfSame)]
+    {
+        for after in 0.. {
+            let inner: SharedStore = Arc::new(MemoryStore::new());
+            let made = |who: &str| {
+                let mut spec = if format == Format::V3 { spec(&[6], &[4]) } else { spec_v2(&[6], &[4]) };
+                spec.set_attributes_json(&format!("{{\"who\": \"{who}\"}}")).unwrap();
+                spec
+            };
+            let theirs = Arc::new(Mutex::new(None));
+            let (begun, calls, other, their_spec) = (theirs.clone(), AtomicUsize::new(after), inner.clone(), made("they"));
+            let tell = move |next: Next<'_>| {
+                if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
+                    let store = on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(other.clone(), false) }));
+                    let array = Array::create(&store, "a", &their_spec, Create::New);
+                    *begun.lock().unwrap() = Some(array.map(|array| write_all(&array, &mut [1, 2, 3, 4, 5, 6])).map_err(|e| e.kind()));
+                }
+                Ok(())
+            };
+            let told = Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None };
+            let ours = Array::create(&on(Arc::new(told)), "a", &made("we"), how);
+            let Some(theirs) = theirs.lock().unwrap().take() else {
+                assert!(ours.is_ok() && after > 5, "only {after} calls");
+                break;
+            };
+            let context = format!("{format:?} {how:?} {after}");
+            let array = open(&on(inner));
+            let who = array.attributes().get_string("who").unwrap();
+            match theirs {
+                Ok(()) => assert_eq!((read_all(&array), who.as_str()), (vec![1, 2, 3, 4, 5, 6], "they"), "{context}"),
+                Err(kind) => assert_eq!((kind, who.as_str()), (ErrorKind::Exists, "we"), "{context}"),
+            }
+            match ours {
+                Ok(_) => assert!(theirs.is_err() || how == Create::OpenIfSame, "{context}"),
+                Err(e) => assert_eq!((e.kind(), theirs.is_ok(), how), (ErrorKind::Exists, true, Create::New), "{context}: {e}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn a_group_whose_erasing_fails_shows_nothing_half_and_is_erased_by_the_same_call() {
     for format in [Format::V3, Format::V2] {

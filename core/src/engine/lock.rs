@@ -228,9 +228,29 @@ impl Drop for Held {
     }
 }
 
-/// Blocking locks of keys, for metadata documents.
+thread_local! {
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of this thread, which no other one of the process has.
+fn this_thread() -> u64 {
+    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    if NUMBER.get() == 0 {
+        NUMBER.set(LAST.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+    NUMBER.get()
+}
+
+/// The thread that holds a key's lock, and how often.
+struct Holder {
+    thread: u64,
+    times: usize,
+}
+
+/// Blocking locks of keys, for metadata documents. The lock of a key that the thread holds already, as of a document of the same name in another
+/// store which a function of the program changes, is its own.
 pub struct KeyLocks {
-    state: ForkReset<(Mutex<HashMap<String, ()>>, LazyCondvar)>,
+    state: ForkReset<(Mutex<HashMap<String, Holder>>, LazyCondvar)>,
 }
 
 impl KeyLocks {
@@ -239,14 +259,14 @@ impl KeyLocks {
         Arc::new(KeyLocks { state: ForkReset::new(Default::default) })
     }
 
-    /// Waits for `key` and takes it. A thread must not lock one key twice.
+    /// Waits for `key` and takes it.
     pub fn lock(self: &Arc<Self>, key: &str) -> KeyGuard {
         let (taken, free) = self.state.get();
-        let mut taken = lock(taken);
-        while taken.contains_key(key) {
+        let (mut taken, thread) = (lock(taken), this_thread());
+        while taken.get(key).is_some_and(|holder| holder.thread != thread) {
             taken = free.wait(taken);
         }
-        taken.insert(key.to_string(), ());
+        taken.entry(key.to_string()).or_insert(Holder { thread, times: 0 }).times += 1;
         KeyGuard { locks: self.clone(), key: key.to_string() }
     }
 }
@@ -260,7 +280,16 @@ pub struct KeyGuard {
 impl Drop for KeyGuard {
     fn drop(&mut self) {
         let (taken, free) = self.locks.state.get();
-        lock(taken).remove(&self.key);
+        {
+            let mut taken = lock(taken);
+            // A child of `fork` has none of them.
+            let Some(holder) = taken.get_mut(&self.key) else { return };
+            holder.times -= 1;
+            if holder.times > 0 {
+                return;
+            }
+            taken.remove(&self.key);
+        }
         free.notify_all();
     }
 }
@@ -298,6 +327,24 @@ mod tests {
         drop(deeper);
         drop(outer);
         assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || |_| {}).is_some()).join().unwrap()), "given back");
+    }
+
+    #[test]
+    fn the_lock_of_a_document_that_the_thread_holds_is_its_own() {
+        let (locks, log) = (KeyLocks::new(), Arc::new(Mutex::new(Vec::new())));
+        let outer = locks.lock("k");
+        let (other, noted) = (locks.clone(), log.clone());
+        let waiting = std::thread::spawn(move || {
+            let _guard = other.lock("k");
+            lock(&noted).push("theirs");
+        });
+        let inner = locks.lock("k");
+        drop(outer);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        lock(&log).push("ours");
+        drop(inner);
+        waiting.join().unwrap();
+        assert_eq!(*lock(&log), ["ours", "theirs"], "others wait until all of it is given back");
     }
 
     /// There are more keys than slots. What was queued on one lock is not handed another.

@@ -153,14 +153,20 @@ impl CacheStore {
 
     /// Reads and keeps.
     fn fill(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        let (kept, limit, name, asked) = (self.kept.clone(), self.limit, key.to_string(), ranges.to_vec());
+        let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
         let keep = move |result: Result<Option<Fetched>>| {
             if let Ok(Some(fetched)) = &result {
-                lock(&kept).keep(&name, &asked, fetched.version, Arc::new(fetched.parts.clone()), limit);
+                let limit = if this.is_settled(&name) { this.limit } else { 0 };
+                lock(&this.kept).keep(&name, &asked, fetched.version, Arc::new(fetched.parts.clone()), limit);
             }
             done(result);
         };
         self.inner.start_read(key, ranges, if_match, Box::new(keep));
+    }
+
+    /// False for a file that was changed just now: a second change in place may leave it the same times and length.
+    fn is_settled(&self, key: &str) -> bool {
+        self.inner.files().is_none_or(|files| files.stamp(key).is_ok_and(|stamp| stamp.is_none_or(|stamp| stamp.is_settled())))
     }
 
     fn clone_of(&self) -> CacheStore {
@@ -250,6 +256,8 @@ impl Storage for CacheStore {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::store::file_options::FileOptions;
+    use crate::store::local::LocalStore;
     use crate::store::memory::MemoryStore;
 
     #[test]
@@ -324,6 +332,30 @@ mod tests {
             // That its versions do not tell old ones apart is what a server without an ETag may do to those of just now only.
             assert_eq!(crate::store::get(&cache, "k", 9).unwrap().unwrap(), if kept { b"old" } else { b"new" }, "{time}");
         }
+    }
+
+    #[test]
+    fn a_file_that_was_changed_just_now_is_not_kept() {
+        let folder = std::env::temp_dir().join(format!("ozarr-cache-{}", std::process::id()));
+        let inner: SharedStore = Arc::new(LocalStore::open(&folder, true, FileOptions::default()).unwrap());
+        let cache = CacheStore::new(inner.clone(), 8 << 10);
+        let settled = || inner.files().unwrap().stamp("k").unwrap().unwrap().is_settled();
+        let read = || crate::store::get(&cache, "k", 9).unwrap().unwrap();
+        loop {
+            inner.put("k", &[b"old"], Condition::None).unwrap();
+            assert_eq!(read(), b"old");
+            // A slow machine may take longer than a step of the clock.
+            if !settled() {
+                break;
+            }
+        }
+        assert_eq!(cache.bytes(), 0);
+        while !settled() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(read(), b"old");
+        assert!(cache.bytes() > 0);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -204,6 +204,10 @@ impl BarePath {
                 },
                 "zip" if rest.starts_with("//") => (Scheme::Zip, file_path(location, rest)?),
                 "zip" if rest.is_empty() => bail!(Location, "{location} names no archive"),
+                "zip" if rest.starts_with(':') || self::scheme(rest).is_some() => bail!(
+                    Unsupported,
+                    "{location}: a local file follows zip:, not a URL (put ./ in front of its name); an archive on a server ends in .zip or .ozx"
+                ),
                 "zip" => (Scheme::Zip, path_bytes(rest)),
                 "memory" => (Scheme::Memory, rest.trim_start_matches('/').as_bytes().to_vec()),
                 _ => bail!(Unsupported, "the scheme {scheme}: is unknown; for a file of that name put ./ in front"),
@@ -316,6 +320,7 @@ mod tests {
             ("d.zarr/x.zip/a", folder("d.zarr"), "x.zip/a"),
             ("file:///d/a%20b.zip/t", archive("/d/a b.zip"), "t"),
             ("zip:x.data", archive("x.data"), ""),
+            ("zip:./run:1.data", archive("./run:1.data"), ""),
             ("zip:d.zarr/x.zip/a", archive("d.zarr/x.zip"), "a"),
             ("zip:///d/a%20b", archive("/d/a b"), ""),
             ("memory:", memory(""), ""),
@@ -353,6 +358,9 @@ mod tests {
             ("s3:bucket/x.zarr", ErrorKind::Location, "s3://"),
             ("https:///x.zarr", ErrorKind::Location, "no host"),
             ("zip:", ErrorKind::Location, "no archive"),
+            ("zip:s3://b/run.zip", ErrorKind::Unsupported, "local file"),
+            ("zip::s3://b/run.zip", ErrorKind::Unsupported, "local file"),
+            ("zip:https://h/run.zip", ErrorKind::Unsupported, "local file"),
             ("memory:x.zip/a", ErrorKind::Unsupported, "zip archive in memory"),
             ("ftp://host/x.zarr", ErrorKind::Unsupported, "ftp:"),
             ("run:1.zarr", ErrorKind::Unsupported, "./"),
@@ -369,6 +377,8 @@ mod tests {
         let cases = [
             ("s3://b/d/x.zarr/a/b", "s3://b/d/x.zarr", "a/b", false),
             ("s3://b/d/x", "s3://b/d/x", "", false),
+            ("s3://b/d/x.zarr#mode=nczarr,s3", "s3://b/d/x.zarr", "", false),
+            ("s3://b/d/x.zarr#1/a", "s3://b/d/x.zarr#1/a", "", false),
             ("s3://b", "s3://b", "", false),
             ("s3://b.zarr/x.zarr/a", "s3://b.zarr", "x.zarr/a", false),
             ("gs://b/x.zip/a", "gs://b/x.zip", "a", true),

@@ -51,7 +51,7 @@ pub enum Service {
 pub struct Remote {
     /// The service.
     pub service: Service,
-    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`).
+    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`), and the path as far as a `%2F` stands in it.
     pub base: String,
     /// The account, where an Azure URL names it.
     pub account: Option<String>,
@@ -61,19 +61,21 @@ pub struct Remote {
     pub user: Option<Secret>,
     /// The query of an HTTP URL, which goes with every request.
     pub query: Option<Secret>,
-    /// How the URL began.
-    scheme: String,
+    /// How URLs of the service begin.
+    scheme: &'static str,
 }
 
 impl Remote {
     /// Understands `rest`, what follows the colon of `scheme`; `None` if the scheme is of another kind.
     pub fn parse(scheme: &str, rest: &str) -> Result<Option<Remote>> {
         let lower = scheme.to_ascii_lowercase();
-        let service = match lower.as_str() {
-            "s3" | "s3a" => Service::S3,
-            "gs" | "gcs" => Service::Gcs,
-            "az" | "abfs" | "abfss" => Service::Azure,
-            "http" | "https" => Service::Http,
+        // Two names of one service are one place to locks and to what is noted of changes.
+        let (service, known) = match lower.as_str() {
+            "s3" | "s3a" => (Service::S3, "s3"),
+            "gs" | "gcs" => (Service::Gcs, "gs"),
+            "az" | "abfs" | "abfss" => (Service::Azure, "az"),
+            "http" => (Service::Http, "http"),
+            "https" => (Service::Http, "https"),
             _ => return Ok(None),
         };
         let Some(rest) = rest.strip_prefix("//") else { bail!(Location, "a URL of that scheme begins with {lower}://") };
@@ -81,7 +83,7 @@ impl Remote {
             bail!(Location, "the location contains a NUL");
         }
         let mut remote =
-            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: lower };
+            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: known };
         if service == Service::Http {
             remote.take_http(rest)?
         } else {
@@ -104,7 +106,8 @@ impl Remote {
             bail!(Location, "{}:// names no {what}", self.scheme);
         }
         self.base = name.to_string();
-        self.path = clean(path);
+        // How netCDF-C is told of a Zarr hierarchy.
+        self.path = clean(path.split_once("#mode=").map_or(path, |(path, _)| path));
         Ok(())
     }
 
@@ -117,13 +120,18 @@ impl Remote {
         if host.is_empty() || host.bytes().any(bad) {
             bail!(Location, "{}:// names no host", self.scheme);
         }
-        let path = percent_decode(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        // A slash that is written so is part of a name, as the server has it.
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let (fixed, parts) = parts.split_at(parts.iter().rposition(|part| part.to_ascii_lowercase().contains("%2f")).map_or(0, |i| i + 1));
+        let fixed: String = fixed.iter().map(|part| format!("/{part}")).collect();
+        let path = percent_decode(&parts.join("/")).and_then(|bytes| String::from_utf8(bytes).ok());
+        let path = path.filter(|_| percent_decode(&fixed).is_some());
         let path =
             path.ok_or_else(|| err!(Location, "the path of the URL is not UTF-8, or a % is not followed by two hexadecimal digits"))?;
         if path.contains('\0') {
             bail!(Location, "the location contains a NUL");
         }
-        self.base = format!("{}://{host}", self.scheme);
+        self.base = format!("{}://{host}{fixed}", self.scheme);
         self.path = clean(&path);
         self.user = user.map(|text| Secret(text.to_string()));
         self.query = query.filter(|text| !text.is_empty()).map(|text| Secret(text.to_string()));
@@ -139,7 +147,7 @@ impl Remote {
     pub fn describe(&self) -> String {
         let base = match (&self.service, &self.account) {
             (Service::Http, _) => self.base.clone(),
-            (_, Some(account)) => format!("{}://{}@{account}", self.scheme, self.base),
+            (_, Some(account)) => format!("abfs://{}@{account}", self.base),
             (_, None) => format!("{}://{}", self.scheme, self.base),
         };
         if self.path.is_empty() { base } else { format!("{base}/{}", self.path) }
@@ -354,12 +362,17 @@ mod tests {
     fn urls_are_told_without_their_credentials() {
         let cases = [
             ("s3://b/x.zarr/", "s3://b/x.zarr", "b", "x.zarr"),
-            ("S3A://b", "s3a://b", "b", ""),
+            ("S3A://b", "s3://b", "b", ""),
+            ("gcs://b/x", "gs://b/x", "b", "x"),
+            ("abfss://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
+            ("abfs://c/x", "az://c/x", "c", "x"),
             ("gs://b//x%20y//", "gs://b/x%20y", "b", "x%20y"),
             ("az://c/x", "az://c/x", "c", "x"),
             ("abfs://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
             ("https://h:8080/a%20b/x.zarr", "https://h:8080/a b/x.zarr", "https://h:8080", "a b/x.zarr"),
             ("https://user:plant1@h/x?sig=plant2#f", "https://h/x", "https://h", "x"),
+            ("https://h//api/group%2Fname/raw%20x/y", "https://h/api/group%2Fname/raw x/y", "https://h/api/group%2Fname", "raw x/y"),
+            ("s3://b/x.zarr#mode=nczarr,s3", "s3://b/x.zarr", "b", "x.zarr"),
         ];
         for (url, shown, base, path) in cases {
             let remote = parse(url).unwrap();
@@ -372,7 +385,18 @@ mod tests {
 
     #[test]
     fn urls_that_name_nothing_are_refused() {
-        for url in ["s3:b/x", "s3:///x", "s3://key:plant@b/x", "gs://", "az://", "http://", "http:///x", "https://a b/x", "http://h/%zz"] {
+        for url in [
+            "s3:b/x",
+            "s3:///x",
+            "s3://key:plant@b/x",
+            "gs://",
+            "az://",
+            "http://",
+            "http:///x",
+            "https://a b/x",
+            "http://h/%zz",
+            "http://h/%2f%zz",
+        ] {
             let e = parse(url).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Location, "{url}");
             assert!(!e.message().contains("plant"), "{url}: {e}");

@@ -36,6 +36,9 @@ const COARSE_TICK: u64 = 2_100_000_000;
 /// The first word of versions that are made of a time and a length: bytes that no other version begins with.
 const UNTAGGED: u64 = u64::from_le_bytes(*b"\x05no ETag");
 
+/// The first word of versions that are made of an ETag which says no more than a time and a length.
+const TIMED: u64 = u64::from_le_bytes(*b"\x06timetag");
+
 /// How long ago an object was changed, in seconds, of which no later change has the same second: one more, and what reading it takes.
 const SETTLED: u64 = 10;
 
@@ -45,11 +48,23 @@ impl Version {
         Version([UNTAGGED, seconds, len, 0])
     }
 
-    /// Returns whether every later change gives another version, so that what was read may be kept by it. Without an ETag it does not where the
-    /// object was changed just now, for a second change may have the same time and length, or where the server does not say when.
+    /// The version of an object whose ETag is `"SECONDS-LENGTH"` in hexadecimal digits, weak or not.
+    pub fn timed(seconds: u64, len: u64, weak: bool) -> Version {
+        Version([TIMED, seconds, len, u64::from(weak)])
+    }
+
+    /// What [`Version::timed`] was given, if this is one of those.
+    pub fn as_timed(&self) -> Option<(u64, u64, bool)> {
+        let Version([kind, seconds, len, weak]) = *self;
+        (kind == TIMED).then_some((seconds, len, weak != 0))
+    }
+
+    /// Returns whether every later change gives another version, so that what was read may be kept by it. Without an ETag, or with one that says
+    /// no more, it does not where the object was changed just now, for a second change may have the same time and length, or where the server
+    /// does not say when.
     pub fn is_settled(&self) -> bool {
         let Version([kind, seconds, ..]) = *self;
-        kind != UNTAGGED || (seconds != 0 && now().as_secs().saturating_sub(seconds) > SETTLED)
+        !matches!(kind, UNTAGGED | TIMED) || (seconds != 0 && now().as_secs().saturating_sub(seconds) > SETTLED)
     }
 }
 
@@ -89,6 +104,8 @@ mod tests {
             (Version::untagged(now, 1), false),
             (Version::untagged(now - 2, 1), false),
             (Version::untagged(now - 60, 1), true),
+            (Version::timed(now - 2, 1, false), false),
+            (Version::timed(now - 60, 1, true), true),
         ] {
             assert_eq!(version.is_settled(), settled, "{version:?}");
             assert_eq!(Stamp { len: 1, current: true, state: version.0, changed: 0 }.is_settled(), settled, "{version:?}");

@@ -153,9 +153,10 @@ impl Maker<'_> {
     /// Puts the bucket's name in front of the host's, where a URL has it there.
     fn s3_endpoint(&self, endpoint: &str) -> Result<String> {
         let Some((scheme, host)) = endpoint.split_once("://") else { bail!(Argument, "the option \"cloud.endpoint\" is no URL") };
+        let host = host.trim_end_matches('/');
         Ok(match self.options.path_style {
             Some(false) => format!("{scheme}://{}.{host}", self.remote.base),
-            _ => endpoint.trim_end_matches('/').to_string(),
+            _ => format!("{scheme}://{host}"),
         })
     }
 
@@ -270,7 +271,7 @@ impl Maker<'_> {
     }
 
     fn connector(&self) -> Connector {
-        Connector { requests: self.requests.clone(), own: self.own.clone() }
+        Connector { requests: self.requests.clone(), own: self.own.clone(), made: Arc::default() }
     }
 
     /// The first that is set of the options and the variables of those names.
@@ -407,6 +408,20 @@ mod tests {
             let e = build(url, pairs).err().unwrap();
             assert!(e.message().contains(text), "{url}: {e}");
             assert!(!e.message().contains("planted"), "{url}: {e}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_may_end_in_a_slash() {
+        let (remote, requests) = (Remote::parse("s3", "//b/x").unwrap().unwrap(), Arc::default());
+        for (path_style, expected) in [("false", "https://b.h:9"), ("true", "https://h:9"), ("auto", "https://h:9")] {
+            let mut options = RemoteOptions::default();
+            options.set("path_style", path_style).unwrap();
+            let (env, own): (Env<'_>, _) = (&|_| None, Own::default());
+            let maker = Maker { remote: &remote, options: &options, requests: &requests, env, secrets: Vec::new(), own };
+            for endpoint in ["https://h:9", "https://h:9/"] {
+                assert_eq!(maker.s3_endpoint(endpoint).unwrap(), expected, "{path_style} {endpoint}");
+            }
         }
     }
 

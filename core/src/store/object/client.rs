@@ -107,7 +107,11 @@ impl HttpService for Plain {
     {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
+            let mut url: reqwest::Url = parts.uri.to_string().parse().map_err(|e| HttpError::new(HttpErrorKind::Unknown, e))?;
+            // S3 as a web server takes a plus sign for a space.
+            if url.path().contains('+') {
+                url.set_path(&url.path().replace('+', "%2B"));
+            }
             let mut request = Request::new(parts.method, url);
             *request.headers_mut() = parts.headers;
             // What is in one piece can be sent again where a redirection wants it.

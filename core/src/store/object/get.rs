@@ -67,16 +67,21 @@ impl Live {
 
     pub(super) async fn get_unlimited(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
         let mut tries = self.tries(true).with_untold(want.untold());
-        let mut body: Option<Body> = None;
+        let (mut body, mut head) = (None::<Body>, want == Want::Nothing);
         loop {
             let (range, if_match) = match &body {
                 Some(body) => (Some(GetRange::Bounded(body.start + body.bytes.len() as u64..body.end)), strong_tag_of(body.version)),
-                None => (range_of(want), expected.and_then(strong_tag_of)),
+                None => (range_of(want).filter(|_| !head), expected.and_then(strong_tag_of)),
             };
-            let options = GetOptions { range: range.clone(), if_match, head: want == Want::Nothing, ..GetOptions::default() };
             let store = self.store();
-            let got = match tries.run(store.get_opts(path, options)).await {
+            let got = match tries.run(store.get_opts(path, GetOptions { range, if_match, head, ..GetOptions::default() })).await {
                 Ok(got) => got,
+                // The answer to a HEAD has no code, which says whether the key may be missing.
+                Err(_) if head && self.options.forbidden_is_missing && tries.sight().status == 403 => {
+                    head = false;
+                    tries.note_anew();
+                    continue;
+                }
                 Err(fault) => match self.missing(&mut tries, fault, &mut body).await? {
                     true => return Ok(None),
                     false => continue,
@@ -125,14 +130,22 @@ impl Live {
     async fn missing(&self, tries: &mut Tries, fault: Failure, body: &mut Option<Body>) -> Result<bool> {
         let sight = tries.sight();
         match (sight.status, sight.code.as_str()) {
+            _ if sight.credentials => {}
             (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
                 bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
             }
             (404 | 410, _) => return Ok(true),
-            (403, _) if self.options.forbidden_is_missing => return Ok(true),
+            // Other codes are of clocks, keys, encryption and archived objects.
+            (403, "" | "AccessDenied") if self.options.forbidden_is_missing => return Ok(true),
             // What was replaced in the middle is begun anew.
             (412 | 416, _) if body.is_some() && tries.once() => {
                 *body = None;
+                return Ok(false);
+            }
+            // What cannot be gone on with without ranges is begun anew, too.
+            _ if sight.no_ranges && body.is_some() && tries.once() => {
+                *body = None;
+                tries.note_anew();
                 return Ok(false);
             }
             (412, _) => bail!(Conflict, "the object was replaced while it was read"),
@@ -216,7 +229,8 @@ struct Body {
 
 fn range_of(want: Want) -> Option<GetRange> {
     match want {
-        Want::Nothing | Want::Whole { .. } => None,
+        Want::Nothing => Some(GetRange::Bounded(0..1)),
+        Want::Whole { .. } => None,
         Want::Span(offset, len) => Some(GetRange::Bounded(offset..offset + len)),
         Want::Suffix(len) => Some(GetRange::Suffix(len)),
     }

@@ -3,7 +3,7 @@
 use super::get::Want;
 use super::live::Live;
 use super::tries::Tries;
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::store::Listing;
 use futures_util::StreamExt;
 use object_store::ObjectStore;
@@ -24,7 +24,7 @@ impl Live {
                 }
             };
             let Err(fault) = tries.run(erasing).await else { return Ok(()) };
-            if tries.sight().meant() == 404 {
+            if tries.sight().is_missing() {
                 return Ok(());
             }
             self.again(&mut tries, fault).await?;
@@ -34,10 +34,17 @@ impl Live {
     /// Erases a key; false if it held nothing.
     pub(super) async fn erase_known(&self, path: &Path) -> Result<bool> {
         let _permit = self.permit().await?;
-        if self.get_unlimited(path, Want::Nothing, None).await?.is_none() {
-            return Ok(false);
+        if self.get_unlimited(path, Want::Nothing, None).await?.is_some() {
+            return self.erase(path).await.map(|()| true);
         }
-        self.erase(path).await.map(|()| true)
+        if self.options.forbidden_is_missing {
+            // Those who may not look may erase.
+            match self.erase(path).await {
+                Err(e) if e.kind() == ErrorKind::Permission => {}
+                other => other?,
+            }
+        }
+        Ok(false)
     }
 
     /// Erases all keys below a prefix.
@@ -69,7 +76,7 @@ impl Live {
     pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<String>> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);
-        let mut keys: Vec<String> = Vec::new();
+        let (mut keys, mut empty) = (Vec::<String>::new(), Vec::new());
         loop {
             let root = (!prefix.as_ref().is_empty()).then_some(prefix);
             let store = self.store();
@@ -86,11 +93,15 @@ impl Live {
                         if circle.closes(&key) {
                             bail!(Network, "the server lists the same keys again and again, {key:?} among them");
                         }
+                        if meta.size == 0 {
+                            empty.push(key.clone());
+                        }
                         keys.push(key);
                     }
                     Ok(None) => {
                         keys.sort_unstable();
                         keys.dedup();
+                        without_marks(&mut keys, &empty);
                         return Ok(keys);
                     }
                     Err(fault) => break fault,
@@ -135,12 +146,22 @@ impl Live {
 
     fn no_container(&self, tries: &Tries) -> Result<()> {
         let sight = tries.sight();
-        if sight.status == 404 {
+        if sight.is_missing() {
             let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
             bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
         }
         Ok(())
     }
+}
+
+/// Leaves out empty objects with the name of a folder, which are how some tools mark one. `keys` are sorted.
+fn without_marks(keys: &mut Vec<String>, empty: &[String]) {
+    let is_folder = |key: &String| {
+        let below = format!("{key}/");
+        keys.get(keys.partition_point(|other| *other < below)).is_some_and(|next| next.starts_with(&below))
+    };
+    let marks: Vec<&String> = empty.iter().filter(|key| is_folder(key)).collect();
+    marks.iter().for_each(|mark| drop(keys.binary_search(mark).map(|at| keys.remove(at))));
 }
 
 /// Finds out that a list goes around in a circle: one key of every power of two is compared with those that follow.

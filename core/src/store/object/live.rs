@@ -86,7 +86,7 @@ impl Live {
     /// Goes on with the next try, or says why not. A bucket in another region than was guessed is looked for there.
     pub(super) async fn again(&self, tries: &mut Tries, fault: Failure) -> Result<()> {
         let sight = tries.sight();
-        if let (true, Some(region)) = (matches!(sight.status, 301 | 307 | 400), &sight.region) {
+        if let (true, Some(region)) = (!sight.credentials && matches!(sight.status, 301 | 307 | 400), &sight.region) {
             let client = self.client();
             if client.region_is_guessed {
                 let there = build::client(&self.remote, &self.options, Some(region), &self.requests)?;

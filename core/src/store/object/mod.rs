@@ -9,9 +9,13 @@ mod client;
 mod error_text;
 mod get;
 mod keys;
+mod listing;
 mod live;
 mod profile;
 mod put;
+mod sight;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod tries;
 mod upload;

@@ -4,7 +4,7 @@
 //! A host that cannot be reached is a server that is started anew if it has answered before; if it has not, it is rather a wrong name
 //! or port, and a few tries are enough.
 
-use super::watch::{SEEN, Seen, Sight, Trouble};
+use super::sight::{SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_UNTOLD;
 use std::future::Future;
@@ -192,8 +192,8 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
     if sight.html {
         return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
     }
-    if sight.no_list {
-        return verdict(ErrorKind::Network, "the server sent something else instead of a listing of keys".to_string(), false);
+    if let Some((kind, text)) = sight.no_list {
+        return verdict(kind, text.to_string(), false);
     }
     if let Some(most) = sight.too_long {
         let text = format!("found more than {most} bytes in an answer that does not tell its length, expected at most {most}");
@@ -207,7 +207,7 @@ fn judge(fault: &Failure, sight: &Sight, hint: &str) -> Verdict {
         );
     }
     if sight.meant() >= 300 {
-        return by_status(sight, hint);
+        return if sight.credentials { by_credentials(sight) } else { by_status(sight, hint) };
     }
     if let Some(text) = &sight.transport {
         let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
@@ -267,6 +267,23 @@ fn by_status(sight: &Sight, hint: &str) -> Verdict {
     Verdict { kind, text, again, after: sight.retry_after }
 }
 
+/// What it means that a service of credentials refuses: it says nothing of what is stored. Azure's asks for another try with 404 and 410.
+fn by_credentials(sight: &Sight) -> Verdict {
+    let Verdict { kind, again, after, .. } = by_status(sight, "");
+    let (kind, again) = match (sight.status, kind) {
+        (404 | 410, _) => (ErrorKind::Permission, true),
+        (_, ErrorKind::Network | ErrorKind::Throttled | ErrorKind::Timeout) if again => (kind, true),
+        _ => (ErrorKind::Permission, false),
+    };
+    let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
+    Verdict {
+        kind,
+        text: format!("no credentials: the service that gives them out, {}, answered {}{code}", sight.host, sight.status),
+        again,
+        after,
+    }
+}
+
 /// What the cause of all causes says.
 fn innermost(e: &object_store::Error) -> String {
     let mut e: &dyn std::error::Error = e;
@@ -304,6 +321,23 @@ mod tests {
             (400, "InvalidArgument", Network, false),
         ] {
             assert_eq!(by(status, code), (kind, again), "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn a_service_of_credentials_says_nothing_of_what_is_stored() {
+        use ErrorKind::*;
+        for (status, kind, again) in
+            [(404, Permission, true), (410, Permission, true), (403, Permission, false), (400, Permission, false), (409, Permission, false)]
+                .into_iter()
+                .chain([(429, Throttled, true), (500, Network, true), (503, Throttled, true), (408, Timeout, true)])
+        {
+            let sight = Sight { status, credentials: true, host: "169.254.169.254".to_string(), ..Sight::default() };
+            let fault = Failure::Store(object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() });
+            let verdict = judge(&fault, &sight, "hint");
+            assert_eq!((verdict.kind, verdict.again), (kind, again), "{status}");
+            assert!(verdict.text.contains("169.254.169.254") && !verdict.text.contains("hint"), "{}", verdict.text);
+            assert!(!sight.is_missing());
         }
     }
 

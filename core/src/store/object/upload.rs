@@ -108,7 +108,7 @@ impl Upload {
                 let Err(fault) = tries.run(store.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
                 let sight = tries.sight();
                 // An earlier try was carried out, and only its answer lost: then the upload is gone, on Azure its blocks are.
-                if unsure && (sight.meant() == 404 || sight.code == "InvalidBlockList") {
+                if unsure && (sight.is_missing() || sight.code == "InvalidBlockList") {
                     return Ok(());
                 }
                 unsure |= sight.is_lost();

@@ -13,15 +13,35 @@ const HASHED: u8 = 4;
 pub(super) fn version_of(meta: &ObjectMeta) -> Version {
     let mut bytes = [0; 32];
     match &meta.e_tag {
-        Some(tag) => pack(tag, &mut bytes),
+        Some(tag) => match timed(tag) {
+            Some(version) => return version,
+            None => pack(tag, &mut bytes),
+        },
         None => return Version::untagged(u64::try_from(meta.last_modified.timestamp()).unwrap_or(0), meta.size),
     }
     let word = |i: usize| bytes[8 * i..8 * i + 8].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
     Version([word(0), word(1), word(2), word(3)])
 }
 
+/// The version of an ETag as nginx makes it, of a time and a length: it tells no more than these do.
+fn timed(tag: &str) -> Option<Version> {
+    let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let weak = tag.starts_with("W/");
+    let (seconds, len) = tag.trim_start_matches("W/").trim_matches('"').split_once('-')?;
+    let (seconds, len) = (number(seconds)?, number(len)?);
+    (seconds <= u64::from(u32::MAX) && timed_tag(seconds, len, weak) == tag).then(|| Version::timed(seconds, len, weak))
+}
+
+/// The ETag that is made of a time and a length.
+fn timed_tag(seconds: u64, len: u64, weak: bool) -> String {
+    format!("{}\"{seconds:x}-{len:x}\"", if weak { "W/" } else { "" })
+}
+
 /// The ETag of a version, where it can be had back.
 pub(super) fn tag_of(version: Version) -> Option<String> {
+    if let Some((seconds, len, weak)) = version.as_timed() {
+        return Some(timed_tag(seconds, len, weak));
+    }
     let mut bytes = [0; 32];
     for (i, word) in version.0.iter().enumerate() {
         bytes[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
@@ -106,6 +126,17 @@ mod tests {
             assert_eq!(tag_of(version(Some(tag), 1)).as_deref(), Some(tag));
         }
         assert!(strong_tag_of(version(Some("W/\"1\""), 1)).is_none());
+        for (tag, settled) in [
+            ("\"f0000000-1\"", false),
+            ("W/\"f0000000-1f4\"", false),
+            ("\"60000000-1f4\"", true),
+            ("\"f00000000-1f4\"", true),
+            ("\"F0000000-1\"", true),
+            ("\"f0000000-1-2\"", true),
+        ] {
+            let found = version(Some(tag), 1);
+            assert_eq!((found.is_settled(), tag_of(found).as_deref()), (settled, Some(tag)), "what is made of a time and a length: {tag}");
+        }
         let long = format!("\"{}\"", "t".repeat(60));
         assert!(tag_of(version(Some(&long), 1)).is_none());
         let mut all: Vec<_> = tags.iter().map(|tag| version(Some(tag), 1)).collect();

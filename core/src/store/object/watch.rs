@@ -3,6 +3,8 @@
 
 use super::client::{Own, client};
 use super::error_text::{element, error_inside};
+use super::listing;
+use super::sight::{SEEN, Sight, note, note_transport};
 use super::within;
 use crate::limits::MAX_UNTOLD;
 use bytes::Bytes;
@@ -13,7 +15,7 @@ use object_store::client::{
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The bytes that are read of an error's text.
@@ -21,118 +23,11 @@ const MOST_OF_ERROR: usize = 16 << 10;
 /// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's, of which
 /// [`MAX_UNTOLD`] may be for nothing.
 const MOST_TO_CUT: u64 = 16 << 20;
-/// The most bytes of one page of a listing, which has at most 5,000 keys.
-const MOST_OF_LIST: usize = 64 << 20;
 /// The most bytes of an answer to what stores or erases: to a request for 1,000 keys it names each.
 const MOST_OF_REPLY: usize = 16 << 20;
 
 /// The length of an object of which the server sent a part without telling it.
 pub(super) const UNTOLD_SIZE: u64 = u64::MAX;
-
-tokio::task_local! {
-    /// The notes of the try that is under way.
-    pub(super) static SEEN: Arc<Seen>;
-}
-
-/// Notes of one try.
-pub(super) struct Seen {
-    sight: Mutex<Sight>,
-    /// The most bytes of an answer whose length nobody tells.
-    untold: u64,
-    /// Requests go out by connections of their own.
-    anew: bool,
-}
-
-/// What the last answer of a try was like.
-#[derive(Clone, Default)]
-pub(super) struct Sight {
-    /// The HTTP status, 0 without an answer.
-    pub status: u16,
-    /// The status that an error means which came in an answer that had begun as a good one, else 0.
-    pub inside: u16,
-    /// When to come again.
-    pub retry_after: Option<Duration>,
-    /// The error's code as the service names it.
-    pub code: String,
-    /// What the service says of it.
-    pub text: String,
-    /// The region that the bucket is in, where the server says so.
-    pub region: Option<String>,
-    /// What went wrong without an answer, or in the middle of one.
-    pub transport: Option<String>,
-    /// Of what kind that is.
-    pub trouble: Trouble,
-    /// The host and port that were asked.
-    pub host: String,
-    /// An HTML page came instead of an object.
-    pub html: bool,
-    /// A large object came instead of a range of it.
-    pub no_ranges: bool,
-    /// Something else came instead of a listing.
-    pub no_list: bool,
-    /// More than this number of bytes came in an answer whose length nobody told.
-    pub too_long: Option<u64>,
-}
-
-impl Sight {
-    /// The status that the answer means, whatever it began with.
-    pub(super) fn meant(&self) -> u16 {
-        if self.inside == 0 { self.status } else { self.inside }
-    }
-
-    /// Whether what was asked for may have been done though nobody says so.
-    pub(super) fn is_lost(&self) -> bool {
-        self.transport.is_some() || matches!(self.meant(), 0 | 500..)
-    }
-
-    fn has_failed(&self) -> bool {
-        self.transport.is_some() || self.meant() >= 300
-    }
-}
-
-/// What went wrong on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// The connection broke, say.
-    #[default]
-    Other,
-    /// Silence for too long.
-    Silence,
-    /// No host of that name, or nothing that listens there.
-    Unreached,
-    /// The server's certificate is not accepted.
-    Certificate,
-    /// What the server says is no TLS, or none that both speak.
-    Encryption,
-    /// A proxy refuses.
-    Proxy,
-    /// The system has no memory for what comes.
-    Memory,
-}
-
-impl Seen {
-    pub(super) fn new(untold: u64, anew: bool) -> Seen {
-        Seen { sight: Mutex::default(), untold, anew }
-    }
-
-    /// Whether a server answered.
-    pub(super) fn answered(&self) -> bool {
-        self.sight.lock().unwrap_or_else(PoisonError::into_inner).status != 0
-    }
-
-    pub(super) fn note(&self, f: impl FnOnce(&mut Sight)) {
-        f(&mut self.sight.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// What was noted.
-    pub(super) fn sight(&self) -> Sight {
-        self.sight.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-fn note(f: impl FnOnce(&mut Sight)) {
-    let _ = SEEN.try_with(|seen| seen.note(f));
-}
 
 /// Makes clients that are watched.
 #[derive(Debug)]
@@ -140,13 +35,16 @@ pub(super) struct Connector {
     /// Counts the requests that go out.
     pub requests: Arc<AtomicU64>,
     pub own: Own,
+    /// How many clients were made. The crate makes the store's own last, after those that get credentials for it.
+    pub made: Arc<AtomicU64>,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let (usual, requests) = (Clients::new(options, &self.own)?, self.requests.clone());
         let (anew, options, own) = (OnceLock::new(), options.clone().with_pool_max_idle_per_host(0), self.own.clone());
-        Ok(HttpClient::new(Watched { usual, anew, options, own, requests }))
+        let (made, number) = (self.made.clone(), self.made.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok(HttpClient::new(Watched { usual, anew, options, own, requests, made, number }))
     }
 }
 
@@ -172,9 +70,17 @@ struct Watched {
     options: ClientOptions,
     own: Own,
     requests: Arc<AtomicU64>,
+    /// How many clients there are, and which one this is.
+    made: Arc<AtomicU64>,
+    number: u64,
 }
 
 impl Watched {
+    /// What a request is for.
+    fn asked(&self, request: &HttpRequest) -> Asked {
+        Asked { credentials: self.number != self.made.load(Ordering::Relaxed), ..Asked::of(request) }
+    }
+
     /// The clients of this try. Where a connection broke, or was silent, others that are kept since then may be as dead: a try for each of
     /// them would be too many.
     fn clients(&self) -> &Clients {
@@ -201,8 +107,14 @@ impl HttpService for Watched {
     {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
-            let (asked, clients) = (Asked::of(&request), self.clients());
-            note(|seen| seen.host = asked.host.clone());
+            let (asked, clients) = (self.asked(&request), self.clients());
+            note(|seen| {
+                // The credentials were had, however often they were asked for.
+                if seen.credentials && !asked.credentials {
+                    *seen = Sight::default();
+                }
+                (seen.host, seen.credentials) = (asked.host.clone(), asked.credentials);
+            });
             let answer = match within::has_token(&request) {
                 true => within::execute(&clients.within, &clients.inner, request).await,
                 false => clients.inner.execute(request).await,
@@ -229,6 +141,8 @@ struct Asked {
     list: bool,
     /// Host and port.
     host: String,
+    /// Credentials are asked for, of a service that gives them out.
+    credentials: bool,
 }
 
 impl Asked {
@@ -239,7 +153,7 @@ impl Asked {
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host = format!("{}{port}", uri.host().unwrap_or_default());
         let list = uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "list-type=2" | "comp=list")));
-        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host }
+        Asked { get, head, range, page: uri.path().ends_with(".html"), list, host, credentials: false }
     }
 }
 
@@ -251,7 +165,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         if seen.has_failed() && status < 300 {
             return;
         }
-        *seen = Sight { status, host: asked.host.clone(), ..Sight::default() };
+        *seen = Sight { status, host: asked.host.clone(), credentials: asked.credentials, ..Sight::default() };
         seen.retry_after = text_of("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
@@ -259,7 +173,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
     if status >= 300 {
         return explained(response).await;
     }
-    if !asked.get {
+    if !asked.get || asked.credentials {
         return if asked.head { Ok(response) } else { replied(response).await };
     }
     if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
@@ -267,7 +181,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         return Err(odd("an HTML page"));
     }
     if asked.list {
-        return listing(response).await;
+        return listed(response).await;
     }
     let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
     let response = measured(response, asked.range.as_deref());
@@ -294,15 +208,15 @@ fn measured(mut response: HttpResponse, range: Option<&str>) -> HttpResponse {
     response
 }
 
-/// A page of a listing. Anything else would be taken for one without keys.
-async fn listing(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+/// A page of a listing.
+async fn listed(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
-    let (bytes, all) = read(body, MOST_OF_LIST).await?;
-    let has = |element: &str| bytes.windows(element.len()).take(MOST_OF_ERROR).any(|window| window == element.as_bytes());
-    if !all || !(has("<ListBucketResult") || has("<EnumerationResults")) {
-        note(|seen| seen.no_list = true);
+    let (mut bytes, all) = read(body, listing::MOST).await?;
+    if let Some(wrong) = listing::fault(&bytes, all) {
+        note(|seen| seen.no_list = Some(wrong));
         return Err(odd("no listing"));
     }
+    listing::leave_out_unreadable(&mut bytes);
     Ok(HttpResponse::from_parts(parts, bytes.into()))
 }
 
@@ -325,55 +239,6 @@ async fn replied(response: HttpResponse) -> Result<HttpResponse, HttpError> {
 
 fn odd(what: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, std::io::Error::other(what))
-}
-
-fn note_transport(e: &HttpError) {
-    let mut text = e.to_string();
-    let mut trouble = if e.kind() == HttpErrorKind::Timeout { Trouble::Silence } else { Trouble::Other };
-    let mut cause = std::error::Error::source(e);
-    // The last cause is what the system said.
-    while let Some(deeper) = cause {
-        text = deeper.to_string();
-        trouble = trouble_of(deeper, &text).unwrap_or(trouble);
-        cause = deeper.source();
-    }
-    note(|seen| {
-        seen.trouble = trouble;
-        seen.transport = Some(text);
-    });
-}
-
-/// What a cause of an error says of its kind.
-fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<Trouble> {
-    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, OutOfMemory};
-    // The connector's own errors are private types with these texts.
-    match text {
-        "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
-        _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
-        _ => {}
-    }
-    if cause.downcast_ref::<reqwest::Error>().is_some_and(|e| e.is_connect() && e.is_timeout()) {
-        return Some(Trouble::Unreached);
-    }
-    let io = cause.downcast_ref::<std::io::Error>()?;
-    if io.kind() == OutOfMemory {
-        return Some(Trouble::Memory);
-    }
-    if matches!(io.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable) {
-        return Some(Trouble::Unreached);
-    }
-    // Layers that hand it on put it into errors of their own.
-    let mut inner = io.get_ref()?;
-    while let Some(deeper) = inner.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
-        inner = deeper;
-    }
-    match inner.downcast_ref::<rustls::Error>()? {
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => Some(Trouble::Certificate),
-        rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_) | rustls::Error::AlertReceived(_) => {
-            Some(Trouble::Encryption)
-        }
-        _ => None,
-    }
 }
 
 /// At most `most` bytes of a body, and whether that was all of it.
@@ -501,23 +366,6 @@ mod tests {
         }
         for (text, most) in [("bytes=100-355", Some(256)), ("bytes=-7", Some(7)), ("bytes=5-", None), ("items=0-1", None)] {
             assert_eq!(most_of(text), most, "{text}: no more is kept of an answer without a length");
-        }
-    }
-
-    #[test]
-    fn what_may_have_been_done_is_told_by_all_that_was_seen() {
-        let broken = Some("reset".to_string());
-        for (status, inside, transport, expected) in [
-            (0, 0, None, true),
-            (200, 0, None, false),
-            (200, 0, broken.clone(), true),
-            (200, 500, None, true),
-            (200, 403, None, false),
-            (403, 0, None, false),
-            (503, 0, None, true),
-        ] {
-            let sight = Sight { status, inside, transport, ..Sight::default() };
-            assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
         }
     }
 }

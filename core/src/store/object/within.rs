@@ -47,61 +47,23 @@ pub(super) async fn execute(within: &HttpClient, others: &HttpClient, request: H
 
 #[cfg(test)]
 mod tests {
-    use crate::store::object::RemoteStore;
-    use crate::store::remote::{Remote, RemoteOptions};
+    use crate::store::object::tests::{Heads, serve, store_at};
     use crate::store::{Storage, get};
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
-    use std::sync::{Arc, Mutex};
-
-    type Heads = Arc<Mutex<Vec<String>>>;
-
-    /// A server that gives each request what `answer` makes of its target, and notes the heads of the requests; and its port.
-    fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, Heads) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (port, heads) = (listener.local_addr().unwrap().port(), Heads::default());
-        let noted = heads.clone();
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let mut head = Vec::new();
-                while !head.ends_with(b"\r\n\r\n") {
-                    let mut byte = [0];
-                    if stream.read(&mut byte).unwrap_or(0) == 0 {
-                        break;
-                    }
-                    head.extend(byte);
-                }
-                let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-                let answer = answer(head.split(' ').nth(1).unwrap_or_default());
-                noted.lock().unwrap().push(head);
-                let _ = stream.write_all(answer.as_bytes());
-            }
-        });
-        (port, heads)
-    }
 
     #[test]
     fn no_other_host_is_told_the_token_of_a_session() {
         const YES: &str = "HTTP/1.1 206 Partial\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-2/3\r\n\
             Content-Length: 3\r\nConnection: close\r\n\r\nyes";
         let (there, told) = serve(|_| YES.to_string());
-        let (port, asked) = serve(move |target| {
-            let place = match target {
+        let (port, asked) = serve(move |head| {
+            let place = match head.split(' ').nth(1).unwrap_or_default() {
                 "/bucket/away" => format!("http://127.0.0.1:{there}/object"),
                 "/bucket/near" => "/bucket/here".to_string(),
                 _ => return YES.to_string(),
             };
             format!("HTTP/1.1 307 There\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         });
-        let remote = Remote::parse("s3", "//bucket").unwrap().unwrap();
-        let mut options = RemoteOptions::default();
-        let endpoint = format!("http://127.0.0.1:{port}");
-        for (name, value) in
-            [("endpoint", endpoint.as_str()), ("access_key_id", "an-id"), ("secret_access_key", "a-secret"), ("session_token", "a-token")]
-        {
-            options.set_named(name, value);
-        }
-        let store = RemoteStore::open(&remote, &options).unwrap();
+        let store = store_at(port, &[("access_key_id", "an-id"), ("secret_access_key", "a-secret"), ("session_token", "a-token")]);
         for key in ["away", "near"] {
             assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes", "{key}");
         }

@@ -1,0 +1,193 @@
+//! Notes of what servers say, and of what goes wrong on the way, in one try of an operation.
+
+use crate::error::ErrorKind;
+use object_store::client::{HttpError, HttpErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+tokio::task_local! {
+    /// The notes of the try that is under way.
+    pub(super) static SEEN: Arc<Seen>;
+}
+
+/// Notes of one try.
+pub(super) struct Seen {
+    sight: Mutex<Sight>,
+    /// The most bytes of an answer whose length nobody tells.
+    pub(super) untold: u64,
+    /// Requests go out by connections of their own.
+    pub(super) anew: bool,
+}
+
+/// What the last answer of a try was like.
+#[derive(Clone, Default)]
+pub(super) struct Sight {
+    /// The HTTP status, 0 without an answer.
+    pub status: u16,
+    /// The status that an error means which came in an answer that had begun as a good one, else 0.
+    pub inside: u16,
+    /// When to come again.
+    pub retry_after: Option<Duration>,
+    /// The error's code as the service names it.
+    pub code: String,
+    /// What the service says of it.
+    pub text: String,
+    /// The region that the bucket is in, where the server says so.
+    pub region: Option<String>,
+    /// What went wrong without an answer, or in the middle of one.
+    pub transport: Option<String>,
+    /// Of what kind that is.
+    pub trouble: Trouble,
+    /// The host and port that were asked.
+    pub host: String,
+    /// A service that gives out credentials was asked, not yet the store itself.
+    pub credentials: bool,
+    /// An HTML page came instead of an object.
+    pub html: bool,
+    /// A large object came instead of a range of it.
+    pub no_ranges: bool,
+    /// What came is no listing, or none that can be gone on with.
+    pub no_list: Option<(ErrorKind, &'static str)>,
+    /// More than this number of bytes came in an answer whose length nobody told.
+    pub too_long: Option<u64>,
+}
+
+impl Sight {
+    /// The status that the answer means, whatever it began with.
+    pub(super) fn meant(&self) -> u16 {
+        if self.inside == 0 { self.status } else { self.inside }
+    }
+
+    /// Whether the store itself says that there is nothing of what was asked for.
+    pub(super) fn is_missing(&self) -> bool {
+        !self.credentials && self.meant() == 404
+    }
+
+    /// Whether what was asked for may have been done though nobody says so.
+    pub(super) fn is_lost(&self) -> bool {
+        !self.credentials && (self.transport.is_some() || matches!(self.meant(), 0 | 500..))
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.transport.is_some() || self.meant() >= 300
+    }
+}
+
+/// What went wrong on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The connection broke, say.
+    #[default]
+    Other,
+    /// Silence for too long.
+    Silence,
+    /// No host of that name, or nothing that listens there.
+    Unreached,
+    /// The server's certificate is not accepted.
+    Certificate,
+    /// What the server says is no TLS, or none that both speak.
+    Encryption,
+    /// A proxy refuses.
+    Proxy,
+    /// The system has no memory for what comes.
+    Memory,
+}
+
+impl Seen {
+    pub(super) fn new(untold: u64, anew: bool) -> Seen {
+        Seen { sight: Mutex::default(), untold, anew }
+    }
+
+    /// Whether the store's server answered.
+    pub(super) fn answered(&self) -> bool {
+        let sight = self.sight.lock().unwrap_or_else(PoisonError::into_inner);
+        sight.status != 0 && !sight.credentials
+    }
+
+    pub(super) fn note(&self, f: impl FnOnce(&mut Sight)) {
+        f(&mut self.sight.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What was noted.
+    pub(super) fn sight(&self) -> Sight {
+        self.sight.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+pub(super) fn note(f: impl FnOnce(&mut Sight)) {
+    let _ = SEEN.try_with(|seen| seen.note(f));
+}
+
+/// Notes that a request failed without an answer, or in the middle of one.
+pub(super) fn note_transport(e: &HttpError) {
+    let mut text = e.to_string();
+    let mut trouble = if e.kind() == HttpErrorKind::Timeout { Trouble::Silence } else { Trouble::Other };
+    let mut cause = std::error::Error::source(e);
+    // The last cause is what the system said.
+    while let Some(deeper) = cause {
+        text = deeper.to_string();
+        trouble = trouble_of(deeper, &text).unwrap_or(trouble);
+        cause = deeper.source();
+    }
+    note(|seen| {
+        seen.trouble = trouble;
+        seen.transport = Some(text);
+    });
+}
+
+/// What a cause of an error says of its kind.
+fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<Trouble> {
+    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, OutOfMemory};
+    // The connector's own errors are private types with these texts.
+    match text {
+        "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
+        _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
+        _ => {}
+    }
+    if cause.downcast_ref::<reqwest::Error>().is_some_and(|e| e.is_connect() && e.is_timeout()) {
+        return Some(Trouble::Unreached);
+    }
+    let io = cause.downcast_ref::<std::io::Error>()?;
+    if io.kind() == OutOfMemory {
+        return Some(Trouble::Memory);
+    }
+    if matches!(io.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable) {
+        return Some(Trouble::Unreached);
+    }
+    // Layers that hand it on put it into errors of their own.
+    let mut inner = io.get_ref()?;
+    while let Some(deeper) = inner.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
+        inner = deeper;
+    }
+    match inner.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => Some(Trouble::Certificate),
+        rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_) | rustls::Error::AlertReceived(_) => {
+            Some(Trouble::Encryption)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_done_is_told_by_all_that_was_seen() {
+        let broken = Some("reset".to_string());
+        for (status, inside, transport, expected) in [
+            (0, 0, None, true),
+            (200, 0, None, false),
+            (200, 0, broken.clone(), true),
+            (200, 500, None, true),
+            (200, 403, None, false),
+            (403, 0, None, false),
+            (503, 0, None, true),
+        ] {
+            let sight = Sight { status, inside, transport, ..Sight::default() };
+            assert_eq!(sight.is_lost(), expected, "{status} {inside} {:?}", sight.transport);
+            let unsent = Sight { credentials: true, ..sight };
+            assert!(!unsent.is_lost(), "{status}: nothing was asked of the store without credentials");
+        }
+    }
+}

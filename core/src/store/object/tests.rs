@@ -1,0 +1,184 @@
+//! What answers of a server mean, told by one on loopback that says what it is to say.
+
+use super::RemoteStore;
+use crate::error::ErrorKind;
+use crate::store::remote::{Remote, RemoteOptions};
+use crate::store::{Storage, StorageExt, get};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+pub(super) type Heads = Arc<Mutex<Vec<String>>>;
+
+/// A server that gives each request what `answer` makes of its head, in lower case, and notes the heads of the requests; and its port.
+pub(super) fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, Heads) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, heads) = (listener.local_addr().unwrap().port(), Heads::default());
+    let noted = heads.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if stream.read(&mut byte).unwrap_or(0) == 0 {
+                    break;
+                }
+                head.extend(byte);
+            }
+            let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+            let answer = answer(&head);
+            noted.lock().unwrap().push(head);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (port, heads)
+}
+
+/// An answer with a body.
+fn said(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+}
+
+/// The whole of an object of three bytes, as a range.
+fn yes() -> String {
+    said("206 Partial", "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Range: bytes 0-2/3\r\n", "yes")
+}
+
+/// The store of `s3://bucket` at that port.
+pub(super) fn store_at(port: u16, options: &[(&str, &str)]) -> RemoteStore {
+    let remote = Remote::parse("s3", "//bucket").unwrap().unwrap();
+    let mut all = RemoteOptions::default();
+    let endpoint = format!("http://127.0.0.1:{port}");
+    for (name, value) in [("endpoint", endpoint.as_str()), ("retries", "1")].iter().chain(options) {
+        if !all.set(name, value).unwrap() {
+            all.set_named(name, value);
+        }
+    }
+    RemoteStore::open(&remote, &all).unwrap()
+}
+
+const KEYS: &[(&str, &str)] = &[("access_key_id", "an-id"), ("secret_access_key", "a-secret")];
+
+#[test]
+fn a_service_of_credentials_does_not_say_that_an_object_is_missing() {
+    for (status, kind, requests) in
+        [("404 none", ErrorKind::Permission, 2), ("410 gone", ErrorKind::Permission, 2), ("403 no", ErrorKind::Permission, 1)]
+    {
+        for forbidden in ["error", "missing"] {
+            let (port, asked) = serve(|_| yes());
+            let (giver, given) = serve(move |_| said(status, "", ""));
+            let metadata = format!("http://127.0.0.1:{giver}");
+            let options =
+                [("anonymous", "false"), ("forbidden", forbidden), ("metadata_endpoint", metadata.as_str()), ("imdsv1_fallback", "false")];
+            let store = store_at(port, &options);
+            let e = get(&store as &dyn Storage, "key", 100).unwrap_err();
+            assert_eq!((e.kind(), given.lock().unwrap().len()), (kind, requests), "{status}: {e}");
+            assert!(e.message().contains(&format!("127.0.0.1:{giver}")), "{e}");
+            for erased in [store.erase("key").map(drop), store.erase_prefix("a/")] {
+                assert_eq!(erased.unwrap_err().kind(), kind, "{status}");
+            }
+            assert!(asked.lock().unwrap().is_empty(), "nothing is asked without credentials");
+        }
+    }
+}
+
+#[test]
+fn credentials_come_in_answers_without_a_length() {
+    let (port, asked) = serve(|head| {
+        if head.starts_with("head") { said("200 OK", "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n", "") } else { yes() }
+    });
+    let (giver, _) = serve(|head| {
+        let text = match head.split(' ').nth(1).unwrap_or_default() {
+            "/latest/api/token" => "token",
+            "/latest/meta-data/iam/security-credentials/" => "role",
+            _ => "{\"AccessKeyId\":\"an-id\",\"SecretAccessKey\":\"a-secret\",\"Token\":\"t\",\"Expiration\":\"2099-01-01T00:00:00Z\"}",
+        };
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n{:x}\r\n{text}\r\n0\r\n\r\n", text.len())
+    });
+    let metadata = format!("http://127.0.0.1:{giver}");
+    let store = store_at(port, &[("anonymous", "false"), ("metadata_endpoint", &metadata)]);
+    store.erase("key").unwrap();
+    let all = asked.lock().unwrap();
+    assert!(all.len() == 2 && all[0].starts_with("head") && all[1].starts_with("delete"), "{all:?}");
+}
+
+#[test]
+fn only_a_refused_access_stands_for_a_missing_key() {
+    let refusal = |code: &str| said("403 no", "", &format!("<Error><Code>{code}</Code></Error>"));
+    for (code, missing) in
+        [("AccessDenied", true), ("RequestTimeTooSkewed", false), ("InvalidObjectState", false), ("InvalidAccessKeyId", false)]
+    {
+        let answer = refusal(code);
+        // An answer to a HEAD has no body.
+        let (port, asked) = serve(move |head| if head.starts_with("get") { answer.clone() } else { said("403 no", "", "") });
+        let store = store_at(port, &[KEYS, &[("forbidden", "missing")]].concat());
+        let found = [
+            get(&store as &dyn Storage, "key", 100).map(drop).map_err(|e| e.kind()),
+            crate::store::start_and_wait(&store, "key", &[], None).map(drop).map_err(|e| e.kind()),
+            store.erase("key").map(drop).map_err(|e| e.kind()),
+        ];
+        assert_eq!(found, [if missing { Ok(()) } else { Err(ErrorKind::Permission) }; 3], "{code}");
+        let erased = asked.lock().unwrap().iter().filter(|head| head.starts_with("delete")).count();
+        assert_eq!(erased, usize::from(missing), "{code}: who may not look may erase");
+    }
+}
+
+#[test]
+fn a_listing_has_the_keys_that_there_can_be() {
+    const PAGE: &str = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>\
+        <Contents><Key>a/</Key><Size>0</Size></Contents><Contents><Key>a//x</Key><Size>1</Size></Contents>\
+        <Contents><Key>a/b</Key><Size>1</Size></Contents><Contents><Key>c</Key><Size>0</Size></Contents>\
+        <Contents><Key>c!</Key><Size>0</Size></Contents><Contents><Key>c/d</Key><Size>1</Size></Contents>\
+        <CommonPrefixes><Prefix>/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes></ListBucketResult>";
+    let page = PAGE.replace("</Size>", "</Size><LastModified>2026-11-21T00:00:00.000Z</LastModified>");
+    let (port, asked) = serve(move |head| said(if head.starts_with("delete") { "204 gone" } else { "200 OK" }, "", &page));
+    let store = store_at(port, KEYS);
+    let mut keys = Vec::new();
+    store.list("", &mut |key| Ok(keys.push(key.to_string()))).unwrap();
+    assert_eq!(keys, ["a/b", "c!", "c/d"]);
+    assert_eq!(store.list_dir("").unwrap().prefixes, ["p"]);
+    store.erase_prefix("").unwrap();
+    let heads = asked.lock().unwrap();
+    let mut erased: Vec<&str> = heads.iter().filter_map(|head| head.strip_prefix("delete /bucket/")?.split(' ').next()).collect();
+    erased.sort_unstable();
+    assert_eq!(erased, ["a/b", "c", "c%21", "c/d"]);
+}
+
+#[test]
+fn a_server_that_lists_by_the_first_version_only_is_refused() {
+    let page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextMarker>a</NextMarker></ListBucketResult>";
+    let (port, _) = serve(move |_| said("200 OK", "", page));
+    let e = store_at(port, KEYS).list("", &mut |_| Ok(())).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Unsupported, "{e}");
+}
+
+#[test]
+fn a_web_server_is_asked_for_a_plus_sign_as_such_and_for_slashes_in_names() {
+    let (port, asked) = serve(|_| yes());
+    for (location, key, target) in [("a%2Bb", "c+d", "/a%2bb/c%2bd?s=1+2"), ("p/g%2Fn/a b+", "k", "/p/g%2fn/a%20b%2b/k?s=1+2")] {
+        let remote = Remote::parse("http", &format!("//127.0.0.1:{port}/{location}?s=1+2")).unwrap().unwrap();
+        let store = RemoteStore::open(&remote, &RemoteOptions::default()).unwrap();
+        assert_eq!(get(&store as &dyn Storage, key, 100).unwrap().unwrap(), b"yes");
+        assert_eq!(asked.lock().unwrap().last().unwrap().split(' ').nth(1), Some(target));
+    }
+}
+
+#[test]
+fn a_download_that_breaks_off_is_begun_anew_where_the_server_knows_no_ranges() {
+    const SIZE: usize = 40 << 20;
+    let tries = AtomicUsize::new(0);
+    let (port, asked) = serve(move |head| {
+        let sent = if tries.fetch_add(1, Relaxed) == 0 { SIZE / 4 * 3 } else { SIZE };
+        let sent = if head.contains("\r\nrange:") { 0 } else { sent };
+        format!(
+            "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: {SIZE}\r\nConnection: close\r\n\r\n{}",
+            "x".repeat(sent)
+        )
+    });
+    let store = store_at(port, &[KEYS, &[("retries", "3")]].concat());
+    let whole = crate::store::start_and_wait(&store, "key", &[crate::store::ByteRange::WHOLE], None).unwrap().unwrap();
+    assert!(whole.parts[0].len() == SIZE && whole.parts[0].iter().all(|b| *b == b'x'));
+    let ranges: Vec<bool> = asked.lock().unwrap().iter().map(|head| head.contains("\r\nrange:")).collect();
+    assert_eq!(ranges, [false, true, false]);
+}
