@@ -15,7 +15,6 @@ enum { OM_MESSAGE = 2048, OM_PLANS = 8 };
 /* A node that was opened here: what the other ranks need to open it anew. */
 typedef struct om_handle {
     const void *handle;
-    char *root; /* the location of its store */
     char *name; /* its own location, which calls are compared by */
     char mode[3];
 } om_handle;
@@ -113,16 +112,12 @@ const char *om_name(const ozarr_mpi *m, const void *handle);
 /* The node's path in its store, to be freed. */
 ozarr_status om_path_of(const ozarr_node *node, char **path);
 
-/* The location of the store of a node that was opened at `location`: what is left of it without the node's path; to be freed. */
-ozarr_status om_root_of(const ozarr_node *node, const char *location, char **root);
-
 /* What other ranks need to open a node: the store's location, NUL, and the exported node; to be freed. */
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size);
 
-/* Ends opening: rank 0 has opened (or failed with `status`) a node of the store at `location`, all others get it. `below`: the location of
- * the store itself; NULL: it is what is left of `location` without the node's path. Of `array` and `group` one is NULL. */
-ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
-                      ozarr_group **group);
+/* Ends opening: rank 0 has opened a node (or failed with `status`), all others get it, in the store that rank 0's is in. Of `array` and `group`
+ * one is NULL. */
+ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr_array **array, ozarr_group **group);
 
 /* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);

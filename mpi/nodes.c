@@ -53,7 +53,7 @@ ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_ty
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const ozarr_spec *spec, ozarr_create_mode mode,
@@ -68,7 +68,7 @@ ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create_ex(location, spec, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 /* Begins to open a node. */
@@ -89,7 +89,7 @@ ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = om_check_place(m, location, mode);
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_open(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, mode, out, NULL));
+    return om_leave(m, om_share(m, status, mode, out, NULL));
 }
 
 ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_group **out) {
@@ -98,7 +98,7 @@ ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = om_check_place(m, location, mode);
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_open(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, mode, NULL, out));
+    return om_leave(m, om_share(m, status, mode, NULL, out));
 }
 
 ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_create_mode mode, ozarr_group **out) {
@@ -112,7 +112,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_create(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", NULL, out));
+    return om_leave(m, om_share(m, status, "r+", NULL, out));
 }
 
 /* Begins a call on a path below a group. */
@@ -133,7 +133,7 @@ ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path,
     if (status != OZARR_OK) return status;
     finish_writes(m);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
-    return om_leave(m, om_share(m, status, NULL, om_find(m, group)->root, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
@@ -158,9 +158,10 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_below(m, "ozarr_mpi_group_open_array", group, path, 0, "", out);
     if (status != OZARR_OK) return status;
-    const om_handle known = *om_find(m, group);
+    char mode[sizeof om_find(m, group)->mode];
+    memcpy(mode, om_find(m, group)->mode, sizeof mode);
     if (m->rank == 0) status = ozarr_group_open_array(group, path, out);
-    return om_leave(m, om_share(m, status, NULL, known.root, known.mode, out, NULL));
+    return om_leave(m, om_share(m, status, mode, out, NULL));
 }
 
 /* Begins to change an array or a group. */

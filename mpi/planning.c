@@ -101,7 +101,7 @@ static ozarr_status grid_of(const ozarr_array *array, plan_grid *grid) {
 static int64_t range_bytes(const ozarr_mpi *m, const ozarr_array *array, int32_t rank) {
     int64_t start[PLAN_MAX_RANK] = {0}, shape[PLAN_MAX_RANK], length[PLAN_MAX_RANK], extent = 0;
     const om_handle *handle = om_find(m, array);
-    if (handle == NULL || strstr(handle->root, "://") != NULL || ozarr_array_shape(array, length) != OZARR_OK) return 0;
+    if (handle == NULL || strstr(handle->name, "://") != NULL || ozarr_array_shape(array, length) != OZARR_OK) return 0;
     ozarr_region region = OZARR_REGION_INIT;
     region.start = start, region.shape = shape;
     for (int32_t d = 0; d < rank; d++) shape[d] = length[d] > 0;

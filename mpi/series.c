@@ -25,7 +25,6 @@ struct ozarr_mpi_series {
     ozarr_series *lock;      /* on rank 0: no other series of the dimension is open meanwhile */
     ozarr_array *coordinate; /* on rank 0; NULL: there is none */
     char *location, *dimension;
-    char *root;                  /* the location of the dataset's store, on rank 0 */
     int64_t position, published; /* steps that were taken, and that readers see */
     int64_t publish_every;       /* 0: the depth of the deepest field */
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
@@ -55,7 +54,7 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     ozarr_group_free(s->group);
     ozarr_series_free(s->lock);
     ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->values), free(s->location), free(s->dimension), free(s->root);
+    free(s->variables), free(s->values), free(s->location), free(s->dimension);
     free(s);
 }
 
@@ -87,7 +86,6 @@ static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_
     if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
     if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
-    if (status == OZARR_OK) status = om_root_of(ozarr_group_node(s->group), s->location, &s->root);
     if (status != OZARR_OK) return status;
     return open_coordinate(s);
 }
@@ -149,7 +147,7 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = open_variable(s, name, &v.array);
-        status = om_share(m, status, NULL, s->root, "r+", &v.array, NULL);
+        status = om_share(m, status, "r+", &v.array, NULL);
     }
     if (status == OZARR_OK) {
         status = om_agree(m, find_dimension(s, &v), NULL);
