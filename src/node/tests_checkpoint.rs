@@ -132,6 +132,21 @@ fn a_checkpoint_tells_where_it_is_made() {
     }
 }
 
+/// The order is that of the commits, also where a name is the end of another one's.
+#[test]
+fn of_checkpoints_whose_names_end_alike_the_last_to_be_committed_is_the_newest() {
+    let store = Store::memory(&Context::with_threads(1));
+    let all = Checkpoints::new(&store, "states").unwrap();
+    let (long, short) = (all.begin("1-5").unwrap(), all.begin("5").unwrap());
+    fill(&long, 15).unwrap();
+    fill(&short, 5).unwrap();
+    short.commit().unwrap();
+    long.commit().unwrap();
+    assert_eq!((newest(&store, "states"), names(&all)), (15, vec!["5".to_string(), "1-5".to_string()]));
+    all.prune(1).unwrap();
+    assert_eq!((newest(&store, "states"), names(&all)), (15, vec!["1-5".to_string()]));
+}
+
 /// The write that fails is each one in turn, and so are all that follow, as in a full disk or after a kill.
 #[test]
 fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {
