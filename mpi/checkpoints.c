@@ -36,6 +36,7 @@ ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
     if (status != OZARR_OK) return status;
     /* A checkpoint has what was written to it, whether it was waited for or not, and all of it is durable before rank 0 shows it. */
     status = om_finish(m);
+    if (status == OZARR_OK) status = om_flush_pending(m);
     if (status != OZARR_OK) {
         om_failure_last(&unfinished, status);
         const ozarr_status abandoned = m->rank == 0 ? ozarr_checkpoint_abandon(group) : OZARR_OK;
@@ -49,6 +50,9 @@ ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
 ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group) {
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_abandon");
     if (status != OZARR_OK) return status;
+    /* Nothing is stored into the place that rank 0 clears. Their waits tell what failed. */
+    const ozarr_status finished = om_finish(m);
+    OM_UNUSED(finished);
     if (m->rank == 0) status = ozarr_checkpoint_abandon(group);
     return om_leave(m, om_agree(m, status, NULL));
 }

@@ -252,6 +252,8 @@ ozarr_status om_settle(const ozarr_array *array);
 
 /* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too. Collective, within a call. */
 ozarr_status om_finish(ozarr_mpi *m);
+/* Makes what they stored durable, as far as the stores of their arrays promise it. Collective, within a call. */
+ozarr_status om_flush_pending(ozarr_mpi *m);
 
 /* Checks a box against the shape of its array; its memory against that of the first box of the call. */
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);

@@ -217,6 +217,13 @@ ozarr_status om_finish(ozarr_mpi *m) {
     return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
 
+ozarr_status om_flush_pending(ozarr_mpi *m) {
+    ozarr_status status = OZARR_OK;
+    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && status == OZARR_OK; earlier = earlier->next)
+        if (earlier->write) status = ozarr_node_flush(ozarr_array_node(earlier->array));
+    return m->pending != NULL ? om_agree(m, status, NULL) : OZARR_OK;
+}
+
 /* The parts of `begin` behind the first comparison. */
 static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const ozarr_memory *type, size_t item, uint64_t key, int64_t id) {
     ozarr_mpi *m = r->m;

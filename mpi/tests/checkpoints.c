@@ -102,11 +102,39 @@ static void other_spellings(void) {
         }
 }
 
+/* A write that was not waited for leaves nothing in the place of a checkpoint that was given up. */
+static void given_up(void) {
+    static int32_t u[ROWS * COLUMNS];
+    int64_t start[2], count[2];
+    ozarr_spec *spec = rows();
+    OK(ozarr_mpi_set(m, "round_bytes", "64"));
+    for (int k = 0; k < 3; k++) {
+        ozarr_group *g = NULL;
+        ozarr_array *a = NULL;
+        ozarr_mpi_request *r = NULL;
+        mine(start, count, u, 1);
+        OK(ozarr_mpi_checkpoint_begin(m, "given-up.zarr", "one", &g));
+        OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+        OK(begin_write(m, a, start, count, u, sizeof u, &r));
+        OK(ozarr_mpi_checkpoint_abandon(m, g));
+        OK(ozarr_mpi_request_wait(r));
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(access("given-up.zarr/one", F_OK) != 0);
+        ozarr_array_free(a);
+    }
+    ozarr_spec_free(spec);
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+    OK(ozarr_mpi_checkpoint_commit(m, save("given-up.zarr", "one", 7)));
+    CHECK(access("given-up.zarr/one/zarr.json", F_OK) == 0);
+    check_newest("given-up.zarr", 7);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     used_again();
     other_spellings();
+    given_up();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
