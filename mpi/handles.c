@@ -142,9 +142,19 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) {
     char *bytes = NULL;
     size_t size = 0;
-    if (m->rank == 0 && status == OZARR_OK) status = om_pack(node, "", 0, &bytes, &size);
+    om_failure failed = {0};
+    if (status != OZARR_OK) om_failure_last(&failed, status);
+    /* A change that failed may have been made all the same: a letter in front of the node says that it failed. */
+    const size_t mark = status != OZARR_OK;
+    if (m->rank == 0) status = om_pack(node, "!", mark, &bytes, &size);
+    if (status != OZARR_OK && failed.status != OZARR_OK) status = om_failure_set(&failed);
     status = om_broadcast(m, status, &bytes, &size);
-    if (status == OZARR_OK) status = om_agree(m, m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + 1, size - 1), NULL);
+    if (status == OZARR_OK) {
+        const size_t root = strlen(bytes) + 1;
+        ozarr_status here = m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + root, size - root);
+        if (failed.status != OZARR_OK) here = om_failure_set(&failed);
+        status = om_agree(m, here, NULL);
+    }
     free(bytes);
     return status;
 }

@@ -119,7 +119,7 @@ ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size,
  * one is NULL. */
 ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr_array **array, ozarr_group **group);
 
-/* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
+/* Gives all other ranks what rank 0 has of a node now, after it did something to it, also where that failed: the status is that of all then. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
 /* --- nodes.c --- */

@@ -219,12 +219,28 @@ ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
-/* Rank 0 makes the array that long; all know it. Collective, outside of a call. */
-static ozarr_status set_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *shape) {
-    ozarr_status status = OZARR_OK;
+/* Rank 0 makes the array `length` long, unless it is; all know it. Collective, outside of a call. */
+static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length) {
+    int64_t shape[PLAN_MAX_RANK];
+    ozarr_status status = ozarr_array_shape(array, shape);
     m->busy = true;
-    if (m->rank == 0) status = ozarr_array_resize(array, shape, 0);
-    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
+    if (m->rank == 0 && status == OZARR_OK && shape[dim] != length) {
+        shape[dim] = length;
+        status = ozarr_array_resize(array, shape, 0);
+    }
+    return om_leave(m, om_share_again(m, m->rank == 0 ? status : OZARR_OK, ozarr_array_node(array)));
+}
+
+/* Makes the array as long as it was, after an append that failed with `status`. Collective, outside of a call. */
+static ozarr_status give_back(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, ozarr_status status) {
+    int64_t shape[PLAN_MAX_RANK];
+    om_failure f;
+    om_failure_last(&f, status);
+    const ozarr_status back = set_length(m, array, dim, length);
+    /* What failed may be told behind the change itself: the metadata above. */
+    const bool same = ozarr_array_shape(array, shape) == OZARR_OK && shape[dim] == length && back != OZARR_ERR_NO_MEMORY;
+    om_failure_add(&f, same ? "; the array has its old length again" : "; the array has its old length no more");
+    return om_failure_set(&f);
 }
 
 /* What the handle knows and the call wants, before anything is compared. */
@@ -263,24 +279,18 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     status = om_leave(m, check_known_shape(m, array, extents));
     if (status != OZARR_OK) return status;
-    extents[dim] += length;
-    status = set_shape(m, array, extents);
-    if (status != OZARR_OK) return status;
+    status = set_length(m, array, dim, extents[dim] + length);
+    if (status != OZARR_OK) return give_back(m, array, dim, extents[dim], status);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start, region.shape = shape;
     memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
     status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
     if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
-    if (status == OZARR_OK) return status;
-    om_failure f;
-    om_failure_last(&f, status);
-    extents[dim] -= length;
-    const ozarr_status back = set_shape(m, array, extents);
-    om_failure_add(&f, back == OZARR_OK ? "; the array has its old length again" : "; the array has its old length no more");
-    return om_failure_set(&f);
+    return status == OZARR_OK ? status : give_back(m, array, dim, extents[dim], status);
 }
 
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */
