@@ -233,7 +233,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  *
  * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
  * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of further ones is cut off when the series is opened
- * again. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
+ * again. Where another program has made a variable longer, or opened a series in a store without locks, calls that would store something are
+ * OZARR_ERR_STATE: what it has published stays as it is. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
  * encoded and stored once. */
 
 /**
@@ -274,7 +275,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  *
  * Errors: OZARR_ERR_ARGUMENT for NaN, and for a value that goes back, as after a restart at the wrong step; OZARR_ERR_RANGE for one that the
  * coordinate cannot hold, and for a fraction in one of integers; OZARR_ERR_TYPE where it has no numbers but points in time, which are to be put;
- * those of `ozarr_mpi_array_write_all`, documents and stores.
+ * OZARR_ERR_STATE where another program is at work; those of `ozarr_mpi_array_write_all`, documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 
