@@ -564,6 +564,24 @@ ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *
     return status;
 }
 
+/* Gives what was stored of steps that are not published the fill value: it would show in an array that becomes longer. Nothing where another
+ * program has made a variable longer. Collective, within a call. */
+static ozarr_status clear_unpublished(ozarr_mpi *m, ozarr_mpi_series *s) {
+    const ozarr_mpi alone = {.size = 1};
+    s->looked = -1;
+    ozarr_status status = look(m, s);
+    if (status != OZARR_OK) return status;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) {
+        const variable *v = &s->variables[i];
+        status = om_grow(v->array, v->dim, s->position + 1);
+        for (int64_t at = s->published; at <= s->position && status == OZARR_OK; at++) status = om_fill_slab(m, v->array, v->dim, at);
+    }
+    if (status == OZARR_OK && s->coordinate != NULL) status = om_grow(s->coordinate, 0, s->position + 1);
+    for (int64_t at = s->published; at <= s->position && status == OZARR_OK && s->coordinate != NULL; at++)
+        status = om_fill_slab(&alone, s->coordinate, 0, at);
+    return om_agree(m, status, NULL);
+}
+
 /* Rank 0's part of closing: cuts off what is not published. */
 static ozarr_status close_dataset(ozarr_mpi_series *s, bool cut) {
     ozarr_status status = OZARR_OK;
@@ -588,13 +606,11 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
     om_forget(series);
     if (status == OZARR_OK) {
         cut |= published != OZARR_OK;
-        /* What another program has published is not cut off. */
-        series->looked = -1;
-        const ozarr_status seen = cut ? look(m, series) : OZARR_OK;
+        const ozarr_status cleared = cut ? clear_unpublished(m, series) : OZARR_OK;
         om_failure failure;
-        if (seen != OZARR_OK) om_failure_last(&failure, seen);
-        if (m->rank == 0) status = close_dataset(series, cut && seen == OZARR_OK);
-        if (seen != OZARR_OK) status = om_failure_set(&failure);
+        if (cleared != OZARR_OK) om_failure_last(&failure, cleared);
+        if (m->rank == 0) status = close_dataset(series, cut && cleared == OZARR_OK);
+        if (cleared != OZARR_OK) status = om_failure_set(&failure);
         status = om_leave(m, om_agree(m, status, NULL));
     }
     free_series(m, series);

@@ -187,12 +187,46 @@ static void another_program(void) {
         }
 }
 
+/* What was stored of steps that are not published does not show when the dataset becomes longer. */
+static void unpublished(void) {
+    for (int64_t depth = 1; depth <= 4; depth++)
+        for (int blocked = 0; blocked < 2; blocked++) {
+            int64_t longer = 12;
+            ozarr_mpi_series *s = NULL;
+            OK(ozarr_mpi_once(m, define_field, &depth));
+            OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, blocked ? 100 : 1, 0, &s));
+            for (int k = 0; k < 2; k++) {
+                OK(put_part(s, 5));
+                OK(ozarr_mpi_series_step(m, s, k));
+            }
+            OK(ozarr_mpi_series_flush(m, s));
+            for (int k = 2; k < 9 && blocked; k++) {
+                OK(put_part(s, 6));
+                OK(ozarr_mpi_series_step(m, s, k));
+            }
+            OK(put_part(s, 7));
+            MPI_Barrier(MPI_COMM_WORLD);
+            /* The coordinate cannot be stored. */
+            if (blocked && rank == 0) CHECK(rename("field.zarr/time/c", "kept") == 0);
+            FILE *file = blocked && rank == 0 ? fopen("field.zarr/time/c", "w") : NULL;
+            CHECK(!blocked || rank != 0 || (file != NULL && fclose(file) == 0));
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK((ozarr_mpi_series_close(m, s) == OZARR_OK) == !blocked);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (blocked && rank == 0) CHECK(remove("field.zarr/time/c") == 0 && rename("kept", "field.zarr/time/c") == 0);
+            check_field(2, 2, 5);
+            OK(ozarr_mpi_once(m, lengthen, &longer));
+            check_field(12, 2, 5);
+        }
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
     points_in_time();
     another_program();
+    unpublished();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
