@@ -207,6 +207,9 @@ ozarr_status om_plan_key(const ozarr_mpi *m, const ozarr_array *array, bool writ
 
 void om_plan_release(ozarr_mpi *m, om_cached *cached);
 
+/* OZARR_ERR_ARGUMENT on all ranks if the regions of two have common elements. Collective, within a call. */
+ozarr_status om_check_overlap(ozarr_mpi *m, int32_t rank, const ozarr_region *region);
+
 /* --- exchange.c --- */
 
 /* A collective read or write that is under way. */

@@ -253,8 +253,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *locat
  * series. Of a variable that has no other dimension the value of rank 0 counts. The elements are copied or stored when this returns. After an
  * error the variable does not have its values of this step.
  *
- * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension; OZARR_ERR_STATE if it has its values of this step;
- * those of `ozarr_mpi_array_write_all`.
+ * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension, and for boxes of two ranks that overlap;
+ * OZARR_ERR_STATE if it has its values of this step, or another program is at work; those of `ozarr_mpi_array_write_all`.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
@@ -285,7 +285,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series
 /** Gets the number of steps that were taken, which is the index of the next one, and of those that readers see; either may be NULL. Local. */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position, int64_t *published);
 
-/** Publishes, and closes the series; a step that was not ended is cut off. The handle is gone, whatever the status says. */
+/**
+ * Publishes, and closes the series; a step that was not ended, or could not be published, is cut off, and its values do not show when the
+ * variables become longer. The handle is gone, whatever the status says.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series);
 
 #ifdef __cplusplus

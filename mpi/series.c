@@ -16,6 +16,8 @@ typedef struct variable {
     bool waits;        /* its boxes may wait */
     bool last;         /* the coordinate: its values are stored behind all others */
     bool given;        /* in this step */
+    bool compared;     /* the boxes of all ranks, of which this is mine: none overlap */
+    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
     om_waiting waiting;
 } variable;
 
@@ -279,17 +281,35 @@ static ozarr_status check_box(const variable *v, const ozarr_region *region, con
 
 static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s);
 
+/* Whether this rank's box is another one than that of the step before. */
+static bool is_another(const variable *v, const ozarr_region *region) {
+    bool other = !v->compared;
+    for (int32_t d = 0; d < v->rank && !other; d++)
+        other = d != v->dim && (region->start[d] != v->start[d] || region->shape[d] != v->shape[d]);
+    return other;
+}
+
+/* Compares the boxes of all ranks: those that overlap would be refused when they are stored. Collective, within a call. */
+static ozarr_status compare(ozarr_mpi *m, variable *v, const ozarr_region *region) {
+    v->compared = false;
+    const ozarr_status status = m->last_wins ? OZARR_OK : om_check_overlap(m, v->rank, region);
+    if (status != OZARR_OK || m->last_wins) return status;
+    for (int32_t d = 0; d < v->rank; d++) v->start[d] = region->start[d], v->shape[d] = region->shape[d];
+    v->compared = true;
+    return status;
+}
+
 /* Takes the box of a step to wait; steps that are whole are published before if there would be too many bytes. Collective. */
 static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, const ozarr_region *region, const ozarr_memory *memory,
                              ozarr_status status) {
     if (status == OZARR_OK) status = check_box(v, region, memory);
     if (status == OZARR_OK) status = om_waiting_add(&v->waiting, v->array, v->rank, region->start, region->shape, memory);
-    om_compared bytes[2] = {{0, 0, 0}, {OM_ANY, 0, 0}};
+    om_compared bytes[2] = {{0, 0, 0}, {status == OZARR_OK && is_another(v, region), 0, 0}};
     for (size_t i = 0; i < s->count; i++) bytes[0].mine += s->variables[i].waiting.bytes;
     status = om_enter(m, status, bytes, "giving a variable of a series its values");
     if (status == OZARR_OK) {
-        om_leave(m, status);
-        if (s->memory > 0 && bytes[0].most > s->memory && s->position > s->published) status = publish(m, s);
+        status = om_leave(m, bytes[1].most > 0 ? compare(m, v, region) : OZARR_OK);
+        if (status == OZARR_OK && s->memory > 0 && bytes[0].most > s->memory && s->position > s->published) status = publish(m, s);
     }
     if (status != OZARR_OK) om_waiting_drop(&v->waiting, v->dim, s->position, INT64_MAX);
     return status;

@@ -220,6 +220,24 @@ static void unpublished(void) {
         }
 }
 
+/* Boxes of two ranks that overlap are refused when they are given, also where they wait; the steps before and behind are published. */
+static void overlapping_boxes(void) {
+    int64_t depth = 4;
+    ozarr_mpi_series *s = NULL;
+    if (ranks == 1) return;
+    OK(ozarr_mpi_once(m, define_field, &depth));
+    OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 0, 0, &s));
+    for (int k = 0; k < 6; k++) {
+        const int64_t start = 0, count = rank < 2 ? 2 : 0;
+        const int32_t u[2] = {1, 2};
+        if (k % 2 == 0) ERR(OZARR_ERR_ARGUMENT, "overlap", ozarr_mpi_series_put(m, s, "u", &start, &count, OZARR_INT32, u, sizeof u));
+        OK(put_part(s, 5));
+        OK(ozarr_mpi_series_step(m, s, k));
+    }
+    OK(ozarr_mpi_series_close(m, s));
+    check_field(6, 6, 5);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
@@ -227,6 +245,7 @@ int main(int argc, char **argv) {
     points_in_time();
     another_program();
     unpublished();
+    overlapping_boxes();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
