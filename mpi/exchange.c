@@ -239,8 +239,12 @@ void om_move_pause(om_move *w) {
         OM_UNUSED(seen);
         return;
     }
-    const struct timespec pause = {0, w->idle < 1000 ? 20000 : 200000};
-    if (w->idle < 100) sched_yield();
+    om_yield(w->idle);
+}
+
+void om_yield(int tries) {
+    const struct timespec pause = {0, tries < 1000 ? 20000 : 200000};
+    if (tries < 100) sched_yield();
     else nanosleep(&pause, NULL);
 }
 

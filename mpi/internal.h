@@ -29,6 +29,9 @@ typedef struct om_cached {
     int users;
 } om_cached;
 
+/* The numbers that ranks compare as a call begins. */
+enum { OM_COMPARED = 7 };
+
 struct ozarr_mpi {
     MPI_Comm comm;
     int rank, size;
@@ -41,7 +44,9 @@ struct ozarr_mpi {
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
+    int64_t requests_begun;
     ozarr_mpi_request *pending; /* these, in the order in which they began */
+    int64_t compared[2][OM_COMPARED]; /* what ranks compare as a call begins, and what came of it, where requests go on */
     int tag;
 };
 
@@ -237,6 +242,8 @@ ozarr_status om_move_new(const om_job *job, om_move **out);
 bool om_move_on(om_move *move);
 /* Waits a little for something to happen. */
 void om_move_pause(om_move *move);
+/* Lets others run, the longer the more often it was tried. */
+void om_yield(int tries);
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 ozarr_status om_move_end(om_move *move, int64_t *stored, int64_t *total);
 void om_move_free(om_move *move);
@@ -255,6 +262,8 @@ ozarr_status om_settle(const ozarr_array *array);
 
 /* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too. Collective, within a call. */
 ozarr_status om_finish(ozarr_mpi *m);
+/* Moves all requests on that were not waited for, and waits a little from the second try on. */
+void om_move_pending(ozarr_mpi *m, int tries);
 /* Makes what they stored durable, as far as the stores of their arrays promise it. Collective, within a call. */
 ozarr_status om_flush_pending(ozarr_mpi *m);
 

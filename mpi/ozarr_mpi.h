@@ -195,7 +195,12 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_a
 /** Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; the status is that of the wait. */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 
-/** Completes the request and frees it. Collective: requests are waited for in the same order on all ranks. */
+/**
+ * Completes the request and frees it. Collective: requests are waited for in the same order on all ranks.
+ *
+ * Errors: OZARR_ERR_ARGUMENT where a rank waits for another request, or calls something else, and OZARR_ERR_STATE as for all calls: the request
+ * stays then, to be waited for again. Else it is gone, whatever the status says.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
 
 /* ========================================================================================================

@@ -13,6 +13,7 @@ struct ozarr_mpi_request {
     om_view *views;
     om_fields fields;
     om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
+    int64_t number; /* of those that are waited for: the same on all ranks */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
@@ -217,6 +218,11 @@ ozarr_status om_finish(ozarr_mpi *m) {
     return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
 
+void om_move_pending(ozarr_mpi *m, int tries) {
+    for (const ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) (void)move_on(r);
+    if (tries > 0) om_yield(tries);
+}
+
 ozarr_status om_flush_pending(ozarr_mpi *m) {
     ozarr_status status = OZARR_OK;
     for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && status == OZARR_OK; earlier = earlier->next)
@@ -365,6 +371,7 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
     }
     *out = r;
     m->requests++;
+    r->number = m->requests_begun++;
     ozarr_mpi_request **last = &m->pending;
     while (*last != NULL) last = &(*last)->next;
     *last = r;
@@ -392,12 +399,20 @@ ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
 }
 
 ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
-    const ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    char call[OM_MESSAGE];
+    ozarr_status status = om_valid(request, "ozarr_mpi_request");
     if (status != OZARR_OK) return status;
+    ozarr_mpi *m = request->m;
+    snprintf(call, sizeof call, "ozarr_mpi_request_wait of request %" PRId64, request->number);
+    status = om_enter(m, status, NULL, call);
+    /* Where MPI itself fails the request ends all the same. */
+    if (status != OZARR_OK && status != OZARR_ERR_NETWORK) return status;
     om_forget(request);
-    request->m->requests--;
-    ozarr_mpi_request **place = &request->m->pending;
+    m->requests--;
+    ozarr_mpi_request **place = &m->pending;
     while (*place != request) place = &(*place)->next;
     *place = request->next;
-    return end(request);
+    if (status == OZARR_OK) return om_leave(m, end(request));
+    request_free(request);
+    return status;
 }

@@ -142,6 +142,30 @@ static void pending(void) {
     OK(ozarr_mpi_close(own));
 }
 
+/* A rank that waits for another request, or calls something else, is an error on all; the requests stay. */
+static void waits_that_differ(void) {
+    ozarr_array *a = array_of("waits.zarr"), *b = array_of("waits-too.zarr");
+    ozarr_mpi_request *r[2] = {NULL, NULL};
+    int64_t start[2], count[2];
+    int32_t u[256];
+    bool done = false;
+    if (ranks == 1) return;
+    for (int i = 0; i < 256; i++) u[i] = 4;
+    rows(start, count);
+    OK(begin_write(m, a, start, count, u, sizeof u, &r[0]));
+    OK(begin_write(m, b, start, count, u, sizeof u, &r[1]));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait", rank == 1 ? ozarr_mpi_array_refresh(m, b) : ozarr_mpi_request_wait(r[0]));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait", rank == 1 ? ozarr_mpi_request_wait(r[0]) : ozarr_mpi_array_refresh(m, b));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait of request", ozarr_mpi_request_wait(r[rank % 2]));
+    OK(ozarr_mpi_request_test(r[0], &done));
+    OK(ozarr_mpi_request_wait(r[1]));
+    OK(ozarr_mpi_request_wait(r[0]));
+    check_values(a, 4);
+    check_values(b, 4);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_close(m, b));
+}
+
 /* A request goes on with the settings that it began with. */
 static void set_meanwhile(void) {
     enum { N = 100000 };
@@ -334,6 +358,7 @@ int main(int argc, char **argv) {
     other_arrays();
     put_again();
     pending();
+    waits_that_differ();
     set_meanwhile();
     arguments();
     overlaps();
