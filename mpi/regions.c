@@ -14,6 +14,7 @@ struct ozarr_mpi_request {
     om_fields fields;
     om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
     int64_t number; /* of those that are waited for: the same on all ranks */
+    int tag;        /* of its messages */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
@@ -230,6 +231,17 @@ ozarr_status om_flush_pending(ozarr_mpi *m) {
     return m->pending != NULL ? om_agree(m, status, NULL) : OZARR_OK;
 }
 
+/* A tag that no request has which goes on: the messages of two would be taken for each other's. */
+static int next_tag(ozarr_mpi *m) {
+    bool taken = true;
+    while (taken) {
+        m->tag = (m->tag + 1) % OM_TAGS;
+        taken = false;
+        for (const ozarr_mpi_request *other = m->pending; other != NULL && m->requests < OM_TAGS; other = other->next) taken |= other->tag == m->tag;
+    }
+    return m->tag;
+}
+
 /* The parts of `begin` behind the first comparison. */
 static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const ozarr_memory *type, size_t item, uint64_t key, int64_t id) {
     ozarr_mpi *m = r->m;
@@ -241,7 +253,7 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
                   .last_wins = m->last_wins, .message_bytes = m->message_bytes};
     while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
     r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
-    job.tag = m->tag = (m->tag + 1) % 16384;
+    job.tag = r->tag = next_tag(m);
     status = om_move_new(&job, &r->move);
     return r->cached->alone ? OZARR_OK : om_agree(m, status, NULL);
 }
