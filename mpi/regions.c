@@ -247,6 +247,8 @@ static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const
     ozarr_mpi *m = r->m;
     ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
     if (status == OZARR_OK) status = finish_earlier(r);
+    /* Behind them: what they store is not compared with what this call stores. */
+    if (status == OZARR_OK && !r->own) status = om_check_writes(m, a->array);
     if (status != OZARR_OK) return status;
     const plan *p = r->cached->p;
     om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views, .fields = r->fields,
@@ -281,7 +283,6 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     if (status == OZARR_OK) {
         status = agree_on_type(m, &compared[0], &r->fields, &type, &item);
         const int64_t id = compared[1].least == compared[1].most ? compared[1].least : -1;
-        if (status == OZARR_OK && !a->own) status = om_check_writes(m, a->array);
         if (status == OZARR_OK) status = begin_moving(r, a, &type, item, key, id);
         om_leave(m, status);
     }

@@ -312,6 +312,30 @@ static void checked_writes(void) {
     OK(ozarr_mpi_set(m, "check_writes", "0"));
 }
 
+/* Two collective writes of a chunk by different ranks, the first of which goes on as the second one begins, are no conflict. */
+static void checked_requests(void) {
+    enum { TIMES = 5 };
+    OK(ozarr_mpi_set(m, "check_writes", "1"));
+    OK(ozarr_mpi_set(m, "round_bytes", "64"));
+    ozarr_array *a = array_of("checked-requests.zarr");
+    const int64_t zero[2] = {0, 0};
+    int32_t u[256], all[256];
+    for (int i = 0; i < 256; i++) u[i] = 3;
+    for (int k = 0; k < TIMES; k++) {
+        ozarr_mpi_request *r[2] = {NULL, NULL};
+        int64_t start[2], count[2];
+        rows(start, count);
+        OK(begin_write(m, a, start, count, u, sizeof u, &r[0]));
+        count[0] = rank == k % ranks ? 16 : 0;
+        OK(begin_write(m, a, zero, count, u, sizeof u, &r[1]));
+        OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+        for (int i = 0; i < 2; i++) OK(ozarr_mpi_request_wait(r[i]));
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_set(m, "check_writes", "0"));
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+}
+
 /* What a rank wrote by itself and waits does not replace what all ranks wrote afterwards. */
 static void waiting_writes(void) {
     ozarr_array *a = array_of("waiting.zarr");
@@ -365,6 +389,7 @@ int main(int argc, char **argv) {
     storing();
     agreement();
     checked_writes();
+    checked_requests();
     waiting_writes();
     OK(ozarr_mpi_close(m));
     return end_ranks();
