@@ -142,7 +142,8 @@ OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t d
  *
  * Errors: `OZARR_ERR_STATE` if another program has published steps, claimed or replaced a variable
  * (nothing is published, and nothing is to be stored), or if the series has steps of its own that wait;
- * `OZARR_ERR_ARGUMENT` for fewer steps than are published; those of documents and stores.
+ * `OZARR_ERR_ARGUMENT` for fewer steps than are published, `OZARR_ERR_LIMIT` for more than an array can
+ * have; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_declare(ozarr_series *series, int64_t position);
 

@@ -194,7 +194,8 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
 ///
 /// Errors: `OZARR_ERR_STATE` if another program has published steps, claimed or replaced a variable
 /// (nothing is published, and nothing is to be stored), or if the series has steps of its own that wait;
-/// `OZARR_ERR_ARGUMENT` for fewer steps than are published; those of documents and stores.
+/// `OZARR_ERR_ARGUMENT` for fewer steps than are published, `OZARR_ERR_LIMIT` for more than an array can
+/// have; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_declare(series: *mut ozarr_series, position: i64) -> ozarr_status {

@@ -327,13 +327,12 @@ impl Appender {
 
     /// Publishes the length `end`, whose steps others have stored and made durable: this appender has none that wait.
     pub(super) fn declare_stored(&mut self, end: u64) -> Result<()> {
-        self.declare(end)?;
-        self.position = self.position.max(end);
-        Ok(())
+        self.declare(end).map(|()| self.position = self.position.max(end))
     }
 
-    /// Looks whether the document has the length that this appender gave it, and claims the array where that is due.
-    pub(super) fn look_again(&mut self) -> Result<()> {
+    /// Looks whether the document has the length that this appender gave it, and may get the length `end`; claims the array where that is due.
+    pub(super) fn look_again(&mut self, end: u64) -> Result<()> {
+        self.end_after(end.saturating_sub(self.position))?;
         self.alone(|_, _| Ok(()))
     }
 

@@ -211,7 +211,7 @@ impl Series {
         if end < published {
             bail!(Argument, "found the end {end}, expected the {published} steps that are published, or more");
         }
-        self.parts.iter_mut().try_for_each(|part| part.appender.look_again())?;
+        self.parts.iter_mut().try_for_each(|part| part.appender.look_again(end))?;
         if end == published {
             return Ok(());
         }

@@ -714,8 +714,8 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
         series.step(5.0).unwrap();
         series.declare(6).unwrap();
         dataset(&anew(&store)).resize_dimension("time", 9).unwrap();
-        for end in [6, 7, 12] {
-            assert_eq!(kind(series.declare(end)), ErrorKind::State, "{end}");
+        for (end, expected) in [(6, ErrorKind::State), (7, ErrorKind::State), (12, ErrorKind::State), (i64::MAX as u64, ErrorKind::Limit)] {
+            assert_eq!(kind(series.declare(end)), expected, "{end}");
         }
         drop(series);
         assert_eq!(dataset(&anew(&store)).dimension("time").unwrap().length, 9, "{format:?}");
