@@ -1462,8 +1462,10 @@ OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, con
  * Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
  * number of bytes). Others are read-only: `"mode"` is `"r+"` where the node may be changed, else
  * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
- * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"changes"` of an array has the
- * keys that `"list_changes"` listed, sorted, a line for each.
+ * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"location"` is that of the
+ * node's store, by which other processes open it and import nodes: for a checkpoint that was begun, the
+ * place where it is made, and empty where there is none (memory, functions of a program, a part of an
+ * archive); `"changes"` of an array has the keys that `"list_changes"` listed, sorted, a line for each.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
  */
@@ -2527,8 +2529,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_wait_growth(ozarr_dataset *dataset, con
  * Begins a checkpoint in the group at `location`, which is created if it is not there. `*out` is a
  * group to put arrays, groups and attributes into; readers do not find it before
  * `ozarr_checkpoint_commit`. Its nodes have paths relative to the checkpoint. Other processes may
- * write regions of its arrays, which they open at `location`, `/`, `name`, `/` and the array's path
- * once it is created; they are to have closed them before the commit.
+ * write regions of its arrays, which they open at the `"location"` of the group's `ozarr_node_get`, `/`
+ * and the array's path once it is created; they are to have closed them before the commit.
  *
  * A committed checkpoint of the same name stays until this one is committed, which is then the node
  * `name` with a dot and a number. What a kill left of one of that name is removed. One process at a

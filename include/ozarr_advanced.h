@@ -133,6 +133,20 @@ void ozarr_appender_free(ozarr_appender *appender);
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
     double seconds, int64_t *length);
 
+/**
+ * Publishes the steps before `position` of a series, which other processes have stored in the variables'
+ * chunks and made durable: one process has the series, all write. The series itself takes none of them.
+ * Call it with the number of published steps before anything is stored, too: it finds out whether
+ * another program has made a variable longer, and where the store has no locks it claims the variables,
+ * so that no other series writes over what is stored then.
+ *
+ * Errors: `OZARR_ERR_STATE` if another program has published steps, claimed or replaced a variable
+ * (nothing is published, and nothing is to be stored), or if the series has steps of its own that wait;
+ * `OZARR_ERR_ARGUMENT` for fewer steps than are published, `OZARR_ERR_LIMIT` for more than an array can
+ * have; those of documents and stores.
+ */
+OZARR_CHECKED ozarr_status ozarr_series_declare(ozarr_series *series, int64_t position);
+
 /* ========================================================================================================
  * Hierarchies: moving, copying and erasing nodes, and what is stored
  * ======================================================================================================== */

@@ -137,6 +137,29 @@ static ozarr_status check_thread(ozarr_mpi *m) {
     return status;
 }
 
+/* The least of each number of all ranks. Requests that go on move meanwhile: another rank may test them until it has done its part, and
+ * come only then. The ranks have the same requests. */
+static ozarr_status least(ozarr_mpi *m, ozarr_status status, const int64_t mine[OM_COMPARED], int64_t all[OM_COMPARED]) {
+    if (m->pending == NULL) return om_check("MPI_Allreduce", MPI_Allreduce(mine, all, OM_COMPARED, MPI_INT64_T, MPI_MIN, m->comm));
+    MPI_Request request = MPI_REQUEST_NULL;
+    om_failure failed;
+    int done = 0;
+    if (status != OZARR_OK) om_failure_last(&failed, status);
+    /* Where MPI fails it may go on using these. */
+    memcpy(m->compared[0], mine, sizeof m->compared[0]);
+    ozarr_status found =
+        om_check("MPI_Iallreduce", MPI_Iallreduce(m->compared[0], m->compared[1], OM_COMPARED, MPI_INT64_T, MPI_MIN, m->comm, &request));
+    for (int tries = 0; found == OZARR_OK && !done; tries++) {
+        om_move_pending(m, tries);
+        found = om_check("MPI_Test", MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    }
+    memcpy(all, m->compared[1], sizeof m->compared[1]);
+    if (found != OZARR_OK || status == OZARR_OK) return found;
+    const ozarr_status kept = om_failure_set(&failed);
+    OM_UNUSED(kept);
+    return OZARR_OK;
+}
+
 ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2], const char *call) {
     ozarr_status usable = om_valid(m, "ozarr_mpi");
     if (usable == OZARR_OK) usable = check_thread(m);
@@ -145,12 +168,12 @@ ozarr_status om_enter(ozarr_mpi *m, ozarr_status status, om_compared compared[2]
     char settings[OM_MESSAGE];
     describe_settings(m, settings);
     const int64_t h = (int64_t)((hash(call) ^ hash(settings)) >> 1);
-    int64_t mine[7] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY}, all[7];
+    int64_t mine[OM_COMPARED] = {status == OZARR_OK ? INT64_MAX : m->rank, h, -h, OM_ANY, OM_ANY, OM_ANY, OM_ANY}, all[OM_COMPARED];
     for (int i = 0; i < 2 && compared != NULL; i++) {
         if (compared[i].mine == OM_ANY) continue;
         mine[3 + 2 * i] = compared[i].mine, mine[4 + 2 * i] = -compared[i].mine;
     }
-    ozarr_status agreed = om_check("MPI_Allreduce", MPI_Allreduce(mine, all, 7, MPI_INT64_T, MPI_MIN, m->comm));
+    ozarr_status agreed = least(m, status, mine, all);
     if (agreed == OZARR_OK && all[1] != -all[2]) agreed = tell_difference(m, status, call);
     else if (agreed == OZARR_OK && all[0] != INT64_MAX) agreed = spread_failure(m, status, (int)all[0]);
     for (int i = 0; i < 2 && compared != NULL && agreed == OZARR_OK; i++) {

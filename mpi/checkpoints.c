@@ -3,23 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* A location and a name below it, to be freed. */
-static ozarr_status join(const char *location, const char *name, char **joined) {
-    size_t length = strlen(location);
-    while (length > 1 && location[length - 1] == '/') length--;
-    const size_t size = length + strlen(name) + 2;
-    *joined = malloc(size);
-    if (*joined == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a location");
-    memcpy(*joined, location, length);
-    snprintf(*joined + length, size - length, "/%s", name);
-    return OZARR_OK;
-}
 
 ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, const char *name, ozarr_group **out) {
-    char call[OM_MESSAGE], *full = NULL;
+    char call[OM_MESSAGE];
     ozarr_status status = out == NULL || location == NULL || name == NULL
                               ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : name == NULL ? "name" : "out") : OZARR_OK;
     if (out != NULL) *out = NULL;
@@ -28,12 +14,9 @@ ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *location, cons
     if (status != OZARR_OK) return status;
     if (m->rank == 0) {
         status = om_check_place(m, location, "r+");
-        if (status == OZARR_OK) status = join(location, name, &full);
         if (status == OZARR_OK) status = ozarr_checkpoint_begin(location, name, out);
     }
-    status = om_share(m, status, full, full, "r+", NULL, out);
-    free(full);
-    return om_leave(m, status);
+    return om_leave(m, om_share(m, status, "r+", NULL, out));
 }
 
 /* Begins the end of a checkpoint: the other ranks' handles are freed. */
@@ -51,8 +34,9 @@ ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
     om_failure unfinished;
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_commit");
     if (status != OZARR_OK) return status;
-    /* A checkpoint has what was written to it, whether it was waited for or not. */
+    /* A checkpoint has what was written to it, whether it was waited for or not, and all of it is durable before rank 0 shows it. */
     status = om_finish(m);
+    if (status == OZARR_OK) status = om_flush_pending(m);
     if (status != OZARR_OK) {
         om_failure_last(&unfinished, status);
         const ozarr_status abandoned = m->rank == 0 ? ozarr_checkpoint_abandon(group) : OZARR_OK;
@@ -66,26 +50,15 @@ ozarr_status ozarr_mpi_checkpoint_commit(ozarr_mpi *m, ozarr_group *group) {
 ozarr_status ozarr_mpi_checkpoint_abandon(ozarr_mpi *m, ozarr_group *group) {
     ozarr_status status = enter_end(m, group, "ozarr_mpi_checkpoint_abandon");
     if (status != OZARR_OK) return status;
+    /* Nothing is stored into the place that rank 0 clears. Their waits tell what failed. */
+    const ozarr_status finished = om_finish(m);
+    OM_UNUSED(finished);
     if (m->rank == 0) status = ozarr_checkpoint_abandon(group);
     return om_leave(m, om_agree(m, status, NULL));
 }
 
-/* The location of an open checkpoint: that of all, and its own name. */
-static ozarr_status locate(const ozarr_group *group, const char *location, char **full) {
-    size_t length = 0;
-    ozarr_status status = ozarr_node_path(ozarr_group_node(group), NULL, 0, &length);
-    if (status != OZARR_OK) return status;
-    char *path = malloc(length + 1);
-    if (path == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a path");
-    status = ozarr_node_path(ozarr_group_node(group), path, length + 1, NULL);
-    const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-    if (status == OZARR_OK) status = join(location, name, full);
-    free(path);
-    return status;
-}
-
 ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, ozarr_group **out) {
-    char call[OM_MESSAGE], *full = NULL;
+    char call[OM_MESSAGE];
     ozarr_status status = out == NULL || location == NULL ? om_error(OZARR_ERR_NULL, "%s is NULL", location == NULL ? "location" : "out") : OZARR_OK;
     if (out != NULL) *out = NULL;
     snprintf(call, sizeof call, "ozarr_mpi_checkpoint_latest in %.500s", location ? location : "NULL");
@@ -94,11 +67,8 @@ ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char *location, oza
     if (m->rank == 0) {
         status = om_check_place(m, location, "r");
         if (status == OZARR_OK) status = ozarr_checkpoint_latest(location, out);
-        if (status == OZARR_OK) status = locate(*out, location, &full);
     }
-    status = om_share(m, status, full, NULL, "r", NULL, out);
-    free(full);
-    return om_leave(m, status);
+    return om_leave(m, om_share(m, status, "r", NULL, out));
 }
 
 ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank, const int64_t *shape,

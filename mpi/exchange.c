@@ -28,6 +28,7 @@ static int64_t copy_mine(const om_move *w, const plan_piece *piece, char *bytes,
 /* Posts a message in parts; a send or a receive. */
 void om_post(om_move *w, om_parts *all, char *bytes, int64_t size, int peer, bool send) {
     const int64_t most = w->job.message_bytes;
+    all->send = send;
     for (int64_t at = 0; at < size; at += most) {
         const int n = (int)(size - at < most ? size - at : most);
         MPI_Request *request = &all->items[all->count];
@@ -38,12 +39,32 @@ void om_post(om_move *w, om_parts *all, char *bytes, int64_t size, int peer, boo
     }
 }
 
+bool om_give_up(om_parts *all) {
+    enum { TRIES = 1000 };
+    int left = all->count;
+    /* A send cannot be cancelled. */
+    for (int i = 0; i < all->count && !all->send; i++)
+        if (all->items[i] != MPI_REQUEST_NULL) MPI_Cancel(&all->items[i]);
+    for (int tries = 0; tries < TRIES && left > 0; tries++) {
+        left = 0;
+        for (int i = 0; i < all->count; i++) {
+            int done = 0;
+            if (all->items[i] != MPI_REQUEST_NULL) MPI_Test(&all->items[i], &done, MPI_STATUS_IGNORE);
+            left += all->items[i] != MPI_REQUEST_NULL;
+        }
+        if (left > 0) sched_yield();
+    }
+    all->count = 0;
+    return left == 0;
+}
+
 bool om_arrived(om_move *w, om_parts *all) {
     int done = 1;
     if (all->count == 0) return true;
     const int status = MPI_Testall(all->count, all->items, &done, MPI_STATUSES_IGNORE);
     om_note(w, om_check("MPI_Testall", status));
-    if (status != MPI_SUCCESS || done) all->count = 0;
+    if (status != MPI_SUCCESS) w->lost |= !om_give_up(all);
+    else if (done) all->count = 0;
     return all->count == 0;
 }
 
@@ -239,8 +260,12 @@ void om_move_pause(om_move *w) {
         OM_UNUSED(seen);
         return;
     }
-    const struct timespec pause = {0, w->idle < 1000 ? 20000 : 200000};
-    if (w->idle < 100) sched_yield();
+    om_yield(w->idle);
+}
+
+void om_yield(int tries) {
+    const struct timespec pause = {0, tries < 1000 ? 20000 : 200000};
+    if (tries < 100) sched_yield();
     else nanosleep(&pause, NULL);
 }
 
@@ -251,10 +276,17 @@ ozarr_status om_move_end(om_move *w, int64_t *stored, int64_t *total) {
 
 void om_move_free(om_move *w) {
     if (w == NULL) return;
-    for (int i = 0; i < BUFFERS; i++) free(w->mails[i].buffer), free(w->mails[i].parts.items);
+    /* Messages that are under way here are those of a call that MPI ended. */
+    for (int i = 0; i < BUFFERS; i++) w->lost |= !om_give_up(&w->mails[i].parts);
+    for (int i = 0; i < ROUNDS; i++) w->lost |= !om_give_up(&w->rounds[i].parts);
+    for (int i = 0; i < BUFFERS; i++) {
+        if (!w->lost) free(w->mails[i].buffer);
+        free(w->mails[i].parts.items);
+    }
     for (int i = 0; i < ROUNDS; i++) {
         ozarr_request_free(w->rounds[i].request);
-        free(w->rounds[i].wire), free(w->rounds[i].chunks), free(w->rounds[i].parts.items);
+        if (!w->lost) free(w->rounds[i].wire);
+        free(w->rounds[i].chunks), free(w->rounds[i].parts.items);
     }
     ozarr_request_free(w->lone);
     free(w->place);

@@ -35,42 +35,26 @@ ozarr_status om_remember(ozarr_mpi *m, const void *handle, const ozarr_node *nod
     om_handle *more = realloc(m->handles, (m->handle_count + 1) * sizeof *more);
     if (more != NULL) m->handles = more;
     const size_t size = strlen(root) + strlen(path) + 2;
-    char *copy = malloc(strlen(root) + 1), *name = malloc(size);
-    if (more != NULL && copy != NULL && name != NULL) {
-        strcpy(copy, root);
+    char *name = malloc(size);
+    if (more != NULL && name != NULL) {
         snprintf(name, size, "%s%s%s", root, path[0] != 0 ? "/" : "", path);
         om_handle *new = &m->handles[m->handle_count++];
-        *new = (om_handle){.handle = handle, .root = copy, .name = name};
+        *new = (om_handle){.handle = handle, .name = name};
         snprintf(new->mode, sizeof new->mode, "%s", mode);
         free(path);
         return OZARR_OK;
     }
-    free(path), free(copy), free(name);
+    free(path), free(name);
     return om_error(OZARR_ERR_NO_MEMORY, "a location");
 }
 
 void om_drop(ozarr_mpi *m, const void *handle) {
     for (size_t i = 0; i < m->handle_count; i++)
         if (m->handles[i].handle == handle) {
-            free(m->handles[i].root), free(m->handles[i].name);
+            free(m->handles[i].name);
             m->handles[i] = m->handles[--m->handle_count];
             return;
         }
-}
-
-/* The location of the store: what is left of a node's location in front of its path. How long it is. */
-static ozarr_status root_length(const char *location, const char *path, size_t *length) {
-    size_t n = strlen(location);
-    const size_t p = strlen(path);
-    while (n > 1 && location[n - 1] == '/') n--;
-    if (p > 0) {
-        if (n <= p + 1 || location[n - p - 1] != '/' || strncmp(location + n - p, path, p) != 0)
-            return om_error(OZARR_ERR_LOCATION, "location %.900s does not end in the node's path, %.900s; write it without \"//\", \".\" and \"..\"",
-                            location, path);
-        n -= p + 1;
-    }
-    *length = n;
-    return OZARR_OK;
 }
 
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size) {
@@ -88,23 +72,23 @@ ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size,
     return status;
 }
 
-ozarr_status om_root_of(const ozarr_node *node, const char *location, char **root) {
-    char *path = NULL;
+/* The location of the node's store, to be freed: other ranks open the node in it. */
+static ozarr_status location_of(const ozarr_mpi *m, const ozarr_node *node, char **location) {
     size_t length = 0;
-    *root = NULL;
-    ozarr_status status = om_path_of(node, &path);
-    if (status == OZARR_OK) status = root_length(location, path, &length);
-    if (status == OZARR_OK) *root = calloc(length + 1, 1);
-    if (status == OZARR_OK && *root == NULL) status = om_error(OZARR_ERR_NO_MEMORY, "a location");
-    if (status == OZARR_OK) memcpy(*root, location, length);
-    free(path);
+    *location = NULL;
+    ozarr_status status = ozarr_node_get(node, "location", NULL, 0, &length);
+    if (status != OZARR_OK && status != OZARR_ERR_BUFFER_SIZE) return status;
+    if (length == 0 && m->size > 1) return om_error(OZARR_ERR_UNSUPPORTED, "the store has no location by which other ranks could open it");
+    *location = calloc(length + 1, 1);
+    if (*location == NULL) return om_error(OZARR_ERR_NO_MEMORY, "a location");
+    status = ozarr_node_get(node, "location", *location, length + 1, NULL);
+    if (status != OZARR_OK) free(*location), *location = NULL;
     return status;
 }
 
-static ozarr_status pack_opened(const ozarr_node *node, const char *location, const char *below, char **bytes, size_t *size) {
-    if (below != NULL) return om_pack(node, below, strlen(below), bytes, size);
+static ozarr_status pack_opened(const ozarr_mpi *m, const ozarr_node *node, char **bytes, size_t *size) {
     char *root = NULL;
-    ozarr_status status = om_root_of(node, location, &root);
+    ozarr_status status = location_of(m, node, &root);
     if (status == OZARR_OK) status = om_pack(node, root, strlen(root), bytes, size);
     free(root);
     return status;
@@ -136,11 +120,10 @@ static void discard(ozarr_array **array, ozarr_group **group) {
     else ozarr_group_free(*group), *group = NULL;
 }
 
-ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
-                      ozarr_group **group) {
+ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr_array **array, ozarr_group **group) {
     char *bytes = NULL;
     size_t size = 0;
-    if (m->rank == 0 && status == OZARR_OK) status = pack_opened(node_of(array, group), location, below, &bytes, &size);
+    if (m->rank == 0 && status == OZARR_OK) status = pack_opened(m, node_of(array, group), &bytes, &size);
     status = om_broadcast(m, status, &bytes, &size);
     if (status == OZARR_OK) {
         ozarr_status here = m->rank == 0 ? OZARR_OK : unpack(bytes, size, mode, array, group);
@@ -159,9 +142,19 @@ ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, c
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node) {
     char *bytes = NULL;
     size_t size = 0;
-    if (m->rank == 0 && status == OZARR_OK) status = om_pack(node, "", 0, &bytes, &size);
+    om_failure failed = {0};
+    if (status != OZARR_OK) om_failure_last(&failed, status);
+    /* A change that failed may have been made all the same: a letter in front of the node says that it failed. */
+    const size_t mark = status != OZARR_OK;
+    if (m->rank == 0) status = om_pack(node, "!", mark, &bytes, &size);
+    if (status != OZARR_OK && failed.status != OZARR_OK) status = om_failure_set(&failed);
     status = om_broadcast(m, status, &bytes, &size);
-    if (status == OZARR_OK) status = om_agree(m, m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + 1, size - 1), NULL);
+    if (status == OZARR_OK) {
+        const size_t root = strlen(bytes) + 1;
+        ozarr_status here = m->rank == 0 ? OZARR_OK : ozarr_node_refresh(node, bytes + root, size - root);
+        if (failed.status != OZARR_OK) here = om_failure_set(&failed);
+        status = om_agree(m, here, NULL);
+    }
     free(bytes);
     return status;
 }

@@ -10,12 +10,11 @@
 
 #define OM_UNUSED(x) ((void)(x))
 
-enum { OM_MESSAGE = 2048, OM_PLANS = 8 };
+enum { OM_MESSAGE = 2048, OM_PLANS = 8, OM_TAGS = 16384 };
 
 /* A node that was opened here: what the other ranks need to open it anew. */
 typedef struct om_handle {
     const void *handle;
-    char *root; /* the location of its store */
     char *name; /* its own location, which calls are compared by */
     char mode[3];
 } om_handle;
@@ -30,6 +29,9 @@ typedef struct om_cached {
     int users;
 } om_cached;
 
+/* The numbers that ranks compare as a call begins. */
+enum { OM_COMPARED = 7 };
+
 struct ozarr_mpi {
     MPI_Comm comm;
     int rank, size;
@@ -42,7 +44,9 @@ struct ozarr_mpi {
     om_cached *plans[OM_PLANS];
     int64_t plan_count; /* made so far */
     int64_t requests;   /* that were not waited for */
+    int64_t requests_begun;
     ozarr_mpi_request *pending; /* these, in the order in which they began */
+    int64_t compared[2][OM_COMPARED]; /* what ranks compare as a call begins, and what came of it, where requests go on */
     int tag;
 };
 
@@ -113,18 +117,14 @@ const char *om_name(const ozarr_mpi *m, const void *handle);
 /* The node's path in its store, to be freed. */
 ozarr_status om_path_of(const ozarr_node *node, char **path);
 
-/* The location of the store of a node that was opened at `location`: what is left of it without the node's path; to be freed. */
-ozarr_status om_root_of(const ozarr_node *node, const char *location, char **root);
-
 /* What other ranks need to open a node: the store's location, NUL, and the exported node; to be freed. */
 ozarr_status om_pack(const ozarr_node *node, const char *root, size_t root_size, char **bytes, size_t *size);
 
-/* Ends opening: rank 0 has opened (or failed with `status`) a node of the store at `location`, all others get it. `below`: the location of
- * the store itself; NULL: it is what is left of `location` without the node's path. Of `array` and `group` one is NULL. */
-ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *location, const char *below, const char *mode, ozarr_array **array,
-                      ozarr_group **group);
+/* Ends opening: rank 0 has opened a node (or failed with `status`), all others get it, in the store that rank 0's is in. Of `array` and `group`
+ * one is NULL. */
+ozarr_status om_share(ozarr_mpi *m, ozarr_status status, const char *mode, ozarr_array **array, ozarr_group **group);
 
-/* Gives all other ranks what rank 0 has of a node now, after it did something to it. */
+/* Gives all other ranks what rank 0 has of a node now, after it did something to it, also where that failed: the status is that of all then. */
 ozarr_status om_share_again(ozarr_mpi *m, ozarr_status status, ozarr_node *node);
 
 /* --- nodes.c --- */
@@ -212,6 +212,9 @@ ozarr_status om_plan_key(const ozarr_mpi *m, const ozarr_array *array, bool writ
 
 void om_plan_release(ozarr_mpi *m, om_cached *cached);
 
+/* OZARR_ERR_ARGUMENT on all ranks if the regions of two have common elements. Collective, within a call. */
+ozarr_status om_check_overlap(ozarr_mpi *m, int32_t rank, const ozarr_region *region);
+
 /* --- exchange.c --- */
 
 /* A collective read or write that is under way. */
@@ -239,6 +242,8 @@ ozarr_status om_move_new(const om_job *job, om_move **out);
 bool om_move_on(om_move *move);
 /* Waits a little for something to happen. */
 void om_move_pause(om_move *move);
+/* Lets others run, the longer the more often it was tried. */
+void om_yield(int tries);
 /* The first error of this rank, as its last error; and chunks that it stored, of how many. */
 ozarr_status om_move_end(om_move *move, int64_t *stored, int64_t *total);
 void om_move_free(om_move *move);
@@ -257,6 +262,10 @@ ozarr_status om_settle(const ozarr_array *array);
 
 /* Completes all writes that were not waited for; the error is that of the first that failed, which its wait tells, too. Collective, within a call. */
 ozarr_status om_finish(ozarr_mpi *m);
+/* Moves all requests on that were not waited for, and waits a little from the second try on. */
+void om_move_pending(ozarr_mpi *m, int tries);
+/* Makes what they stored durable, as far as the stores of their arrays promise it. Collective, within a call. */
+ozarr_status om_flush_pending(ozarr_mpi *m);
 
 /* Checks a box against the shape of its array; its memory against that of the first box of the call. */
 ozarr_status om_check_region(const ozarr_region *region, int32_t rank, const int64_t *shape);

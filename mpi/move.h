@@ -10,6 +10,7 @@ enum { BUFFERS = 4, ROUNDS = 2 };
 typedef struct om_parts {
     MPI_Request *items;
     int count, capacity;
+    bool send;
 } om_parts;
 
 /* A message of this rank to or from an aggregator. */
@@ -45,6 +46,7 @@ struct om_move {
     int64_t lone_objects;
     om_failure failure; /* the first error; its status is OZARR_OK without one */
     int64_t stored, total;
+    bool lost; /* messages that failed may still come: their memory is not used again */
     bool begun;
     int idle; /* how often nothing moved */
 };
@@ -95,6 +97,8 @@ void om_end_request(om_move *w, ozarr_request **request, int64_t objects);
 /* Posts a message in parts; a send or a receive. */
 void om_post(om_move *w, om_parts *all, char *bytes, int64_t size, int peer, bool send);
 bool om_arrived(om_move *w, om_parts *all);
+/* Gives up messages after MPI failed, as where a rank died; whether all have ended. Else MPI may still write to their memory, or read it. */
+bool om_give_up(om_parts *all);
 
 /* --- rounds.c: what an aggregator does --- */
 

@@ -53,7 +53,7 @@ ozarr_status ozarr_mpi_array_create(ozarr_mpi *m, const char *location, ozarr_ty
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create(location, type, rank, shape, chunks, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const ozarr_spec *spec, ozarr_create_mode mode,
@@ -68,7 +68,7 @@ ozarr_status ozarr_mpi_array_create_ex(ozarr_mpi *m, const char *location, const
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_create_ex(location, spec, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 /* Begins to open a node. */
@@ -89,7 +89,7 @@ ozarr_status ozarr_mpi_array_open(ozarr_mpi *m, const char *location, const char
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = om_check_place(m, location, mode);
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_array_open(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, mode, out, NULL));
+    return om_leave(m, om_share(m, status, mode, out, NULL));
 }
 
 ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char *mode, ozarr_group **out) {
@@ -98,7 +98,7 @@ ozarr_status ozarr_mpi_group_open(ozarr_mpi *m, const char *location, const char
     if (status != OZARR_OK) return status;
     if (m->rank == 0) status = om_check_place(m, location, mode);
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_open(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, mode, NULL, out));
+    return om_leave(m, om_share(m, status, mode, NULL, out));
 }
 
 ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_create_mode mode, ozarr_group **out) {
@@ -112,7 +112,7 @@ ozarr_status ozarr_mpi_group_create(ozarr_mpi *m, const char *location, ozarr_cr
     finish_writes(m);
     if (m->rank == 0) status = om_check_place(m, location, "r+");
     if (m->rank == 0 && status == OZARR_OK) status = ozarr_group_create(location, mode, out);
-    return om_leave(m, om_share(m, status, location, NULL, "r+", NULL, out));
+    return om_leave(m, om_share(m, status, "r+", NULL, out));
 }
 
 /* Begins a call on a path below a group. */
@@ -133,7 +133,7 @@ ozarr_status om_create_below(ozarr_mpi *m, ozarr_group *group, const char *path,
     if (status != OZARR_OK) return status;
     finish_writes(m);
     if (m->rank == 0) status = ozarr_group_create_array(group, path, spec, mode, out);
-    return om_leave(m, om_share(m, status, NULL, om_find(m, group)->root, "r+", out, NULL));
+    return om_leave(m, om_share(m, status, "r+", out, NULL));
 }
 
 ozarr_status ozarr_mpi_group_create_array(ozarr_mpi *m, ozarr_group *group, const char *path, const ozarr_spec *spec,
@@ -158,9 +158,10 @@ ozarr_status ozarr_mpi_group_open_array(ozarr_mpi *m, const ozarr_group *group, 
     if (out != NULL) *out = NULL;
     ozarr_status status = enter_below(m, "ozarr_mpi_group_open_array", group, path, 0, "", out);
     if (status != OZARR_OK) return status;
-    const om_handle known = *om_find(m, group);
+    char mode[sizeof om_find(m, group)->mode];
+    memcpy(mode, om_find(m, group)->mode, sizeof mode);
     if (m->rank == 0) status = ozarr_group_open_array(group, path, out);
-    return om_leave(m, om_share(m, status, NULL, known.root, known.mode, out, NULL));
+    return om_leave(m, om_share(m, status, mode, out, NULL));
 }
 
 /* Begins to change an array or a group. */
@@ -218,12 +219,28 @@ ozarr_status ozarr_mpi_array_refresh(ozarr_mpi *m, ozarr_array *array) {
     return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
 }
 
-/* Rank 0 makes the array that long; all know it. Collective, outside of a call. */
-static ozarr_status set_shape(ozarr_mpi *m, ozarr_array *array, const int64_t *shape) {
-    ozarr_status status = OZARR_OK;
+/* Rank 0 makes the array `length` long, unless it is; all know it. Collective, outside of a call. */
+static ozarr_status set_length(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length) {
+    int64_t shape[PLAN_MAX_RANK];
+    ozarr_status status = ozarr_array_shape(array, shape);
     m->busy = true;
-    if (m->rank == 0) status = ozarr_array_resize(array, shape, 0);
-    return om_leave(m, om_share_again(m, status, ozarr_array_node(array)));
+    if (m->rank == 0 && status == OZARR_OK && shape[dim] != length) {
+        shape[dim] = length;
+        status = ozarr_array_resize(array, shape, 0);
+    }
+    return om_leave(m, om_share_again(m, m->rank == 0 ? status : OZARR_OK, ozarr_array_node(array)));
+}
+
+/* Makes the array as long as it was, after an append that failed with `status`. Collective, outside of a call. */
+static ozarr_status give_back(ozarr_mpi *m, ozarr_array *array, int32_t dim, int64_t length, ozarr_status status) {
+    int64_t shape[PLAN_MAX_RANK];
+    om_failure f;
+    om_failure_last(&f, status);
+    const ozarr_status back = set_length(m, array, dim, length);
+    /* What failed may be told behind the change itself: the metadata above. */
+    const bool same = ozarr_array_shape(array, shape) == OZARR_OK && shape[dim] == length && back != OZARR_ERR_NO_MEMORY;
+    om_failure_add(&f, same ? "; the array has its old length again" : "; the array has its old length no more");
+    return om_failure_set(&f);
 }
 
 /* What the handle knows and the call wants, before anything is compared. */
@@ -262,24 +279,18 @@ ozarr_status ozarr_mpi_array_append(ozarr_mpi *m, ozarr_array *array, int32_t di
     snprintf(call, sizeof call, "ozarr_mpi_array_append of %" PRId64 " along dimension %d", length, (int)dim);
     status = enter_change(m, call, array, status);
     if (status != OZARR_OK) return status;
+    finish_writes(m);
     status = om_leave(m, check_known_shape(m, array, extents));
     if (status != OZARR_OK) return status;
-    extents[dim] += length;
-    status = set_shape(m, array, extents);
-    if (status != OZARR_OK) return status;
+    status = set_length(m, array, dim, extents[dim] + length);
+    if (status != OZARR_OK) return give_back(m, array, dim, extents[dim], status);
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start, region.shape = shape;
     memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
     status = om_move_all(m, array, true, 1, &region, &memory, OZARR_OK);
     if (status == OZARR_OK) status = om_agree(m, ozarr_node_flush(ozarr_array_node(array)), NULL);
-    if (status == OZARR_OK) return status;
-    om_failure f;
-    om_failure_last(&f, status);
-    extents[dim] -= length;
-    const ozarr_status back = set_shape(m, array, extents);
-    om_failure_add(&f, back == OZARR_OK ? "; the array has its old length again" : "; the array has its old length no more");
-    return om_failure_set(&f);
+    return status == OZARR_OK ? status : give_back(m, array, dim, extents[dim], status);
 }
 
 /* Ends the handles of all ranks: the others' first, so that rank 0's stores last what describes the whole. */

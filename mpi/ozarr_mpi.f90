@@ -645,15 +645,16 @@ contains
     call done(status, stat, errmsg)
   end subroutine request_test
 
-  ! Completes the request. Requests are waited for in the same order on all ranks.
+  ! Completes the request. Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and
+  ! OZARR_ERR_STATE leave it as it is.
   subroutine request_wait(self, stat, errmsg)
     class(ozarr_ranks_request), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    handle = self%handle
-    self%handle = c_null_ptr
-    call done(ozarr_mpi_request_wait(handle), stat, errmsg)
+    integer(c_int32_t) :: status
+    status = ozarr_mpi_request_wait(self%handle)
+    if (status /= OZARR_ERR_ARGUMENT .and. status /= OZARR_ERR_STATE) self%handle = c_null_ptr
+    call done(status, stat, errmsg)
   end subroutine request_wait
 
   ! Opens the steps of a dataset along a dimension, behind the last step that all its variables have. `keep`, an integer: how many steps stay,

@@ -182,7 +182,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_read_all_ex(ozarr_mpi *m, const ozarr
  * Begins to write boxes, else as `ozarr_mpi_array_write_all_ex`: arguments and boxes are compared before it returns. The elements must not
  * change, nor `array` and a `dtype` be freed, before the wait. Bytes travel in `ozarr_mpi_request_test` and `_wait` only, and in
  * every call that waits; chunks are encoded and stored by threads of the library meanwhile. A read or write that may have chunks in common with
- * a write that was not waited for completes that one first; creating, a resize, the commit of a checkpoint and
+ * a write that was not waited for completes that one first; creating, a resize, an append, the end of a checkpoint and
  * the opening of a series complete all writes.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_array_iwrite_all(ozarr_mpi *m, const ozarr_array *array, int64_t count,
@@ -195,7 +195,12 @@ OZARR_CHECKED ozarr_status ozarr_mpi_array_iread_all(ozarr_mpi *m, const ozarr_a
 /** Moves on without waiting, on this rank alone. `*done` becomes whether this rank has done its part; the status is that of the wait. */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done);
 
-/** Completes the request and frees it. Collective: requests are waited for in the same order on all ranks. */
+/**
+ * Completes the request and frees it. Collective: requests are waited for in the same order on all ranks.
+ *
+ * Errors: OZARR_ERR_ARGUMENT where a rank waits for another request, or calls something else, and OZARR_ERR_STATE as for all calls: the request
+ * stays then, to be waited for again. Else it is gone, whatever the status says.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request);
 
 /* ========================================================================================================
@@ -233,7 +238,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_latest(ozarr_mpi *m, const char 
  *
  * The steps of a dataset's variables along one dimension. The variables of a step are stored first, its coordinate last: a step counts when
  * all variables have it (`ozarr_dataset_dimension_length`), and what a killed run has of further ones is cut off when the series is opened
- * again. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
+ * again. Where another program has made a variable longer, or opened a series in a store without locks, calls that would store something are
+ * OZARR_ERR_STATE: what it has published stays as it is. Steps of a variable whose chunks are deeper than one step wait on each rank until the chunks are whole, so that each chunk is
  * encoded and stored once. */
 
 /**
@@ -252,8 +258,8 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *locat
  * series. Of a variable that has no other dimension the value of rank 0 counts. The elements are copied or stored when this returns. After an
  * error the variable does not have its values of this step.
  *
- * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension; OZARR_ERR_STATE if it has its values of this step;
- * those of `ozarr_mpi_array_write_all`.
+ * Errors: OZARR_ERR_NOT_FOUND; OZARR_ERR_ARGUMENT for a variable without the dimension, and for boxes of two ranks that overlap;
+ * OZARR_ERR_STATE if it has its values of this step, or another program is at work; those of `ozarr_mpi_array_write_all`.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
@@ -274,7 +280,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  *
  * Errors: OZARR_ERR_ARGUMENT for NaN, and for a value that goes back, as after a restart at the wrong step; OZARR_ERR_RANGE for one that the
  * coordinate cannot hold, and for a fraction in one of integers; OZARR_ERR_TYPE where it has no numbers but points in time, which are to be put;
- * those of `ozarr_mpi_array_write_all`, documents and stores.
+ * OZARR_ERR_STATE where another program is at work; those of `ozarr_mpi_array_write_all`, documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 
@@ -284,7 +290,10 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series
 /** Gets the number of steps that were taken, which is the index of the next one, and of those that readers see; either may be NULL. Local. */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position, int64_t *published);
 
-/** Publishes, and closes the series; a step that was not ended is cut off. The handle is gone, whatever the status says. */
+/**
+ * Publishes, and closes the series; a step that was not ended, or could not be published, is cut off, and its values do not show when the
+ * variables become longer. The handle is gone, whatever the status says.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series);
 
 #ifdef __cplusplus

@@ -88,8 +88,13 @@ public:
     returned<bool> test() const {
         return detail::value<bool>([&](bool *done) { return ozarr_mpi_request_test(h_, done); });
     }
-    /// Requests are waited for in the same order on all ranks.
-    returned<void> wait() { return detail::checked(ozarr_mpi_request_wait(release())); }
+    /// Requests are waited for in the same order on all ranks. OZARR_ERR_ARGUMENT, where a rank calls something else, and OZARR_ERR_STATE leave it as
+    /// it is.
+    returned<void> wait() {
+        const ozarr_status status = ozarr_mpi_request_wait(h_);
+        if (status != OZARR_ERR_ARGUMENT && status != OZARR_ERR_STATE) release();
+        return detail::checked(status);
+    }
 };
 
 /// The ranks of a communicator, which work together.

@@ -1,5 +1,6 @@
 /* Plans of collective reads and writes: made from the boxes of all ranks, and kept for the next calls with the same boxes. */
 #include "internal.h"
+#include "overlap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,7 +102,7 @@ static ozarr_status grid_of(const ozarr_array *array, plan_grid *grid) {
 static int64_t range_bytes(const ozarr_mpi *m, const ozarr_array *array, int32_t rank) {
     int64_t start[PLAN_MAX_RANK] = {0}, shape[PLAN_MAX_RANK], length[PLAN_MAX_RANK], extent = 0;
     const om_handle *handle = om_find(m, array);
-    if (handle == NULL || strstr(handle->root, "://") != NULL || ozarr_array_shape(array, length) != OZARR_OK) return 0;
+    if (handle == NULL || strstr(handle->name, "://") != NULL || ozarr_array_shape(array, length) != OZARR_OK) return 0;
     ozarr_region region = OZARR_REGION_INIT;
     region.start = start, region.shape = shape;
     for (int32_t d = 0; d < rank; d++) shape[d] = length[d] > 0;
@@ -218,6 +219,26 @@ static ozarr_status make(const ozarr_mpi *m, const ozarr_array *array, size_t it
     case PLAN_OVERLAP: break;
     }
     return tell_overlap(all, grid.rank, &clash);
+}
+
+ozarr_status om_check_overlap(ozarr_mpi *m, int32_t rank, const ozarr_region *region) {
+    gathered all;
+    plan_piece *pieces = NULL;
+    plan_clash clash = {{0, 0}};
+    ozarr_status status = gather(m, rank, 1, region, &all);
+    if (status == OZARR_OK) {
+        const plan boxes = {.grid = {.rank = rank}, .boxes = {all.count, all.rank, all.corner}};
+        pieces = calloc((size_t)all.count + 1, sizeof *pieces);
+        for (int64_t i = 0; i < all.count && pieces != NULL; i++) pieces[i].box = i;
+        const int found = pieces != NULL ? overlap_find(&boxes, pieces, all.count, &clash) : -1;
+        if (found < 0) status = om_error(OZARR_ERR_NO_MEMORY, "a list of %" PRId64 " regions", all.count);
+        else if (found > 0) status = tell_overlap(&all, rank, &clash);
+        status = om_agree(m, status, NULL);
+    }
+    free(pieces);
+    free(all.rank);
+    free(all.corner);
+    return status;
 }
 
 static void discard(om_cached *c) {

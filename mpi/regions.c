@@ -13,6 +13,8 @@ struct ozarr_mpi_request {
     om_view *views;
     om_fields fields;
     om_move *move; /* NULL: this rank found no memory, which it tells the others at the end */
+    int64_t number; /* of those that are waited for: the same on all ranks */
+    int tag;        /* of its messages */
     bool write;
     bool shards; /* inner chunks are encoded by the ranks that have them */
     bool own;    /* the array is not the program's */
@@ -217,18 +219,43 @@ ozarr_status om_finish(ozarr_mpi *m) {
     return any ? om_agree(m, first.status != OZARR_OK ? om_failure_set(&first) : OZARR_OK, NULL) : OZARR_OK;
 }
 
+void om_move_pending(ozarr_mpi *m, int tries) {
+    for (const ozarr_mpi_request *r = m->pending; r != NULL; r = r->next) (void)move_on(r);
+    if (tries > 0) om_yield(tries);
+}
+
+ozarr_status om_flush_pending(ozarr_mpi *m) {
+    ozarr_status status = OZARR_OK;
+    for (const ozarr_mpi_request *earlier = m->pending; earlier != NULL && status == OZARR_OK; earlier = earlier->next)
+        if (earlier->write) status = ozarr_node_flush(ozarr_array_node(earlier->array));
+    return m->pending != NULL ? om_agree(m, status, NULL) : OZARR_OK;
+}
+
+/* A tag that no request has which goes on: the messages of two would be taken for each other's. */
+static int next_tag(ozarr_mpi *m) {
+    bool taken = true;
+    while (taken) {
+        m->tag = (m->tag + 1) % OM_TAGS;
+        taken = false;
+        for (const ozarr_mpi_request *other = m->pending; other != NULL && m->requests < OM_TAGS; other = other->next) taken |= other->tag == m->tag;
+    }
+    return m->tag;
+}
+
 /* The parts of `begin` behind the first comparison. */
 static ozarr_status begin_moving(ozarr_mpi_request *r, const arguments *a, const ozarr_memory *type, size_t item, uint64_t key, int64_t id) {
     ozarr_mpi *m = r->m;
     ozarr_status status = om_plan(m, a->array, item, a->write, a->count, a->regions, key, id, &r->cached);
     if (status == OZARR_OK) status = finish_earlier(r);
+    /* Behind them: what they store is not compared with what this call stores. */
+    if (status == OZARR_OK && !r->own) status = om_check_writes(m, a->array);
     if (status != OZARR_OK) return status;
     const plan *p = r->cached->p;
     om_job job = {.m = m, .array = a->array, .p = p, .write = a->write, .waits = a->waits, .type = *type, .views = r->views, .fields = r->fields,
                   .last_wins = m->last_wins, .message_bytes = m->message_bytes};
     while (job.first_box < p->boxes.count && p->boxes.rank[job.first_box] != m->rank) job.first_box++;
     r->shards = job.lone_only = a->waits && a->write && type->dtype == NULL && r->cached->encoder != NULL;
-    job.tag = m->tag = (m->tag + 1) % 16384;
+    job.tag = r->tag = next_tag(m);
     status = om_move_new(&job, &r->move);
     return r->cached->alone ? OZARR_OK : om_agree(m, status, NULL);
 }
@@ -256,7 +283,6 @@ static ozarr_status begin(ozarr_mpi *m, const arguments *a, ozarr_status status,
     if (status == OZARR_OK) {
         status = agree_on_type(m, &compared[0], &r->fields, &type, &item);
         const int64_t id = compared[1].least == compared[1].most ? compared[1].least : -1;
-        if (status == OZARR_OK && !a->own) status = om_check_writes(m, a->array);
         if (status == OZARR_OK) status = begin_moving(r, a, &type, item, key, id);
         om_leave(m, status);
     }
@@ -358,6 +384,7 @@ static ozarr_status start(ozarr_mpi *m, const arguments *a, ozarr_mpi_request **
     }
     *out = r;
     m->requests++;
+    r->number = m->requests_begun++;
     ozarr_mpi_request **last = &m->pending;
     while (*last != NULL) last = &(*last)->next;
     *last = r;
@@ -385,12 +412,20 @@ ozarr_status ozarr_mpi_request_test(ozarr_mpi_request *request, bool *done) {
 }
 
 ozarr_status ozarr_mpi_request_wait(ozarr_mpi_request *request) {
-    const ozarr_status status = om_valid(request, "ozarr_mpi_request");
+    char call[OM_MESSAGE];
+    ozarr_status status = om_valid(request, "ozarr_mpi_request");
     if (status != OZARR_OK) return status;
+    ozarr_mpi *m = request->m;
+    snprintf(call, sizeof call, "ozarr_mpi_request_wait of request %" PRId64, request->number);
+    status = om_enter(m, status, NULL, call);
+    /* Where MPI itself fails the request ends all the same. */
+    if (status != OZARR_OK && status != OZARR_ERR_NETWORK) return status;
     om_forget(request);
-    request->m->requests--;
-    ozarr_mpi_request **place = &request->m->pending;
+    m->requests--;
+    ozarr_mpi_request **place = &m->pending;
     while (*place != request) place = &(*place)->next;
     *place = request->next;
-    return end(request);
+    if (status == OZARR_OK) return om_leave(m, end(request));
+    request_free(request);
+    return status;
 }

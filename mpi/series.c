@@ -16,17 +16,19 @@ typedef struct variable {
     bool waits;        /* its boxes may wait */
     bool last;         /* the coordinate: its values are stored behind all others */
     bool given;        /* in this step */
+    bool compared;     /* the boxes of all ranks, of which this is mine: none overlap */
+    int64_t start[PLAN_MAX_RANK], shape[PLAN_MAX_RANK];
     om_waiting waiting;
 } variable;
 
 struct ozarr_mpi_series {
     ozarr_dataset *dataset;  /* on rank 0 */
     ozarr_group *group;      /* of the dataset, on rank 0: its arrays are handles of the series alone */
-    ozarr_series *lock;      /* on rank 0: no other series of the dimension is open meanwhile */
+    ozarr_series *own;       /* on rank 0: keeps other writers out, and publishes what all ranks stored */
     ozarr_array *coordinate; /* on rank 0; NULL: there is none */
     char *location, *dimension;
-    char *root;                  /* the location of the dataset's store, on rank 0 */
     int64_t position, published; /* steps that were taken, and that readers see */
+    int64_t looked;              /* the step for which rank 0 has seen that nobody else is at work; -1: none */
     int64_t publish_every;       /* 0: the depth of the deepest field */
     int64_t memory;              /* the most bytes that wait on a rank; 0: no limit */
     double *values;              /* of the coordinate, for the steps that are not published */
@@ -53,9 +55,9 @@ static void free_series(ozarr_mpi *m, ozarr_mpi_series *s) {
     for (size_t i = 0; i < s->count; i++) free_variable(m, &s->variables[i]);
     ozarr_array_free(s->coordinate);
     ozarr_group_free(s->group);
-    ozarr_series_free(s->lock);
+    ozarr_series_free(s->own);
     ozarr_dataset_free(s->dataset);
-    free(s->variables), free(s->values), free(s->location), free(s->dimension), free(s->root);
+    free(s->variables), free(s->values), free(s->location), free(s->dimension);
     free(s);
 }
 
@@ -84,10 +86,9 @@ static ozarr_status open_coordinate(ozarr_mpi_series *s) {
 static ozarr_status open_dataset(const ozarr_mpi *m, ozarr_mpi_series *s, int64_t keep) {
     ozarr_status status = om_check_place(m, s->location, "r+");
     if (status == OZARR_OK) status = ozarr_dataset_open(s->location, "r+", &s->dataset);
-    if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->lock);
-    if (status == OZARR_OK) status = ozarr_series_position(s->lock, &s->position, NULL);
+    if (status == OZARR_OK) status = ozarr_series_open(s->dataset, s->dimension, keep, 0, 0, &s->own);
+    if (status == OZARR_OK) status = ozarr_series_position(s->own, &s->position, NULL);
     if (status == OZARR_OK) status = ozarr_dataset_open_group(s->dataset, &s->group);
-    if (status == OZARR_OK) status = om_root_of(ozarr_group_node(s->group), s->location, &s->root);
     if (status != OZARR_OK) return status;
     return open_coordinate(s);
 }
@@ -98,7 +99,7 @@ static ozarr_mpi_series *new_series(const char *location, const char *dimension,
     ozarr_mpi_series *s = calloc(1, sizeof *s);
     if (s != NULL) {
         s->location = copy_of(location), s->dimension = copy_of(dimension);
-        s->publish_every = publish_every, s->memory = memory > INT64_MAX ? INT64_MAX : (int64_t)memory;
+        s->looked = -1, s->publish_every = publish_every, s->memory = memory > INT64_MAX ? INT64_MAX : (int64_t)memory;
         if (s->location != NULL && s->dimension != NULL) return s;
         free(s->location), free(s->dimension), free(s);
     }
@@ -125,19 +126,10 @@ static ozarr_status find_dimension(const ozarr_mpi_series *s, variable *v) {
     return status != OZARR_OK ? status : om_error(OZARR_ERR_ARGUMENT, "variable %.200s does not have dimension %.200s", v->name, s->dimension);
 }
 
-/* Opens a variable of the dataset on rank 0. The dataset is opened again for one that was defined since: what it does not know would never become
- * longer. */
-static ozarr_status open_variable(ozarr_mpi_series *s, const char *name, ozarr_array **out) {
+/* Opens a variable of the dataset on rank 0; the dataset looks for one that was defined since. */
+static ozarr_status open_variable(const ozarr_mpi_series *s, const char *name, ozarr_array **out) {
     ozarr_array *known = NULL;
-    ozarr_dataset *again = NULL;
-    ozarr_status status = ozarr_dataset_open_variable(s->dataset, name, &known);
-    if (status == OZARR_ERR_NOT_FOUND) {
-        status = ozarr_dataset_open(s->location, "r+", &again);
-        if (status == OZARR_OK) status = ozarr_dataset_open_variable(again, name, &known);
-        ozarr_dataset *unused = again;
-        if (status == OZARR_OK) unused = s->dataset, s->dataset = again;
-        ozarr_dataset_free(unused);
-    }
+    const ozarr_status status = ozarr_dataset_open_variable(s->dataset, name, &known);
     ozarr_array_free(known);
     return status == OZARR_OK ? ozarr_group_open_array(s->group, name, out) : status;
 }
@@ -149,7 +141,7 @@ static ozarr_status add_variable(ozarr_mpi *m, ozarr_mpi_series *s, const char *
     ozarr_status status = om_agree(m, more != NULL && v.name != NULL ? OZARR_OK : om_error(OZARR_ERR_NO_MEMORY, "a variable"), NULL);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = open_variable(s, name, &v.array);
-        status = om_share(m, status, NULL, s->root, "r+", &v.array, NULL);
+        status = om_share(m, status, "r+", &v.array, NULL);
     }
     if (status == OZARR_OK) {
         status = om_agree(m, find_dimension(s, &v), NULL);
@@ -222,15 +214,25 @@ ozarr_status ozarr_mpi_series_open(ozarr_mpi *m, const char *location, const cha
     return status;
 }
 
+/* Before anything of a step is stored: rank 0 looks whether the variables are as this series left them, and claims them where the store has no
+ * locks. What another program has published is not written over. Collective, within a call. */
+static ozarr_status look(ozarr_mpi *m, ozarr_mpi_series *s) {
+    if (s->looked == s->position) return OZARR_OK;
+    const ozarr_status status = om_agree(m, m->rank == 0 ? ozarr_series_declare(s->own, s->published) : OZARR_OK, NULL);
+    if (status == OZARR_OK) s->looked = s->position;
+    return status;
+}
+
 /* Gives the variables that the step leaves out the fill value there: a killed run, or a put that failed, may have stored others. Collective,
  * within a call. */
-static ozarr_status fill_left_out(ozarr_mpi *m, const ozarr_mpi_series *s) {
-    ozarr_status status = OZARR_OK;
+static ozarr_status fill_left_out(ozarr_mpi *m, ozarr_mpi_series *s) {
     bool any = false;
+    for (size_t i = 0; i < s->count; i++) any |= !s->variables[i].given && !s->variables[i].last;
+    ozarr_status status = any ? look(m, s) : OZARR_OK;
+    if (status != OZARR_OK) return status;
     for (size_t i = 0; i < s->count; i++) {
         const variable *v = &s->variables[i];
         if (v->given || v->last) continue;
-        any = true;
         if (status == OZARR_OK) status = om_grow(v->array, v->dim, s->position + 1);
         if (status == OZARR_OK) status = om_fill_slab(m, v->array, v->dim, s->position);
     }
@@ -238,12 +240,13 @@ static ozarr_status fill_left_out(ozarr_mpi *m, const ozarr_mpi_series *s) {
 }
 
 /* Stores the boxes of a variable that wait in steps before `end`. Collective. */
-static ozarr_status store(ozarr_mpi *m, const variable *v, int64_t end) {
+static ozarr_status store(ozarr_mpi *m, ozarr_mpi_series *s, const variable *v, int64_t end) {
     int64_t first = INT64_MAX;
     if (v->waiting.count > 0) first = v->waiting.boxes[0].start[v->dim];
     ozarr_status status = om_enter(m, om_grow(v->array, v->dim, end), NULL, "storing the steps of a series");
     if (status != OZARR_OK) return status;
     status = om_agree(m, OZARR_OK, &first);
+    if (status == OZARR_OK && first < end) status = look(m, s);
     om_leave(m, status);
     return status == OZARR_OK && first < end ? om_waiting_write(m, &v->waiting, v->array, v->dim, end) : status;
 }
@@ -278,17 +281,35 @@ static ozarr_status check_box(const variable *v, const ozarr_region *region, con
 
 static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s);
 
+/* Whether this rank's box is another one than that of the step before. */
+static bool is_another(const variable *v, const ozarr_region *region) {
+    bool other = !v->compared;
+    for (int32_t d = 0; d < v->rank && !other; d++)
+        other = d != v->dim && (region->start[d] != v->start[d] || region->shape[d] != v->shape[d]);
+    return other;
+}
+
+/* Compares the boxes of all ranks: those that overlap would be refused when they are stored. Collective, within a call. */
+static ozarr_status compare(ozarr_mpi *m, variable *v, const ozarr_region *region) {
+    v->compared = false;
+    const ozarr_status status = m->last_wins ? OZARR_OK : om_check_overlap(m, v->rank, region);
+    if (status != OZARR_OK || m->last_wins) return status;
+    for (int32_t d = 0; d < v->rank; d++) v->start[d] = region->start[d], v->shape[d] = region->shape[d];
+    v->compared = true;
+    return status;
+}
+
 /* Takes the box of a step to wait; steps that are whole are published before if there would be too many bytes. Collective. */
 static ozarr_status keep_box(ozarr_mpi *m, ozarr_mpi_series *s, variable *v, const ozarr_region *region, const ozarr_memory *memory,
                              ozarr_status status) {
     if (status == OZARR_OK) status = check_box(v, region, memory);
     if (status == OZARR_OK) status = om_waiting_add(&v->waiting, v->array, v->rank, region->start, region->shape, memory);
-    om_compared bytes[2] = {{0, 0, 0}, {OM_ANY, 0, 0}};
+    om_compared bytes[2] = {{0, 0, 0}, {status == OZARR_OK && is_another(v, region), 0, 0}};
     for (size_t i = 0; i < s->count; i++) bytes[0].mine += s->variables[i].waiting.bytes;
     status = om_enter(m, status, bytes, "giving a variable of a series its values");
     if (status == OZARR_OK) {
-        om_leave(m, status);
-        if (s->memory > 0 && bytes[0].most > s->memory && s->position > s->published) status = publish(m, s);
+        status = om_leave(m, bytes[1].most > 0 ? compare(m, v, region) : OZARR_OK);
+        if (status == OZARR_OK && s->memory > 0 && bytes[0].most > s->memory && s->position > s->published) status = publish(m, s);
     }
     if (status != OZARR_OK) om_waiting_drop(&v->waiting, v->dim, s->position, INT64_MAX);
     return status;
@@ -323,6 +344,9 @@ static ozarr_status add_late(ozarr_mpi *m, ozarr_mpi_series *s, const char *name
     return status;
 }
 
+/* Whether the boxes of a variable wait in this series. */
+static bool is_kept(const ozarr_mpi_series *s, const variable *v) { return v->last || (v->waits && s->publish_every != 1); }
+
 /* Finds a variable, which must not have its values of this step, and makes room for them. Collective. */
 static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char *name, ozarr_status status, variable **v) {
     char what[600], call[OM_MESSAGE];
@@ -335,6 +359,7 @@ static ozarr_status find_for_step(ozarr_mpi *m, ozarr_mpi_series *s, const char 
     if (status == OZARR_OK && (*v)->given)
         status = om_agree(m, om_error(OZARR_ERR_STATE, "variable %.200s has its values of step %" PRId64 " already", name, s->position), NULL);
     if (status == OZARR_OK) status = om_agree(m, om_grow((*v)->array, (*v)->dim, s->position + 1), NULL);
+    if (status == OZARR_OK && !is_kept(s, *v)) status = look(m, s);
     return om_leave(m, status);
 }
 
@@ -369,8 +394,7 @@ static ozarr_status put(ozarr_mpi *m, ozarr_mpi_series *series, const char *name
     step.sizes = with_dimension(v, step.sizes, 1, numbers[4]);
     step.starts = with_dimension(v, step.starts, 0, numbers[5]);
     if (status == OZARR_OK && (r.start == NULL || r.shape == NULL)) status = om_error(OZARR_ERR_NULL, "%s is NULL", r.start == NULL ? "start" : "shape");
-    status = v->last || (v->waits && series->publish_every != 1) ? keep_box(m, series, v, &r, &step, status)
-                                                    : om_move_all(m, v->array, true, 1, &r, &step, status);
+    status = is_kept(series, v) ? keep_box(m, series, v, &r, &step, status) : om_move_all(m, v->array, true, 1, &r, &step, status);
     v->given = status == OZARR_OK;
     return status;
 }
@@ -420,7 +444,8 @@ static ozarr_status check_value(const ozarr_mpi_series *s, double value) {
     return OZARR_OK;
 }
 
-/* Rank 0's part of publishing: the coordinate's values, then the documents of all variables, also of those that were left out. */
+/* Rank 0's part of publishing: the coordinate's values, then the documents of all variables, also of those that were left out; nothing where
+ * another program has made one longer. */
 static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
     const int64_t start = s->published, count = s->position - s->published;
     ozarr_status status = OZARR_OK;
@@ -430,14 +455,14 @@ static ozarr_status publish_coordinate(const ozarr_mpi_series *s) {
             status = ozarr_array_write_region(s->coordinate, &start, &count, OZARR_FLOAT64, s->values, (size_t)count * sizeof *s->values);
         if (status == OZARR_OK) status = ozarr_node_flush(ozarr_array_node(s->coordinate));
     }
-    return status == OZARR_OK ? ozarr_dataset_resize_dimension(s->dataset, s->dimension, s->position) : status;
+    return status == OZARR_OK ? ozarr_series_declare(s->own, s->position) : status;
 }
 
 /* Stores what waits of the coordinate (`last`), or of all other variables. Collective. */
-static ozarr_status store_variables(ozarr_mpi *m, const ozarr_mpi_series *s, bool last) {
+static ozarr_status store_variables(ozarr_mpi *m, ozarr_mpi_series *s, bool last) {
     ozarr_status status = OZARR_OK;
     for (size_t i = 0; i < s->count && status == OZARR_OK; i++)
-        if (s->variables[i].last == last) status = store(m, &s->variables[i], s->position);
+        if (s->variables[i].last == last) status = store(m, s, &s->variables[i], s->position);
     return status;
 }
 
@@ -449,7 +474,7 @@ static ozarr_status flush_variables(ozarr_mpi *m, const ozarr_mpi_series *s) {
 }
 
 /* Stores what waits: the values of a coordinate that was put when all else is on the disk. Collective. */
-static ozarr_status store_steps(ozarr_mpi *m, const ozarr_mpi_series *s) {
+static ozarr_status store_steps(ozarr_mpi *m, ozarr_mpi_series *s) {
     const variable *coordinate = coordinate_of(s);
     ozarr_status status = store_variables(m, s, false);
     if (status != OZARR_OK || coordinate == NULL || !coordinate->last) return status;
@@ -466,10 +491,12 @@ static ozarr_status publish(ozarr_mpi *m, ozarr_mpi_series *s) {
     status = om_enter(m, status, NULL, "publishing the steps of a series");
     if (status != OZARR_OK) return status;
     status = flush_variables(m, s);
+    if (status == OZARR_OK) status = look(m, s);
     if (status == OZARR_OK) {
         if (m->rank == 0) status = publish_coordinate(s);
         status = om_agree(m, status, NULL);
     }
+    s->looked = -1;
     if (status == OZARR_OK) {
         s->published = s->position;
         for (size_t i = 0; i < s->count; i++) om_waiting_drop(&s->variables[i].waiting, s->variables[i].dim, 0, s->published);
@@ -534,7 +561,7 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     for (size_t i = 0; i < series->count && status == OZARR_OK; i++) {
         variable *v = &series->variables[i];
         if (!v->waits || v->last || series->position % v->depth != 0) continue;
-        status = store(m, v, series->position);
+        status = store(m, series, v, series->position);
         if (status == OZARR_OK) om_waiting_drop(&v->waiting, v->dim, 0, series->position);
     }
     return status;
@@ -555,6 +582,24 @@ ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *
     if (position != NULL) *position = series->position;
     if (published != NULL) *published = series->published;
     return status;
+}
+
+/* Gives what was stored of steps that are not published the fill value: it would show in an array that becomes longer. Nothing where another
+ * program has made a variable longer. Collective, within a call. */
+static ozarr_status clear_unpublished(ozarr_mpi *m, ozarr_mpi_series *s) {
+    const ozarr_mpi alone = {.size = 1};
+    s->looked = -1;
+    ozarr_status status = look(m, s);
+    if (status != OZARR_OK) return status;
+    for (size_t i = 0; i < s->count && status == OZARR_OK; i++) {
+        const variable *v = &s->variables[i];
+        status = om_grow(v->array, v->dim, s->position + 1);
+        for (int64_t at = s->published; at <= s->position && status == OZARR_OK; at++) status = om_fill_slab(m, v->array, v->dim, at);
+    }
+    if (status == OZARR_OK && s->coordinate != NULL) status = om_grow(s->coordinate, 0, s->position + 1);
+    for (int64_t at = s->published; at <= s->position && status == OZARR_OK && s->coordinate != NULL; at++)
+        status = om_fill_slab(&alone, s->coordinate, 0, at);
+    return om_agree(m, status, NULL);
 }
 
 /* Rank 0's part of closing: cuts off what is not published. */
@@ -580,7 +625,12 @@ ozarr_status ozarr_mpi_series_close(ozarr_mpi *m, ozarr_mpi_series *series) {
     status = om_enter(m, OZARR_OK, NULL, "closing a series");
     om_forget(series);
     if (status == OZARR_OK) {
-        if (m->rank == 0) status = close_dataset(series, cut || published != OZARR_OK);
+        cut |= published != OZARR_OK;
+        const ozarr_status cleared = cut ? clear_unpublished(m, series) : OZARR_OK;
+        om_failure failure;
+        if (cleared != OZARR_OK) om_failure_last(&failure, cleared);
+        if (m->rank == 0) status = close_dataset(series, cut && cleared == OZARR_OK);
+        if (cleared != OZARR_OK) status = om_failure_set(&failure);
         status = om_leave(m, om_agree(m, status, NULL));
     }
     free_series(m, series);

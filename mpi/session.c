@@ -133,7 +133,7 @@ static ozarr_status spread_over_nodes(ozarr_mpi *m) {
 static void destroy(ozarr_mpi *m) {
     om_forget(m);
     if (m->comm != MPI_COMM_NULL) MPI_Comm_free(&m->comm);
-    for (size_t i = 0; i < m->handle_count; i++) free(m->handles[i].root), free(m->handles[i].name);
+    for (size_t i = 0; i < m->handle_count; i++) free(m->handles[i].name);
     for (int i = 0; i < OM_PLANS; i++)
         if (m->plans[i] != NULL && m->plans[i]->users == 0) ozarr_array_free(m->plans[i]->encoder), plan_free(m->plans[i]->p), free(m->plans[i]);
     free(m->handles);

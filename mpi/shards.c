@@ -32,6 +32,7 @@ typedef struct work {
     stream *out;                  /* to each aggregator */
     stream *in;                   /* what came, by rank */
     int64_t in_count;
+    bool lost;                    /* MPI may still read what was to be sent */
 } work;
 
 static bool make_room(stream *s, int64_t more) {
@@ -172,7 +173,9 @@ static ozarr_status ship(work *s) {
     int coming = 0;
     const ozarr_status status = send(s, &sent, &coming);
     for (int i = 0; i < coming && status == OZARR_OK; i++) om_note(s->w, receive(s));
-    if (sent.count > 0) om_note(s->w, om_check("MPI_Waitall", MPI_Waitall(sent.count, sent.items, MPI_STATUSES_IGNORE)));
+    const int ended = sent.count > 0 ? MPI_Waitall(sent.count, sent.items, MPI_STATUSES_IGNORE) : MPI_SUCCESS;
+    om_note(s->w, om_check("MPI_Waitall", ended));
+    s->lost = ended != MPI_SUCCESS && !om_give_up(&sent);
     free(sent.items);
     return status;
 }
@@ -267,7 +270,7 @@ static ozarr_status one_round(work *s, int64_t round) {
     status = om_agree(m, s->out != NULL ? pack(s) : om_error(OZARR_ERR_NO_MEMORY, "a list of %d aggregators", (int)p->aggregator_count), NULL);
     if (status == OZARR_OK) status = ship(s);
     if (status == OZARR_OK && s->w->failure.status == OZARR_OK) store_round(s, round);
-    streams_free(s->out, p->aggregator_count);
+    if (!s->lost) streams_free(s->out, p->aggregator_count);
     streams_free(s->in, s->in_count);
     s->out = s->in = NULL, s->in_count = 0;
     return status;

@@ -1674,6 +1674,12 @@ module ozarr_c
       integer(c_int64_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_wait_growth
+    function ozarr_series_declare(series, position) bind(c, name="ozarr_series_declare") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: series
+      integer(c_int64_t), value :: position
+      integer(c_int32_t) :: r
+    end function ozarr_series_declare
     function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group

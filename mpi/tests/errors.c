@@ -142,6 +142,30 @@ static void pending(void) {
     OK(ozarr_mpi_close(own));
 }
 
+/* A rank that waits for another request, or calls something else, is an error on all; the requests stay. */
+static void waits_that_differ(void) {
+    ozarr_array *a = array_of("waits.zarr"), *b = array_of("waits-too.zarr");
+    ozarr_mpi_request *r[2] = {NULL, NULL};
+    int64_t start[2], count[2];
+    int32_t u[256];
+    bool done = false;
+    if (ranks == 1) return;
+    for (int i = 0; i < 256; i++) u[i] = 4;
+    rows(start, count);
+    OK(begin_write(m, a, start, count, u, sizeof u, &r[0]));
+    OK(begin_write(m, b, start, count, u, sizeof u, &r[1]));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait", rank == 1 ? ozarr_mpi_array_refresh(m, b) : ozarr_mpi_request_wait(r[0]));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait", rank == 1 ? ozarr_mpi_request_wait(r[0]) : ozarr_mpi_array_refresh(m, b));
+    ERR(OZARR_ERR_ARGUMENT, "ozarr_mpi_request_wait of request", ozarr_mpi_request_wait(r[rank % 2]));
+    OK(ozarr_mpi_request_test(r[0], &done));
+    OK(ozarr_mpi_request_wait(r[1]));
+    OK(ozarr_mpi_request_wait(r[0]));
+    check_values(a, 4);
+    check_values(b, 4);
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_array_close(m, b));
+}
+
 /* A request goes on with the settings that it began with. */
 static void set_meanwhile(void) {
     enum { N = 100000 };
@@ -288,6 +312,30 @@ static void checked_writes(void) {
     OK(ozarr_mpi_set(m, "check_writes", "0"));
 }
 
+/* Two collective writes of a chunk by different ranks, the first of which goes on as the second one begins, are no conflict. */
+static void checked_requests(void) {
+    enum { TIMES = 5 };
+    OK(ozarr_mpi_set(m, "check_writes", "1"));
+    OK(ozarr_mpi_set(m, "round_bytes", "64"));
+    ozarr_array *a = array_of("checked-requests.zarr");
+    const int64_t zero[2] = {0, 0};
+    int32_t u[256], all[256];
+    for (int i = 0; i < 256; i++) u[i] = 3;
+    for (int k = 0; k < TIMES; k++) {
+        ozarr_mpi_request *r[2] = {NULL, NULL};
+        int64_t start[2], count[2];
+        rows(start, count);
+        OK(begin_write(m, a, start, count, u, sizeof u, &r[0]));
+        count[0] = rank == k % ranks ? 16 : 0;
+        OK(begin_write(m, a, zero, count, u, sizeof u, &r[1]));
+        OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, all, sizeof all));
+        for (int i = 0; i < 2; i++) OK(ozarr_mpi_request_wait(r[i]));
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_mpi_set(m, "check_writes", "0"));
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+}
+
 /* What a rank wrote by itself and waits does not replace what all ranks wrote afterwards. */
 static void waiting_writes(void) {
     ozarr_array *a = array_of("waiting.zarr");
@@ -334,12 +382,14 @@ int main(int argc, char **argv) {
     other_arrays();
     put_again();
     pending();
+    waits_that_differ();
     set_meanwhile();
     arguments();
     overlaps();
     storing();
     agreement();
     checked_writes();
+    checked_requests();
     waiting_writes();
     OK(ozarr_mpi_close(m));
     return end_ranks();

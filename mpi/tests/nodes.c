@@ -336,6 +336,52 @@ static void appending(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Where the metadata above cannot be stored, a change of the shape is told as failed: an append is taken back, and can be made again; after a resize all
+ * ranks know the shape that the array has. */
+static void changes_that_fail_above(void) {
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    ozarr_spec *spec = NULL;
+    int64_t shape[] = {0, 12}, chunks[] = {2, 5}, start[2] = {0}, count[2] = {1}, found[2];
+    double u[12], all[4 * 12];
+    part(12, &start[1], &count[1]);
+    OK(ozarr_mpi_group_create(m, "above.zarr", OZARR_CREATE_NEW, &g));
+    OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, chunks));
+    OK(ozarr_mpi_group_create_array(m, g, "t", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_mpi_agree(m, rank == 0 ? ozarr_group_consolidate(g) : OZARR_OK));
+    for (int64_t k = 0; k < 4; k++) {
+        for (int64_t j = 0; j < count[1]; j++) u[j] = (double)(k * 100 + start[1] + j);
+        start[0] = k;
+        for (int fails = k > 0; fails >= 0; fails--) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (rank == 0 && fails) CHECK(rename("above.zarr/zarr.json", "kept") == 0 && mkdir("above.zarr/zarr.json", 0777) == 0);
+            MPI_Barrier(MPI_COMM_WORLD);
+            const ozarr_status status = ozarr_mpi_array_append(m, a, 0, 1, start, count, OZARR_FLOAT64, u, sizeof u);
+            CHECK((status == OZARR_OK) == !fails);
+            if (fails) CHECK(strstr(ozarr_last_error(), "has its old length again") != NULL && same_everywhere(ozarr_last_error()));
+            OK(ozarr_array_shape(a, found));
+            CHECK(found[0] == k + !fails);
+            shape[0] = 9;
+            if (fails) CHECK(ozarr_mpi_array_resize(m, a, shape, 0) != OZARR_OK);
+            OK(ozarr_array_shape(a, found));
+            CHECK(found[0] == (fails ? 9 : k + 1));
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (rank == 0 && fails) CHECK(rmdir("above.zarr/zarr.json") == 0 && rename("kept", "above.zarr/zarr.json") == 0);
+            MPI_Barrier(MPI_COMM_WORLD);
+            shape[0] = k;
+            if (fails) OK(ozarr_mpi_array_resize(m, a, shape, 0));
+        }
+    }
+    OK(ozarr_mpi_array_close(m, a));
+    OK(ozarr_array_open("above.zarr/t", "r", &a));
+    OK(ozarr_array_read(a, OZARR_FLOAT64, all, sizeof all));
+    for (int i = 0; i < 4 * 12; i++) CHECK(all[i] == i / 12 * 100 + i % 12);
+    ozarr_array_free(a);
+    ozarr_spec_free(spec);
+    OK(ozarr_mpi_group_close(m, g));
+}
+
 static void checkpoints(void) {
     ozarr_group *g = NULL;
     int64_t shape[] = {30, 4}, start[] = {0, 0}, count[] = {0, 4};
@@ -901,6 +947,7 @@ int main(int argc, char **argv) {
     structs();
     in_flight();
     appending();
+    changes_that_fail_above();
     checkpoints();
     steps();
     deep_steps();

@@ -1,7 +1,10 @@
-/* The coordinate of a series: a value that it cannot hold is refused with its step, and all that was taken is published; points in time.
+/* Series: values that the coordinate cannot hold are refused with their step, and all that was taken is published; points in time; steps that
+ * another program has published stay, and those that were not published leave nothing.
  *
  *   series FOLDER */
 #include "check.h"
+
+#include <unistd.h>
 
 static ozarr_mpi *m;
 
@@ -105,11 +108,144 @@ static void points_in_time(void) {
     ozarr_array_free(a);
 }
 
+/* Rank 0 makes a dataset of a field whose chunks have so many steps (`user`), without a coordinate where it is negative. */
+static ozarr_status define_field(void *user) {
+    const char *const dims[] = {"time", "x"};
+    const int64_t depth = *(const int64_t *)user, chunks[] = {depth < 0 ? -depth : depth, 2};
+    ozarr_dataset *ds = NULL;
+    ozarr_variable v = OZARR_VARIABLE_INIT;
+    ozarr_status status = ozarr_dataset_create("field.zarr", 0, OZARR_CREATE_OVERWRITE, &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "time", 0);
+    if (status == OZARR_OK) status = ozarr_dataset_define_dimension(ds, "x", 12);
+    if (status == OZARR_OK && depth > 0) status = ozarr_dataset_define_variable(ds, "time", OZARR_FLOAT64, 1, dims, NULL);
+    v.type = OZARR_INT32, v.rank = 2, v.dimensions = dims, v.chunks = chunks;
+    if (status == OZARR_OK) status = ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL);
+    const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
+    return status == OZARR_OK ? closed : status;
+}
+
+/* Rank 0 makes the dataset so long (`user`), as another program. */
+static ozarr_status lengthen(void *user) {
+    ozarr_dataset *ds = NULL;
+    ozarr_status status = ozarr_dataset_open("field.zarr", "r+", &ds);
+    if (status == OZARR_OK) status = ozarr_dataset_resize_dimension(ds, "time", *(const int64_t *)user);
+    const ozarr_status closed = ds != NULL ? ozarr_dataset_close(ds) : OZARR_OK;
+    return status == OZARR_OK ? closed : status;
+}
+
+/* Each rank gives its part of a step. */
+static ozarr_status put_part(ozarr_mpi_series *s, int32_t value) {
+    const int64_t start = 12 * rank / ranks, count = 12 * (rank + 1) / ranks - start;
+    int32_t u[12];
+    for (int i = 0; i < 12; i++) u[i] = value;
+    return ozarr_mpi_series_put(m, s, "u", &start, &count, OZARR_INT32, u, sizeof u);
+}
+
+/* The dataset is so long, and its steps have the value of `first`, as many as these are, and then 0. */
+static void check_field(int64_t length, int64_t steps, int32_t first) {
+    ozarr_dataset *ds = NULL;
+    ozarr_array *a = NULL;
+    int64_t found = -1;
+    int32_t u[20 * 12];
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(ozarr_dataset_open("field.zarr", "r", &ds));
+    OK(ozarr_dataset_dimension_length(ds, "time", &found, NULL));
+    CHECK(found == length);
+    OK(ozarr_dataset_open_variable(ds, "u", &a));
+    if (length > 0 && found == length) OK(ozarr_array_read(a, OZARR_INT32, u, (size_t)length * 12 * sizeof *u));
+    for (int64_t i = 0; i < 12 * length && found == length; i++)
+        if (u[i] != (i / 12 < steps ? first : 0)) FAIL("step %d has %d", (int)i / 12, (int)u[i]), i = 12 * length;
+    ozarr_array_free(a);
+    OK(ozarr_dataset_close(ds));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A series that another program was faster than stores nothing, and cuts nothing off. */
+static void another_program(void) {
+    for (int64_t depth = -4; depth <= 4; depth += depth == -1 ? 2 : 1)
+        for (int64_t every = 0; every < 3; every++) {
+            int64_t longer = 9, position = -1, published = -1;
+            ozarr_mpi_series *s = NULL;
+            OK(ozarr_mpi_once(m, define_field, &depth));
+            OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, every, 0, &s));
+            for (int k = 0; k < 4; k++) {
+                OK(put_part(s, 5));
+                OK(ozarr_mpi_series_step(m, s, k));
+            }
+            OK(ozarr_mpi_series_flush(m, s));
+            OK(ozarr_mpi_once(m, lengthen, &longer));
+            /* Steps that wait are found when they are stored. */
+            ozarr_status status = put_part(s, 7);
+            if (status == OZARR_OK) status = ozarr_mpi_series_step(m, s, 4);
+            if (status == OZARR_OK) status = ozarr_mpi_series_flush(m, s);
+            CHECK(status == OZARR_ERR_STATE && same_everywhere(ozarr_last_error()));
+            OK(ozarr_mpi_series_position(s, &position, &published));
+            CHECK(published == 4);
+            status = ozarr_mpi_series_close(m, s);
+            CHECK(status == (position > 4 ? OZARR_ERR_STATE : OZARR_OK));
+            check_field(9, 4, 5);
+        }
+}
+
+/* What was stored of steps that are not published does not show when the dataset becomes longer. */
+static void unpublished(void) {
+    for (int64_t depth = 1; depth <= 4; depth++)
+        for (int blocked = 0; blocked < 2; blocked++) {
+            int64_t longer = 12;
+            ozarr_mpi_series *s = NULL;
+            OK(ozarr_mpi_once(m, define_field, &depth));
+            OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, blocked ? 100 : 1, 0, &s));
+            for (int k = 0; k < 2; k++) {
+                OK(put_part(s, 5));
+                OK(ozarr_mpi_series_step(m, s, k));
+            }
+            OK(ozarr_mpi_series_flush(m, s));
+            for (int k = 2; k < 9 && blocked; k++) {
+                OK(put_part(s, 6));
+                OK(ozarr_mpi_series_step(m, s, k));
+            }
+            OK(put_part(s, 7));
+            MPI_Barrier(MPI_COMM_WORLD);
+            /* The coordinate cannot be stored. */
+            if (blocked && rank == 0) CHECK(rename("field.zarr/time/c", "kept") == 0);
+            FILE *file = blocked && rank == 0 ? fopen("field.zarr/time/c", "w") : NULL;
+            CHECK(!blocked || rank != 0 || (file != NULL && fclose(file) == 0));
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK((ozarr_mpi_series_close(m, s) == OZARR_OK) == !blocked);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (blocked && rank == 0) CHECK(remove("field.zarr/time/c") == 0 && rename("kept", "field.zarr/time/c") == 0);
+            check_field(2, 2, 5);
+            OK(ozarr_mpi_once(m, lengthen, &longer));
+            check_field(12, 2, 5);
+        }
+}
+
+/* Boxes of two ranks that overlap are refused when they are given, also where they wait; the steps before and behind are published. */
+static void overlapping_boxes(void) {
+    int64_t depth = 4;
+    ozarr_mpi_series *s = NULL;
+    if (ranks == 1) return;
+    OK(ozarr_mpi_once(m, define_field, &depth));
+    OK(ozarr_mpi_series_open(m, "field.zarr", "time", -1, 0, 0, &s));
+    for (int k = 0; k < 6; k++) {
+        const int64_t start = 0, count = rank < 2 ? 2 : 0;
+        const int32_t u[2] = {1, 2};
+        if (k % 2 == 0) ERR(OZARR_ERR_ARGUMENT, "overlap", ozarr_mpi_series_put(m, s, "u", &start, &count, OZARR_INT32, u, sizeof u));
+        OK(put_part(s, 5));
+        OK(ozarr_mpi_series_step(m, s, k));
+    }
+    OK(ozarr_mpi_series_close(m, s));
+    check_field(6, 6, 5);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
     points_in_time();
+    another_program();
+    unpublished();
+    overlapping_boxes();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }

@@ -674,6 +674,7 @@ FUNCTIONS = {
     'ozarr_appender_close': 'ip',
     'ozarr_appender_free': 'vp',
     'ozarr_array_wait_growth': 'ipiqdp',
+    'ozarr_series_declare': 'ipq',
     'ozarr_group_rename': 'ipss',
     'ozarr_group_erase': 'ips',
     'ozarr_group_consolidated_check': 'ippzpp',

@@ -22,7 +22,7 @@ use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory};
 use super::status::ozarr_status;
 use super::strings::{at_least_0, dimension, put, put_optional, put_positions};
-use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
+use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_series, ozarr_type};
 use crate::error::{Result, bail};
 use crate::node::Appender;
 use std::ffi::c_void;
@@ -183,6 +183,25 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
         // SAFETY: `length` points to room for a number, or is NULL.
         unsafe { put_optional(found as i64, length) };
         Ok(())
+    })
+}
+
+/// Publishes the steps before `position` of a series, which other processes have stored in the variables'
+/// chunks and made durable: one process has the series, all write. The series itself takes none of them.
+/// Call it with the number of published steps before anything is stored, too: it finds out whether
+/// another program has made a variable longer, and where the store has no locks it claims the variables,
+/// so that no other series writes over what is stored then.
+///
+/// Errors: `OZARR_ERR_STATE` if another program has published steps, claimed or replaced a variable
+/// (nothing is published, and nothing is to be stored), or if the series has steps of its own that wait;
+/// `OZARR_ERR_ARGUMENT` for fewer steps than are published, `OZARR_ERR_LIMIT` for more than an array can
+/// have; those of documents and stores.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_series_declare(series: *mut ozarr_series, position: i64) -> ozarr_status {
+    entry!("ozarr_series_declare", {
+        let position = at_least_0(position, "position")?;
+        ozarr_series::get(series, "series")?.with(|series| series.declare(position))
     })
 }
 

@@ -30,8 +30,8 @@ use std::sync::atomic::AtomicUsize;
 /// Begins a checkpoint in the group at `location`, which is created if it is not there. `*out` is a
 /// group to put arrays, groups and attributes into; readers do not find it before
 /// `ozarr_checkpoint_commit`. Its nodes have paths relative to the checkpoint. Other processes may
-/// write regions of its arrays, which they open at `location`, `/`, `name`, `/` and the array's path
-/// once it is created; they are to have closed them before the commit.
+/// write regions of its arrays, which they open at the `"location"` of the group's `ozarr_node_get`, `/`
+/// and the array's path once it is created; they are to have closed them before the commit.
 ///
 /// A committed checkpoint of the same name stays until this one is committed, which is then the node
 /// `name` with a dot and a number. What a kill left of one of that name is removed. One process at a

@@ -177,8 +177,10 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
 /// Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
 /// number of bytes). Others are read-only: `"mode"` is `"r+"` where the node may be changed, else
 /// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
-/// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"changes"` of an array has the
-/// keys that `"list_changes"` listed, sorted, a line for each.
+/// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them); `"location"` is that of the
+/// node's store, by which other processes open it and import nodes: for a checkpoint that was begun, the
+/// place where it is made, and empty where there is none (memory, functions of a program, a part of an
+/// archive); `"changes"` of an array has the keys that `"list_changes"` listed, sorted, a line for each.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
 #[unsafe(no_mangle)]

@@ -5,8 +5,8 @@ use crate::node::{Array, Node};
 use crate::settings::TRUTHS;
 
 /// The settings of an array, for messages; those of a group are [`GROUP`].
-const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"measure_time\", \"list_changes\"; \"mode\", \"draft\" and \"changes\" can only be asked for";
-const GROUP: &str = "\"raw_attributes\", \"history\", \"link_unchanged\"; \"mode\" and \"draft\" can only be asked for";
+const ARRAY: &str = "\"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"history\", \"measure_time\", \"list_changes\"; \"mode\", \"draft\", \"location\" and \"changes\" can only be asked for";
+const GROUP: &str = "\"raw_attributes\", \"history\", \"link_unchanged\"; \"mode\", \"draft\" and \"location\" can only be asked for";
 
 /// Whether the setting `key` of `value` is true or false.
 pub(super) fn truth(key: &str, value: &str) -> Result<bool> {
@@ -43,6 +43,7 @@ pub(super) fn set(node: &Node, key: &str, value: &str) -> Result<()> {
 pub(super) fn get(node: &Node, key: &str) -> Result<String> {
     Ok(match (node, key) {
         (_, "mode") => if node.store().is_writable() { "r+" } else { "r" }.into(),
+        (_, "location") => node.store().root().and_then(|root| root.location()).unwrap_or_default(),
         (_, "draft") => node.dialect().draft().unwrap_or("").into(),
         (_, "raw_attributes") => text_of(node.attributes().is_raw()),
         (_, "history") => node.attributes().history()?,

@@ -325,6 +325,17 @@ impl Appender {
         }
     }
 
+    /// Publishes the length `end`, whose steps others have stored and made durable: this appender has none that wait.
+    pub(super) fn declare_stored(&mut self, end: u64) -> Result<()> {
+        self.declare(end).map(|()| self.position = self.position.max(end))
+    }
+
+    /// Looks whether the document has the length that this appender gave it, and may get the length `end`; claims the array where that is due.
+    pub(super) fn look_again(&mut self, end: u64) -> Result<()> {
+        self.end_after(end.saturating_sub(self.position))?;
+        self.alone(|_, _| Ok(()))
+    }
+
     /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
     /// another one has appended is not overwritten.
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<ArrayState>) -> Result<()>) -> Result<()> {

@@ -394,8 +394,8 @@ impl Group {
 
     /// Makes this the newest checkpoint: others may have been committed since it was begun.
     fn count_last(&self, above: &Store, place: &str) -> Result<()> {
-        let others = Checkpoints::new(above, path::parent(place).unwrap_or_default())?.committed()?;
-        let others = others.iter().filter(|c| !place.ends_with(&c.node));
+        let all = Checkpoints::new(above, path::parent(place).unwrap_or_default())?;
+        let others = all.committed()?.into_iter().filter(|c| path::join(&all.path, &c.node) != place);
         let newest = others.map(|c| c.number).max().unwrap_or(0);
         let view = self.attributes().view()?;
         let Some(about) = view.get(ATTRIBUTE).and_then(Value::as_object) else { return Ok(()) };

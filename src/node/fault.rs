@@ -1,7 +1,16 @@
-//! What verifying finds: the kinds of faults, and a fault.
+//! What verifying finds: the kinds of faults, and a fault; and what can be made of a broken archive.
 
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::zip;
+use std::path::Path;
+
+pub use crate::store::zip::repair::Repaired;
+
+/// Makes an archive of what is whole in a zip file whose writer died; one that can be read is left as it is.
+pub fn repair_zip(path: &str) -> Result<Repaired> {
+    zip::repair::repair(Path::new(path))
+}
 
 /// What a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -198,6 +198,35 @@ impl Series {
         self.step(value)
     }
 
+    /// Publishes the steps before `end`, which others have stored and made durable; this series has none of its own that wait. First, and
+    /// with the number of steps that are published at any time, it finds out whether the variables are as it knows them, and claims them.
+    ///
+    /// Errors: `State` if another program has made them longer, claimed or replaced them: nothing is to be stored then.
+    pub fn declare(&mut self, end: u64) -> Result<()> {
+        let (taken, published) = (self.position, self.published);
+        self.take_late()?;
+        if taken > published || (0..self.parts.len()).any(|index| self.is_given(index)) {
+            bail!(State, "the series has steps of its own that wait; publish them before those of others");
+        }
+        if end < published {
+            bail!(Argument, "found the end {end}, expected the {published} steps that are published, or more");
+        }
+        self.parts.iter_mut().try_for_each(|part| part.appender.look_again(end))?;
+        if end == published {
+            return Ok(());
+        }
+        self.parts.iter_mut().try_for_each(|part| part.appender.declare_stored(end))?;
+        self.tell()?;
+        (self.position, self.published) = (end, end);
+        Ok(())
+    }
+
+    /// Tells consolidated metadata the lengths of all variables.
+    fn tell(&self) -> Result<()> {
+        let paths: Vec<String> = self.parts.iter().map(|part| part.appender.array().path().to_string()).collect();
+        upkeep::after_change(self.dataset.group().store(), &paths, None)
+    }
+
     /// The index of the coordinate.
     fn coordinate(&self) -> Option<usize> {
         self.parts.len().checked_sub(1).filter(|_| self.has_coordinate)
@@ -232,11 +261,14 @@ impl Series {
 
     /// The index of a variable that has the dimension.
     fn part(&mut self, name: &str) -> Result<usize> {
+        // The dataset looks for one that another program defined.
+        if self.parts.iter().all(|part| part.name != name) {
+            self.dataset.variable(name)?;
+        }
         self.take_late()?;
         if let Some(index) = self.parts.iter().position(|part| part.name == name) {
             return Ok(index);
         }
-        self.dataset.variable(name)?;
         bail!(Argument, "the variable {name:?} does not have the dimension {:?}", self.dimension)
     }
 
@@ -318,8 +350,7 @@ impl Series {
         }
         self.parts.iter().try_for_each(|part| part.appender.array().flush_store())?;
         self.parts.iter_mut().try_for_each(|part| part.appender.declare(end))?;
-        let paths: Vec<String> = self.parts.iter().map(|part| part.appender.array().path().to_string()).collect();
-        upkeep::after_change(self.dataset.group().store(), &paths, None)?;
+        self.tell()?;
         self.published = end;
         Ok(())
     }

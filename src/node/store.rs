@@ -16,16 +16,9 @@ use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, SharedStore, zip};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-
-pub use crate::store::zip::repair::Repaired;
-
-/// Makes an archive of what is whole in a zip file whose writer died; one that can be read is left as it is.
-pub fn repair_zip(path: &str) -> Result<Repaired> {
-    zip::repair::repair(Path::new(path))
-}
 
 /// How often this process has changed metadata of each store that is open, by the stores' names.
 static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::new(ForkPreserved::default);
@@ -47,8 +40,8 @@ struct StoreInner {
     no_draft: AtomicBool,
     /// The node that the store was opened for, by its location.
     opened_for: Option<String>,
-    /// Its folder, where that is known, and how files are stored there.
-    folder: Option<(PathBuf, FileOptions)>,
+    /// Where it is, if that has a name, and how files are stored there.
+    root: Option<(Root, FileOptions)>,
     /// The hierarchies that it is part of, once they were looked for.
     above: Once<Vec<Above>>,
     /// Nodes whose groups are to be consolidated when their programs close them.
@@ -118,7 +111,7 @@ impl Store {
         let is_whole = path.is_empty();
         let known = if is_whole { whole.0.above.known().cloned() } else { Some(vec![Above { store: whole.clone(), path }]) };
         if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.folder = whole.0.folder.clone().filter(|_| is_whole);
+            inner.root = whole.0.root.clone().filter(|_| is_whole);
             known.map(|known| inner.above.get(|| known));
         }
         self
@@ -171,7 +164,7 @@ impl Store {
         shared: SharedStore,
         (mode, options): (Mode, Options),
         opened_for: Option<String>,
-        folder: Option<(PathBuf, FileOptions)>,
+        root: Option<(Root, FileOptions)>,
     ) -> Store {
         let changes = changes_of(shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), ForkPreserved::default());
@@ -186,7 +179,7 @@ impl Store {
             changes,
             no_draft,
             opened_for,
-            folder,
+            root,
             above: Once::new(),
             unconsolidated,
             behind: ForkPreserved::default(),
@@ -235,13 +228,20 @@ impl Store {
         }
         chosen.server = remote.server();
         let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
-        let folder = if let Root::Folder(path) = root { Some((path.clone(), files)) } else { None };
-        Ok(Store::opened(context, shared, (mode, chosen), opened_for, folder))
+        Ok(Store::opened(context, shared, (mode, chosen), opened_for, Some((root.clone(), files))))
+    }
+
+    /// Where the store is, as a root: a checkpoint that was begun is below that of its group.
+    pub fn root(&self) -> Option<Root> {
+        match &self.0.checkpoint {
+            Some(begun) => begun.store.root()?.below(&begun.path),
+            None => self.0.root.as_ref().map(|(root, _)| root.clone()),
+        }
     }
 
     /// The hierarchies that the store's own folder is part of, which `find` looks for once, where the folder is known.
     pub(super) fn above_or(&self, find: impl FnOnce(&Path, FileOptions) -> Vec<Above>) -> &[Above] {
-        self.0.above.get(|| self.0.folder.as_ref().map_or_else(Vec::new, |(folder, files)| find(folder, *files)))
+        self.0.above.get(|| if let Some((Root::Folder(folder), files)) = &self.0.root { find(folder, *files) } else { Vec::new() })
     }
 
     /// What the store can do.

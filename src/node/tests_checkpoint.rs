@@ -104,6 +104,49 @@ fn a_checkpoint_takes_the_place_of_one_of_the_same_name_when_it_is_committed() {
     }
 }
 
+/// What other processes write to a checkpoint goes where it is made.
+#[test]
+fn a_checkpoint_tells_where_it_is_made() {
+    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-place-{}.zarr", std::process::id()));
+    let text = root.to_str().unwrap();
+    for location in [text.to_string(), format!("file://{text}#mode=zarr"), format!("{text}//states/")] {
+        let (store, path) = Store::locate(&Context::with_threads(1), &location, Mode::ReadWrite).unwrap();
+        let all = Checkpoints::new(&store, &path).unwrap();
+        let above = if path.is_empty() { text.to_string() } else { format!("{text}/{path}") };
+        for n in 1..4 {
+            let group = all.begin("one").unwrap();
+            fill(&group, n).unwrap();
+            let place = group.store().root().unwrap().location().unwrap();
+            let others = Store::open(&Context::with_threads(1), &place, Mode::ReadWrite, &[]).unwrap();
+            let u = Array::open(&others, "u").unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { u.write(&Selection::all(&[4]), &view(&mut [n + 1; 4], &[4])) }.unwrap();
+            group.commit().unwrap();
+            assert_eq!(place, format!("{above}/{}", names(&all).pop().unwrap()), "{location}");
+            let mut found = [0; 4];
+            // SAFETY: as above.
+            unsafe { all.latest().unwrap().open_array("u").unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
+            assert_eq!(found, [n + 1; 4], "{location}");
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}
+
+/// The order is that of the commits, also where a name is the end of another one's.
+#[test]
+fn of_checkpoints_whose_names_end_alike_the_last_to_be_committed_is_the_newest() {
+    let store = Store::memory(&Context::with_threads(1));
+    let all = Checkpoints::new(&store, "states").unwrap();
+    let (long, short) = (all.begin("1-5").unwrap(), all.begin("5").unwrap());
+    fill(&long, 15).unwrap();
+    fill(&short, 5).unwrap();
+    short.commit().unwrap();
+    long.commit().unwrap();
+    assert_eq!((newest(&store, "states"), names(&all)), (15, vec!["5".to_string(), "1-5".to_string()]));
+    all.prune(1).unwrap();
+    assert_eq!((newest(&store, "states"), names(&all)), (15, vec!["1-5".to_string()]));
+}
+
 /// The write that fails is each one in turn, and so are all that follow, as in a full disk or after a kill.
 #[test]
 fn whatever_write_fails_the_old_checkpoint_is_there_or_the_new_one() {

@@ -680,6 +680,48 @@ fn a_variable_that_is_defined_while_the_run_goes_on_takes_part_from_then_on() {
     }
 }
 
+/// Steps that other processes stored are published at once, with those of a variable that another program has defined; whoever made a variable longer
+/// meanwhile keeps what is there.
+#[test]
+fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
+    for format in [Format::V2, Format::V3] {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, format);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        let kind = |result: Result<()>| result.unwrap_err().kind();
+        series.declare(0).unwrap();
+        let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+        dataset(&anew(&store)).define_variable("late", &variable, Create::New).unwrap();
+        assert_eq!(kind(put(&mut series, "nothing", &mut [1])), ErrorKind::NotFound);
+        ds.variable("late").unwrap();
+        for (published, end) in [(0, 3), (3, 5)] {
+            // Stored behind the end.
+            let others = Array::open(&anew(&store), "late").unwrap();
+            others.resize(&[end], true).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { others.write(&Selection::all(&[end]), &view(&mut vec![7; end as usize], &[end])) }.unwrap();
+            others.resize(&[published], true).unwrap();
+            series.declare(end).unwrap();
+            series.declare(end).unwrap();
+            assert_eq!((series.position(), dataset(&anew(&store)).dimension("time").unwrap().length), ((end, end), end), "{format:?}");
+            assert_eq!(numbers(&Array::open(&anew(&store), "late").unwrap()), vec![7; end as usize]);
+            assert_eq!(Group::open(&anew(&store), "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+        }
+        assert_eq!(kind(series.declare(4)), ErrorKind::Argument);
+        put(&mut series, "t", &mut [1, 2, 3]).unwrap();
+        assert_eq!(kind(series.declare(6)), ErrorKind::State);
+        series.step(5.0).unwrap();
+        series.declare(6).unwrap();
+        dataset(&anew(&store)).resize_dimension("time", 9).unwrap();
+        for (end, expected) in [(6, ErrorKind::State), (7, ErrorKind::State), (12, ErrorKind::State), (i64::MAX as u64, ErrorKind::Limit)] {
+            assert_eq!(kind(series.declare(end)), expected, "{end}");
+        }
+        drop(series);
+        assert_eq!(dataset(&anew(&store)).dimension("time").unwrap().length, 9, "{format:?}");
+    }
+}
+
 /// Variables of other programs, which the run has not seen: shorter than the steps that are published, or without any.
 #[test]
 fn a_variable_of_another_program_cuts_nothing_off() {

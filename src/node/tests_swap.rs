@@ -340,6 +340,30 @@ fn an_appender_that_is_opened_later_goes_on_and_the_one_before_it_stores_nothing
     }
 }
 
+/// Of two jobs whose processes store the steps themselves the one goes on that claimed the run last.
+#[test]
+fn steps_that_others_stored_are_published_by_the_series_that_claimed_the_run_last() {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    define(&on(inner.clone()), Format::V3);
+    let open = |name| {
+        let store = on(Arc::new(Overtaken { name, ..Overtaken::alone(inner.clone(), false) }));
+        Series::open(&dataset(&store), "time", None, 4, 0).unwrap()
+    };
+    let mut first = open("one process:");
+    first.declare(0).unwrap();
+    first.declare(2).unwrap();
+    let mut second = open("another process:");
+    first.declare(2).unwrap();
+    second.declare(2).unwrap();
+    for end in [2, 3] {
+        assert_eq!(first.declare(end).unwrap_err().kind(), ErrorKind::State, "{end}");
+    }
+    drop(first);
+    second.declare(5).unwrap();
+    drop(second);
+    assert_eq!(open("a third process:").position(), (5, 5));
+}
+
 /// The second one is opened before each call of the first one in turn, and goes on when the first one has ended.
 #[test]
 fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {

@@ -18,7 +18,7 @@ use super::SharedStore;
 use super::file_options::FileOptions;
 use super::local::LocalStore;
 use super::memory::MemoryStore;
-use super::remote::{Remote, RemoteOptions, percent_decode};
+use super::remote::{Remote, RemoteOptions, percent_decode, percent_encode};
 use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
@@ -50,6 +50,30 @@ impl Root {
             Root::Remote(remote, is_archive) => open_remote(remote, *is_archive, writable, options),
             Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
             Root::Memory(name) => Ok(named_memory(name)),
+        }
+    }
+
+    /// What is below `path`, as a root of its own; `None` where stores have no such parts.
+    pub fn below(&self, path: &str) -> Option<Root> {
+        match self {
+            _ if path.is_empty() => Some(self.clone()),
+            Root::Folder(folder) => Some(Root::Folder(folder.join(path))),
+            Root::Zip(folder) if folder.is_dir() => Some(Root::Folder(folder.join(path))),
+            Root::Remote(remote, false) => Some(Root::Remote(Box::new(remote.at(&format!("{}/{path}", remote.path))), false)),
+            _ => None,
+        }
+    }
+
+    /// A location that [`parse`] understands as this root, with the credentials that it was given; `None` if there is none.
+    pub fn location(&self) -> Option<String> {
+        match self {
+            Root::Folder(path) => match path.to_str().filter(|text| scheme(text).is_none()) {
+                Some(text) => Some(text.to_string()),
+                None => Some(format!("file:{}", percent_encode(path.as_os_str().as_encoded_bytes()))),
+            },
+            Root::Zip(path) => path.to_str().filter(|text| !text.starts_with("//")).map(|text| format!("zip:{text}")),
+            Root::Remote(remote, _) => Some(remote.location()),
+            Root::Memory(name) => Some(name).filter(|name| !name.is_empty()).map(|name| format!("memory:{name}")),
         }
     }
 }
@@ -290,6 +314,36 @@ mod tests {
         assert_eq!(parse("file:///d/x.zarr#mode=nczarr,file").unwrap(), folder("/d/x.zarr"));
         assert_eq!(parse("file:///d/x.nz#mode=nczarr,zip").unwrap(), Root::Zip(PathBuf::from("/d/x.nz")));
         assert_eq!(parse("/d/x#mode=a").unwrap(), folder("/d/x#mode=a"));
+    }
+
+    /// Other processes open a store by the location that it tells, whatever it was opened by.
+    #[test]
+    fn a_root_tells_a_location_that_is_understood_as_the_same_root() {
+        let texts = [
+            ("/d/x.zarr", "/d/x.zarr"),
+            ("./run:1.zarr", "./run:1.zarr"),
+            ("file:run:1.zarr", "file:run%3A1.zarr"),
+            ("file:///d/a%20b.zarr#mode=zarr", "/d/a b.zarr"),
+            ("file:///d/%FF%23.zarr", "file:/d/%FF%23.zarr"),
+            ("d/x.zip", "zip:d/x.zip"),
+            ("zip:///d/x.data", "zip:/d/x.data"),
+            ("memory:sim.zarr", "memory:sim.zarr"),
+            ("s3a://bucket/a b/x.zarr/", "s3a://bucket/a b/x.zarr"),
+            ("az://c/x.zarr", "az://c/x.zarr"),
+            ("abfs://c@account.dfs.core.windows.net/x.zarr", "abfs://c@account/x.zarr"),
+            ("https://u:w@h:80/a%20%3F/x.zarr?token", "https://u:w@h:80/a%20%3F/x.zarr?token"),
+        ];
+        for (location, told) in texts {
+            let root = parse(location).unwrap();
+            assert_eq!(root.location().as_deref(), Some(told), "{location}");
+            assert_eq!(parse(told).unwrap(), root, "{location}");
+        }
+        assert_eq!(parse("memory:").unwrap().location(), None);
+        let below = |location: &str| parse(location).unwrap().below("states/one").and_then(|root| root.location());
+        assert_eq!(below("file:///d/x.zarr#mode=zarr").as_deref(), Some("/d/x.zarr/states/one"));
+        assert_eq!(below("s3://bucket").as_deref(), Some("s3://bucket/states/one"));
+        assert_eq!(below("https://h/x.zarr?token").as_deref(), Some("https://h/x.zarr/states/one?token"));
+        assert_eq!(below("d/x.zip"), None);
     }
 
     #[test]

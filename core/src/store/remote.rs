@@ -143,6 +143,17 @@ impl Remote {
         Remote { path: clean(path), ..self.clone() }
     }
 
+    /// The URL as it was given, with its credentials.
+    pub fn location(&self) -> String {
+        if self.service != Service::Http {
+            return self.describe();
+        }
+        let user = self.user.as_ref().map(|user| format!("{}@", user.expose())).unwrap_or_default();
+        let query = self.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
+        let host = self.base.rsplit('/').next().unwrap_or_default();
+        format!("{}://{user}{host}/{}{query}", self.scheme, percent_encode(self.path.as_bytes()))
+    }
+
     /// The URL without credentials.
     pub fn describe(&self) -> String {
         let base = match (&self.service, &self.account) {
@@ -335,6 +346,12 @@ fn whole(name: &str, value: &str, least: u64, most: u64) -> Result<u64> {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected a number from {least} to {most}"),
     }
+}
+
+/// Bytes of a path as a URL has them.
+pub(super) fn percent_encode(path: &[u8]) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'.' | b'_' | b'~');
+    path.iter().map(|&b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 /// The bytes that a text with `%XX` means; `None` if two digits do not follow a `%`.

@@ -276,10 +276,22 @@ impl Dataset {
     }
 
     fn known(&self, name: &str) -> Result<OpenVariable> {
-        self.find(name).ok_or_else(|| match self.variables() {
+        if let Some(known) = self.find(name).map_or_else(|| self.come_since(name), |known| Ok(Some(known)))? {
+            return Ok(known);
+        }
+        Err(match self.variables() {
             all if all.is_empty() => err!(NotFound, "no variable {name:?}; there are none"),
             all => err!(NotFound, "no variable {name:?}; there are {}", path::near(all.iter().map(String::as_str), name)),
         })
+    }
+
+    /// A variable that another program has defined since the dataset was opened.
+    fn come_since(&self, name: &str) -> Result<Option<OpenVariable>> {
+        let found = if check_name(name).is_ok() { OpenVariable::find(&self.0.group, name)? } else { None };
+        Ok(found.and_then(|found| {
+            self.insert(found);
+            self.find(name)
+        }))
     }
 
     fn find(&self, name: &str) -> Option<OpenVariable> {
@@ -315,8 +327,8 @@ impl Dataset {
                     looks -= 1;
                 }
                 Err(e) if e.kind() == ErrorKind::Exists && self.find(name).is_none() => {
-                    let found = Array::open(self.0.group.store(), &path);
-                    found.ok().and_then(|array| OpenVariable::new(name, array)).into_iter().for_each(|known| self.insert(known));
+                    // The error is the one to tell.
+                    let _ = self.come_since(name);
                     return Err(e);
                 }
                 done => break done?,
@@ -511,6 +523,7 @@ mod tests {
         let ds = Dataset::create(&store, "", None, Create::New).unwrap();
         ds.define_dimension("x", 4).unwrap();
         let variable = VariableSpec::new(DataType::Float32, &["x"]);
+        let before = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
         // As a call leaves it that failed behind the array's creation, for want of memory say.
         Dataset::open(Group::open(&store, "").unwrap())
             .and_then(|other| {
@@ -518,8 +531,12 @@ mod tests {
                 other.define_variable("t", &variable, Create::New)
             })
             .unwrap();
-        assert_eq!(ds.variable("t").err().unwrap().kind(), ErrorKind::NotFound);
         assert_eq!(ds.define_variable("t", &variable, Create::New).err().unwrap().kind(), ErrorKind::Exists);
+        // Another program's is looked for.
+        assert_eq!((before.variables(), before.variable("t").unwrap().shape()[0], before.variables()), (vec![], 4, vec!["t".to_string()]));
+        for name in ["q", "", "t/x"] {
+            assert_eq!(before.variable(name).err().unwrap().kind(), ErrorKind::NotFound, "{name}");
+        }
         assert_eq!((ds.variable("t").unwrap().shape()[0], ds.variables()), (4, vec!["t".to_string()]));
     }
 

@@ -1,6 +1,7 @@
 //! A variable of an open dataset: its array with the names of its dimensions.
 
-use crate::node::Array;
+use crate::error::{ErrorKind, Result};
+use crate::node::{Array, Group};
 
 /// A variable that a dataset knows.
 #[derive(Clone)]
@@ -17,6 +18,14 @@ impl OpenVariable {
     pub fn new(name: &str, array: Array) -> Option<OpenVariable> {
         let dimensions = array.dimension_names().into_iter().collect::<Option<Vec<String>>>()?;
         Some(OpenVariable { name: name.to_string(), dimensions, places: Vec::new(), array })
+    }
+
+    /// The variable of that name below a group, as the store has it now.
+    pub fn find(group: &Group, name: &str) -> Result<Option<OpenVariable>> {
+        match Array::open(group.store(), &group.child_path(name)?) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => Ok(None),
+            array => Ok(OpenVariable::new(name, array?)),
+        }
     }
 
     /// Looks at the document, and tells whether the array has another shape by now.

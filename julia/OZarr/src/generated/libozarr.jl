@@ -670,6 +670,7 @@ end
 @c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, seconds::Cdouble, length::Ptr{Int64})::Int32
+@c_function ozarr_series_declare(series::Ptr{Cvoid}, position::Int64)::Int32
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, current::Ptr{Bool})::Int32

@@ -1,0 +1,140 @@
+/* Checkpoints that all ranks write: where they are made, and what becomes of writes that were not waited for.
+ *
+ *   checkpoints FOLDER */
+#include "check.h"
+
+#include <unistd.h>
+
+static ozarr_mpi *m;
+
+enum { ROWS = 120, COLUMNS = 16 };
+static const int64_t shape[] = {ROWS, COLUMNS};
+
+/* This rank's part of each row, with elements that tell where they are, and `value`. */
+static void mine(int64_t start[2], int64_t count[2], int32_t *u, int32_t value) {
+    start[0] = 0, count[0] = ROWS;
+    start[1] = COLUMNS * rank / ranks, count[1] = COLUMNS * (rank + 1) / ranks - start[1];
+    for (int64_t i = 0; i < ROWS * count[1]; i++) u[i] = value + (int32_t)(i / count[1] * COLUMNS + start[1] + i % count[1]);
+}
+
+/* Chunks of a row, which all ranks have a part of. */
+static ozarr_spec *rows(void) {
+    const int64_t row[] = {1, COLUMNS};
+    ozarr_spec *spec = NULL;
+    OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
+    OK(ozarr_spec_set_chunks(spec, row));
+    return spec;
+}
+
+/* Begins a checkpoint and puts the elements. */
+static ozarr_group *save(const char *location, const char *name, int32_t value) {
+    static int32_t u[ROWS * COLUMNS];
+    int64_t start[2], count[2];
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *spec = rows();
+    mine(start, count, u, value);
+    OK(ozarr_mpi_checkpoint_begin(m, location, name, &g));
+    OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+    OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+    OK(ozarr_mpi_array_close(m, a));
+    ozarr_spec_free(spec);
+    return g;
+}
+
+/* The newest checkpoint has all elements with that value. */
+static void check_newest(const char *location, int32_t value) {
+    static int32_t u[ROWS * COLUMNS];
+    const int64_t zero[] = {0, 0};
+    int others = 0;
+    ozarr_group *g = NULL;
+    OK(ozarr_mpi_checkpoint_latest(m, location, &g));
+    OK(ozarr_mpi_group_get(m, g, "u", OZARR_INT32, zero, shape, u, sizeof u));
+    for (int32_t i = 0; i < ROWS * COLUMNS; i++) others += u[i] != value + i;
+    if (others > 0) FAIL("%d elements of %s are others than those of %d", others, location, (int)value);
+    OK(ozarr_mpi_group_close(m, g));
+}
+
+/* A name that is used again is another place, which all ranks write to; the one before stays until the commit. */
+static void used_again(void) {
+    char folder[1024], locations[4][1200];
+    CHECK(getcwd(folder, sizeof folder) != NULL);
+    snprintf(locations[0], sizeof locations[0], "again.zarr");
+    snprintf(locations[1], sizeof locations[1], "deep.zarr//states/");
+    snprintf(locations[2], sizeof locations[2], "file://%s/suffix.zarr#mode=zarr", folder);
+    snprintf(locations[3], sizeof locations[3], "file://%s/a%%20blank/states", folder);
+    for (int i = 0; i < 4; i++)
+        for (int32_t k = 1; k <= 4; k++) {
+            ozarr_group *g = save(locations[i], "restart", 100000 * k);
+            if (k > 1) check_newest(locations[i], 100000 * (k - 1));
+            if (k == 3) {
+                OK(ozarr_mpi_checkpoint_abandon(m, g));
+                check_newest(locations[i], 200000);
+                g = save(locations[i], "restart", 300000);
+            }
+            OK(ozarr_mpi_checkpoint_commit(m, g));
+            check_newest(locations[i], 100000 * k);
+        }
+}
+
+/* Locations that mean the place of the node otherwise than by its path. */
+static void other_spellings(void) {
+    char folder[1024], location[1200];
+    const char *const below[] = {"/r.zarr/a//t", "/r.zarr/my%20t", "/r.zarr/t#mode=zarr"};
+    const int64_t zero[] = {0, 0};
+    static int32_t u[ROWS * COLUMNS];
+    CHECK(getcwd(folder, sizeof folder) != NULL);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            ozarr_array *a = NULL;
+            int64_t start[2], count[2];
+            snprintf(location, sizeof location, "file://%s%s", folder, below[i]);
+            mine(start, count, u, k);
+            OK(ozarr_mpi_array_create(m, location, OZARR_INT32, 2, shape, NULL, OZARR_CREATE_OVERWRITE, &a));
+            if (a == NULL) continue;
+            OK(ozarr_mpi_array_write_all(m, a, start, count, OZARR_INT32, u, sizeof u));
+            OK(ozarr_mpi_array_close(m, a));
+            OK(ozarr_mpi_array_open(m, location, "r", &a));
+            OK(ozarr_mpi_array_read_all(m, a, zero, shape, OZARR_INT32, u, sizeof u));
+            for (int32_t e = 0; e < ROWS * COLUMNS; e++)
+                if (u[e] != k + e) FAIL("element %d of %s is %d", (int)e, location, (int)u[e]), e = ROWS * COLUMNS;
+            OK(ozarr_mpi_array_close(m, a));
+        }
+}
+
+/* A write that was not waited for leaves nothing in the place of a checkpoint that was given up. */
+static void given_up(void) {
+    static int32_t u[ROWS * COLUMNS];
+    int64_t start[2], count[2];
+    ozarr_spec *spec = rows();
+    OK(ozarr_mpi_set(m, "round_bytes", "64"));
+    for (int k = 0; k < 3; k++) {
+        ozarr_group *g = NULL;
+        ozarr_array *a = NULL;
+        ozarr_mpi_request *r = NULL;
+        mine(start, count, u, 1);
+        OK(ozarr_mpi_checkpoint_begin(m, "given-up.zarr", "one", &g));
+        OK(ozarr_mpi_group_create_array(m, g, "u", spec, OZARR_CREATE_NEW, &a));
+        OK(begin_write(m, a, start, count, u, sizeof u, &r));
+        OK(ozarr_mpi_checkpoint_abandon(m, g));
+        OK(ozarr_mpi_request_wait(r));
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(access("given-up.zarr/one", F_OK) != 0);
+        ozarr_array_free(a);
+    }
+    ozarr_spec_free(spec);
+    OK(ozarr_mpi_set(m, "round_bytes", "33554432"));
+    OK(ozarr_mpi_checkpoint_commit(m, save("given-up.zarr", "one", 7)));
+    CHECK(access("given-up.zarr/one/zarr.json", F_OK) == 0);
+    check_newest("given-up.zarr", 7);
+}
+
+int main(int argc, char **argv) {
+    begin_ranks(&argc, &argv);
+    OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
+    used_again();
+    other_spellings();
+    given_up();
+    OK(ozarr_mpi_close(m));
+    return end_ranks();
+}
