@@ -1266,11 +1266,11 @@ OZARR_CHECKED ozarr_status ozarr_group_put(ozarr_group *group, const char *path,
 /**
  * Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
  *
- * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile (what
- * `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a group is there;
- * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
- * `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
- * and stores.
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile, be
+ * another one in its place or not (what `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a
+ * group is there; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that
+ * does not fit; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char *path, ozarr_type type,
     void *data, size_t size);
@@ -1477,8 +1477,9 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
  * Refresh an array that another handle may have made longer before writing its last chunk along that
  * dimension: the chunk is stored as a whole where a write covers what the handle knows of it.
  *
- * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
- * kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
+ * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone, or the checkpoint in whose group it was opened, be
+ * another one in its place or not; `OZARR_ERR_NODE_KIND` if it became one of the other kind;
+ * `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
  *
  * @param[in] data may be NULL
  */

@@ -33,6 +33,7 @@ mod fill;
 pub mod group;
 mod hierarchy;
 mod info;
+mod kept;
 mod kinds;
 mod lookup;
 mod marker;
