@@ -31,6 +31,7 @@ mod export;
 mod fault;
 mod fill;
 pub mod group;
+mod growing;
 mod hierarchy;
 mod info;
 mod kept;
