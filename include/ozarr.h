@@ -1913,12 +1913,14 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozar
 
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
- * without the gaps between its fields.
+ * without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
+ * numbers of `ml_dtypes` in both) hides all of a dataset from it, and from xarray over it: it reads the
+ * consolidated metadata, which have every variable. Put such a variable into a group of its own.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
  * `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.
  *
- * @param[in] shape array(rank)
+ * @param[in] shape array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
@@ -2079,7 +2081,7 @@ typedef struct ozarr_variable {
     const int64_t *chunks;
     /**
      * All other choices about the array, such as inner chunks. Its shape may be left out (NULL in
-     * `ozarr_spec_new`); if there is one, it must be that of the dimensions.
+     * `ozarr_spec_new` or `ozarr_spec_new_dtype`); if there is one, it must be that of the dimensions.
      */
     const struct ozarr_spec *spec;
     /** The attribute `units`. */

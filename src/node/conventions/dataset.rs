@@ -762,7 +762,8 @@ mod tests {
             let array = ds.define_variable(&name, &variable, Create::New).unwrap();
             let document = json::parse_object(array.metadata_json().as_bytes(), 10_000).unwrap();
             assert_eq!(document["fill_value"].to_string(), fill, "{dtype}");
-            ds.define_variable(&name, &variable, Create::OpenIfSame).unwrap_or_else(|e| panic!("{dtype}: {e}"));
+            let spec = Some(Spec::without_shape(data_type, 1).unwrap());
+            ds.define_variable(&name, &VariableSpec { spec, ..variable }, Create::OpenIfSame).unwrap_or_else(|e| panic!("{dtype}: {e}"));
         }
         // As they were made before.
         let mut spec = Spec::new(DataType::VarText, &[6]).unwrap();
