@@ -282,7 +282,7 @@ static void appended_steps_are_seen(void) {
     OK(ozarr_dataset_resize_dimension(ds, "time", 5));
     OK(ozarr_appender_append(out, 1, OZARR_INT32, steps, sizeof *steps));
     OK(ozarr_dataset_resize_dimension(ds, "time", 3));
-    ERR_SAYS(OZARR_ERR_STATE, "shape [3]", "another one is at work", ozarr_appender_append(out, 1, OZARR_INT32, steps, sizeof *steps));
+    ERR_SAYS(OZARR_ERR_STATE, "shape [3]", "has changed it", ozarr_appender_append(out, 1, OZARR_INT32, steps, sizeof *steps));
     ozarr_appender_free(out);
     OK(ozarr_appender_open(t, 0, 1, 0, &out));
     OK(ozarr_appender_position(out, &position, NULL));

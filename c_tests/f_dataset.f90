@@ -1,6 +1,6 @@
 ! Datasets: dimensions, coordinates, variables, packed numbers, times, appenders.
 program f_dataset
-  use, intrinsic :: iso_fortran_env, only: int16, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int64, real32, real64
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan, ieee_is_nan
   use ozarr
   use f_check
@@ -87,6 +87,9 @@ contains
     missing = 0
     call p%missing_value(missing, defined)
     call check(missing == -999 .and. defined, "the missing value")
+    call ds%define_variable("mask", OZARR_UINT8, ["x"], p, missing=-1_int8)
+    call p%read(stored)
+    call check(all(stored == 255_int16), "the missing value of a type without a sign")
     call ds%close()
   end subroutine packing
 

@@ -303,7 +303,8 @@ contains
     call done(status, stat, errmsg)
   end subroutine dataset_define_variable
 
-  ! Sets the missing value, which has to be of the variable's type.
+  ! Sets the missing value, which has to be of the variable's type. Of integers without a sign, which Fortran has not, it is the
+  ! one with a sign that has the same bits.
   subroutine missing_to(variable, missing, value, status)
     type(ozarr_variable), intent(inout) :: variable
     class(*), intent(in) :: missing
@@ -311,6 +312,10 @@ contains
     integer(c_int32_t), intent(out) :: status
     integer(c_int32_t) :: type
     status = scalar_of(missing, "missing", type, value)
+    select case (variable%type_)
+    case (OZARR_UINT8, OZARR_UINT16, OZARR_UINT32, OZARR_UINT64)
+      if (type == variable%type_ - OZARR_UINT8 + OZARR_INT8) type = variable%type_
+    end select
     if (status == OZARR_OK .and. type /= variable%type_) status = refused(OZARR_ERR_TYPE, &
       "missing is of another type than the variable, expected the same")
     variable%missing = c_loc(value)

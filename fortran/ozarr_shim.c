@@ -563,14 +563,9 @@ ozarr_status ozf_group_write(ozarr_group *group, const char *path, CFI_cdesc_t *
     return status;
 }
 
-/* Checks, after something was read, that the group is no checkpoint that was removed meanwhile: chunks that are gone read as the fill value. */
+/* Checks, after something was read, that the checkpoint is still there: chunks that are gone read as the fill value, and others may have come. */
 static ozarr_status check_kept(const ozarr_group *group) {
-    ozarr_node *node = ozarr_group_node(group);
-    ozarr_json_kind kind;
-    ozarr_status status = ozarr_attr_kind(node, "ozarr_checkpoint", &kind);
-    if (status == OZARR_ERR_NOT_FOUND) return OZARR_OK;
-    /* The group's document is the first thing that goes. */
-    if (status == OZARR_OK) status = ozarr_node_refresh(node, NULL, 0);
+    ozarr_status status = ozarr_node_refresh(ozarr_group_node(group), NULL, 0);
     if (status == OZARR_ERR_NOT_FOUND) return fail(status, "the checkpoint was removed while it was read; open the newest one");
     return status;
 }
@@ -580,10 +575,14 @@ ozarr_status ozf_group_read(const ozarr_group *group, const char *path, CFI_cdes
     const options none = {0};
     int32_t rank = 0;
     ozarr_array *array = NULL;
-    ozarr_status status = ozarr_group_open_array(group, path, &array);
+    ozarr_json_kind kind;
+    /* The handle knows from then on which checkpoint it is of. */
+    ozarr_status known = ozarr_attr_kind(ozarr_group_node(group), "ozarr_checkpoint", &kind);
+    ozarr_status status = known == OZARR_ERR_NOT_FOUND ? OZARR_OK : known;
+    if (status == OZARR_OK) status = ozarr_group_open_array(group, path, &array);
     if (status == OZARR_OK) status = ozarr_array_rank(array, &rank);
     if (status == OZARR_OK) status = ozf_move(array, rank, READ, u, 0, NULL, &none, NULL);
-    if (status == OZARR_OK) status = check_kept(group);
+    if (status == OZARR_OK && known == OZARR_OK) status = check_kept(group);
     ozarr_array_free(array);
     return status;
 }

@@ -1266,11 +1266,11 @@ OZARR_CHECKED ozarr_status ozarr_group_put(ozarr_group *group, const char *path,
 /**
  * Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
  *
- * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile (what
- * `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a group is there;
- * `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
- * `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
- * and stores.
+ * Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile, be
+ * another one in its place or not (what `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a
+ * group is there; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that
+ * does not fit; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_group_get(const ozarr_group *group, const char *path, ozarr_type type,
     void *data, size_t size);
@@ -1479,8 +1479,9 @@ OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *ke
  * Refresh an array that another handle may have made longer before writing its last chunk along that
  * dimension: the chunk is stored as a whole where a write covers what the handle knows of it.
  *
- * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
- * kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
+ * Errors: `OZARR_ERR_NOT_FOUND` if the node is gone, or the checkpoint in whose group it was opened, be
+ * another one in its place or not; `OZARR_ERR_NODE_KIND` if it became one of the other kind;
+ * `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
  *
  * @param[in] data may be NULL
  */
@@ -1919,12 +1920,14 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozar
 
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
- * without the gaps between its fields.
+ * without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
+ * numbers of `ml_dtypes` in both) hides all of a dataset from it, and from xarray over it: it reads the
+ * consolidated metadata, which have every variable. Put such a variable into a group of its own.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
  * `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.
  *
- * @param[in] shape array(rank)
+ * @param[in] shape array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
@@ -2087,7 +2090,7 @@ typedef struct ozarr_variable {
     const int64_t *chunks;
     /**
      * All other choices about the array, such as inner chunks. Its shape may be left out (NULL in
-     * `ozarr_spec_new`); if there is one, it must be that of the dimensions.
+     * `ozarr_spec_new` or `ozarr_spec_new_dtype`); if there is one, it must be that of the dimensions.
      */
     const struct ozarr_spec *spec;
     /** The attribute `units`. */

@@ -97,7 +97,8 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 }
 
 /// Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
-/// (or see `mode`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+/// (or see `mode`). `options` may be NULL. Shapes stay; of a dataset whose series publishes steps meanwhile
+/// all variables get the steps that the shortest one has. Chunks of nothing but the fill value are not
 /// stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
 /// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
 /// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and

@@ -259,7 +259,7 @@ pub struct ozarr_variable {
     /// The shape of a chunk.
     pub chunks: *const i64,
     /// All other choices about the array, such as inner chunks. Its shape may be left out (NULL in
-    /// `ozarr_spec_new`); if there is one, it must be that of the dimensions.
+    /// `ozarr_spec_new` or `ozarr_spec_new_dtype`); if there is one, it must be that of the dimensions.
     pub spec: *const ozarr_spec,
     /// The attribute `units`.
     pub units: *const c_char,

@@ -31,7 +31,6 @@ use crate::dtype::resolve::{self, Grammar};
 use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
-use crate::node::Spec;
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
 
@@ -225,12 +224,14 @@ pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: 
 }
 
 /// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
-/// without the gaps between its fields.
+/// without the gaps between its fields. A type that a program lacks (zarr-python 3.1: a struct in format 3,
+/// numbers of `ml_dtypes` in both) hides all of a dataset from it, and from xarray over it: it reads the
+/// consolidated metadata, which have every variable. Put such a variable into a group of its own.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative length or a struct without fields; `OZARR_ERR_RANK`;
 /// `OZARR_ERR_TYPE` for a type that exists in memory only; those of documents.
 ///
-/// @param[in] shape array(rank)
+/// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new_dtype(
@@ -242,8 +243,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
     entry!("ozarr_spec_new_dtype", new(out), {
         let element = element_of(dtype, "dtype")?;
         // SAFETY: `rank` numbers, by the function's contract.
-        let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 0) }?;
-        let mut spec = Spec::new(element.data_type, &shape)?;
+        let mut spec = unsafe { super::spec::spec_of_type(element.data_type, rank, shape) }?;
         if element.swapped() {
             spec.set_byte_order(ByteOrder::Big)?;
         }

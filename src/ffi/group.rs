@@ -200,11 +200,11 @@ pub unsafe extern "C" fn ozarr_group_put(
 
 /// Reads all of the array at `path` below `group` into `data`, as `ozarr_array_read` does.
 ///
-/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile (what
-/// `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a group is there;
-/// `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that does not fit;
-/// `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of documents, chunks
-/// and stores.
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND`, also for a checkpoint that was removed meanwhile, be
+/// another one in its place or not (what `data` holds is not to be used then); `OZARR_ERR_NODE_KIND` if a
+/// group is there; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than needed; `OZARR_ERR_RANGE` for a value that
+/// does not fit; `OZARR_ERR_ARGUMENT` and `OZARR_ERR_TYPE` for a `type` that does not fit; those of
+/// documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_get(
@@ -216,12 +216,13 @@ pub unsafe extern "C" fn ozarr_group_get(
 ) -> ozarr_status {
     entry!("ozarr_group_get", {
         let group = ozarr_group::get(group, "group")?;
+        let store = group.store_to_check()?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let array = group.open_array(unsafe { text(path, "path") }?)?;
         let shape = array.shape();
         let memory = contiguous(&array, &shape, r#type, data, size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.read(&Selection::all(&shape), &memory) }?;
-        group.check_kept()
+        store.check_kept()
     })
 }

@@ -205,8 +205,9 @@ pub unsafe extern "C" fn ozarr_node_get(
 /// Refresh an array that another handle may have made longer before writing its last chunk along that
 /// dimension: the chunk is stored as a whole where a write covers what the handle knows of it.
 ///
-/// Errors: `OZARR_ERR_NOT_FOUND` if the node is gone; `OZARR_ERR_NODE_KIND` if it became one of the other
-/// kind; `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
+/// Errors: `OZARR_ERR_NOT_FOUND` if the node is gone, or the checkpoint in whose group it was opened, be
+/// another one in its place or not; `OZARR_ERR_NODE_KIND` if it became one of the other kind;
+/// `OZARR_ERR_ARGUMENT` for an export of another node; those of documents and stores.
 ///
 /// @param[in] data may be NULL
 #[unsafe(no_mangle)]

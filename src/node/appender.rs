@@ -94,7 +94,7 @@ impl Appender {
             if over {
                 claim.take_over(&text);
             }
-            claim.check(&text)?;
+            claim.check(&text).map_err(|e| e.at_key(path::join(array.path(), name)))?;
             if claim.is_due() {
                 claim.mark(&mut text);
                 document::publish_text(store, &path::join(array.path(), name), &text, MAX_DOCUMENT, condition)?;
@@ -355,7 +355,7 @@ impl Appender {
                 return Ok(fresh);
             }
             if text.is_empty() {
-                bail!(Conflict, "the document of {} was replaced while it was read", path::display(self.array.path()));
+                return Err(err!(Conflict, "the document was replaced while it was read").at_key(self.key()));
             }
             self.claim.mark(&mut text);
             document::publish_text(self.array.store(), &self.key(), &text, MAX_DOCUMENT, self.condition)?;
@@ -368,10 +368,13 @@ impl Appender {
         if !expected(self.published) && !self.doubtful.is_some_and(expected) {
             let known = self.shape_of(self.published);
             let (found, known) = (counting::shape(&found), counting::shape(&known));
-            bail!(
+            let this = if self.silent { "series" } else { "appender" };
+            let e = err!(
                 State,
-                "the array has shape {found} by now, this appender expected {known}: another one is at work; close this one, which has written over nothing that is published"
+                "the array has shape {found} by now, this {this} expected {known}: another program or another call of this one has changed it; \
+                 close this {this}, which has written over nothing that is published"
             );
+            return Err(e.at_field("shape").at_key(self.key()));
         }
         Ok(())
     }
@@ -391,8 +394,7 @@ impl Appender {
         }
         let (fresh, text, condition) = self.array.read_with_text(self.array.format())?;
         self.condition = condition;
-        self.claim.check(&text)?;
-        self.check_alike(&fresh)?;
+        self.claim.check(&text).and_then(|()| self.check_alike(&fresh)).map_err(|e| e.at_key(self.key()))?;
         Ok((Arc::new(fresh), text))
     }
 

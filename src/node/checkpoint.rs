@@ -18,7 +18,7 @@ use crate::store::{Condition, StorageExt, get};
 pub(super) const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
 
 /// The attribute of a checkpoint's group: the name that it was given, and its number.
-const ATTRIBUTE: &str = "ozarr_checkpoint";
+pub(super) const ATTRIBUTE: &str = "ozarr_checkpoint";
 
 /// How often a reader looks again when others commit and remove checkpoints meanwhile.
 const MOST_LOOKS: usize = 100;
@@ -93,13 +93,27 @@ impl Checkpoints {
         self.store.check_listable()?;
         for _ in 0..MOST_LOOKS {
             let Some(newest) = self.current()?.pop() else { break };
-            match Group::open(&self.store, &path::join(&self.path, &newest.node)) {
+            match self.open(&path::join(&self.path, &newest.node)) {
                 // It was removed after a newer one had come.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 opened => return opened,
             }
         }
         Err(err!(NotFound, "no checkpoint at {} of {}", path::display(&self.path), self.store.shared().describe()))
+    }
+
+    /// Opens a committed checkpoint. Of version 2 it is looked at again when its attributes are read: those of another one may have come.
+    fn open(&self, place: &str) -> Result<Group> {
+        let mut found = lookup::require(&self.store, place, NodeKind::Group)?;
+        if found.format == Format::V3 {
+            return Group::from_stored(&self.store, place.to_string(), found);
+        }
+        found.attributes = Some(lookup::reported_attributes_v2(&self.store, place)?);
+        let group = Group::from_stored(&self.store, place.to_string(), found)?;
+        if group.store().1.is_none() {
+            return Err(lookup::not_found(&self.store, place, "checkpoint"));
+        }
+        group.store().check_kept().map(|()| group)
     }
 
     /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left, also in the
@@ -168,6 +182,9 @@ impl Checkpoints {
             let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
             if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
                 found.push(Committed { node, name: name.to_string(), number });
+            } else if group.format() == Format::V2 {
+                // It may have been removed before its attributes were read.
+                all &= lookup::is_there(&self.store, group.path())?;
             }
         }
         sort_by(&mut found, |a, b| (a.number, &a.node).cmp(&(b.number, &b.node)));
@@ -336,20 +353,6 @@ impl Group {
             }
         }
         Ok(())
-    }
-
-    /// Checks, after something was read, that this is no checkpoint that was removed meanwhile: chunks that are gone read as the fill value.
-    /// The group's document goes first. Errors: `NotFound`.
-    pub fn check_kept(&self) -> Result<()> {
-        if !self.attributes().view()?.contains_key(ATTRIBUTE) || unfinished(self).is_ok() {
-            return Ok(());
-        }
-        let name = if self.format() == Format::V2 { v2::GROUP } else { v3::DOCUMENT };
-        let key = path::join(self.path(), name);
-        match self.store().shared().stamp(&key).map_err(|e| e.at_key(&key))? {
-            Some(_) => Ok(()),
-            None => bail!(NotFound, "the checkpoint {} was removed while it was read; open the newest one", path::display(self.path())),
-        }
     }
 
     /// Whether what is at the checkpoint's place is what was begun with this group; `None` if there is nothing.

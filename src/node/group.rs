@@ -141,9 +141,10 @@ impl Group {
                 (Some(known), CatalogState::All(Catalog::of_v3(&path, &document, as_of)))
             }
         };
-        let attributes = Attributes::new(store, &path, format, NodeKind::Group, known).of(dialect);
+        let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, known));
+        let attributes = Attributes::new(&store, &path, format, NodeKind::Group, known).of(dialect);
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
-        Group(Arc::new(GroupInner { store: store.clone(), path, format, dialect, document, attributes, catalog }))
+        Group(Arc::new(GroupInner { store, path, format, dialect, document, attributes, catalog }))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
@@ -254,7 +255,9 @@ impl Group {
 
     /// Reads the documents again: the attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        self.renew(&Group::open(&self.0.store, &self.0.path)?)
+        let fresh = Group::open(&self.0.store, &self.0.path)?;
+        self.store_below().check_kept()?;
+        self.renew(&fresh)
     }
 
     /// What [`Group::refresh`] does, with documents that another process exported.
@@ -277,9 +280,10 @@ impl Group {
     pub fn open_array(&self, path: &str) -> Result<Array> {
         let path = self.child_path(path)?;
         let listed = self.catalog()?.and_then(|c| c.find(&path)).filter(|found| found.kind == NodeKind::Array);
-        match listed.map(|found| Array::from_stored(&self.0.store, path.clone(), found)) {
+        let store = self.store_below();
+        match listed.map(|found| Array::from_stored(&store, path.clone(), found)) {
             Some(Ok(array)) => Ok(array),
-            _ => Array::open(&self.0.store, &path),
+            _ => Array::open(&store, &path).and_then(|array| store.check_kept().map(|()| array)),
         }
     }
 
@@ -288,12 +292,13 @@ impl Group {
         let path = self.child_path(path)?;
         let catalog = self.catalog()?;
         let listed = catalog.as_ref().and_then(|c| c.find(&path)).filter(|found| found.kind == NodeKind::Group);
-        match listed.map(|found| Group::from_stored(&self.0.store, path.clone(), found)) {
+        let store = self.store_below();
+        match listed.map(|found| Group::from_stored(&store, path.clone(), found)) {
             Some(Ok(group)) => {
                 group.0.catalog.replace(CatalogState::All(catalog));
                 Ok(group)
             }
-            _ => Group::open(&self.0.store, &path),
+            _ => Group::open(&store, &path).and_then(|group| store.check_kept().map(|()| group)),
         }
     }
 

@@ -5,6 +5,7 @@
 //! left from the first ([`super::place`]). Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 use super::create_array::write_documents;
+use super::growing::{GrowingArrays, cut_shape};
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -99,7 +100,8 @@ struct Job<'a> {
 
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`. Each array's copy is as the array itself (in the version that
-    /// `options` say), unless `change` changes it; its shape stays. Nothing is written unless everything can be copied.
+    /// `options` say), unless `change` changes it; its shape stays, but that of a run that goes on may
+    /// be cut to what all arrays have ([`super::growing`]). Nothing is written unless everything can be copied.
     ///
     /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. `progress` is told after
     /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
@@ -134,13 +136,20 @@ impl Store {
 impl Job<'_> {
     /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
     fn plan(&mut self, change: &mut ChangeSpec<'_>) -> Result<Vec<(String, New)>> {
-        let mut plan = Vec::new();
+        let (mut plan, mut all, mut growing) = (Vec::new(), Vec::new(), GrowingArrays::default());
         for node in nodes_below(self.way.from, &self.from_path)? {
-            let target = moved_path(&node, &self.from_path, &self.to_path);
             let Some(found) = find(self.way.from, &node)? else { continue };
+            growing.see(self.way.from, &node, &found)?;
+            all.push((node, found));
+        }
+        let (cuts, notes) = growing.cuts();
+        self.report.notes.extend(notes.into_iter().take(NOTES));
+        for (node, found) in all {
+            let target = moved_path(&node, &self.from_path, &self.to_path);
             let check = if self.options.format_of(&found) == found.format { path::check_kept } else { path::check_new };
             check(&target).map_err(|e| at_node(e, &node))?;
-            let new = self.convert(&node, found, change).map_err(|e| at_node(e, &node))?;
+            let cuts = cuts.get(&node).map(Vec::as_slice).unwrap_or_default();
+            let new = self.convert(&node, (found, cuts), change).map_err(|e| at_node(e, &node))?;
             self.total += 1;
             if let New::Array(array) = &new {
                 self.total += self.count(&node, array).map_err(|e| at_node(e, &node))?;
@@ -150,7 +159,8 @@ impl Job<'_> {
         Ok(plan)
     }
 
-    fn convert(&mut self, node: &str, found: StoredDocument, change: &mut ChangeSpec<'_>) -> Result<New> {
+    /// What a node becomes; of an array with the lengths in `cuts`.
+    fn convert(&mut self, node: &str, (found, cuts): (StoredDocument, &[(usize, u64)]), change: &mut ChangeSpec<'_>) -> Result<New> {
         let from = self.way.from;
         let (to, format, dialect, document) = (self.options.format_of(&found), found.format, found.dialect, found.document.clone());
         let attributes = match format {
@@ -170,6 +180,7 @@ impl Job<'_> {
             Document::Array(meta) => {
                 // What the state knows of the chunks' keys may be more than what the document says.
                 let old = ArrayState::new(from, node, *meta, &Handling::default())?;
+                let old = if cuts.is_empty() { old } else { old.with_shape(&cut_shape(&old.meta.shape, cuts)) };
                 let mut notes = Vec::new();
                 let mut marks = vec!["_FillValue", "missing_value"];
                 marks.retain(|name| to == Format::V3 && attributes.contains_key(name));

@@ -215,9 +215,10 @@ impl Array {
         Ok((old, longer))
     }
 
-    /// The array as its document says now, with this handle's settings.
+    /// The array as its document says now, with this handle's settings. Errors: `NotFound` if the checkpoint that it was opened in is gone.
     pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
-        self.read_to_change(format).map(|(fresh, _)| fresh)
+        let (fresh, _) = self.read_to_change(format)?;
+        self.store().check_kept().map(|()| fresh)
     }
 
     /// Reads the array like [`Array::read_fresh`], and gives the condition on which its document may be replaced.

@@ -317,6 +317,7 @@ impl Series {
         // SAFETY: forwarded from the caller.
         filled.and_then(|()| unsafe { part.appender.put(1, memory) }).map_err(|e| match is_of_store(&e) {
             true => e.with_note(&format!(" (values of {:?} of step {}, which were not taken: give them again)", part.name, self.position)),
+            false if e.key().is_none() => e.with_note(&format!(" (the variable {:?})", part.name)),
             false => e,
         })
     }

@@ -5,7 +5,7 @@ use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy, Once};
-use crate::metadata::v2;
+use crate::metadata::{Value, v2};
 use crate::store::cache::CacheStore;
 use crate::store::local::FileOptions;
 use crate::store::location::{self, Root};
@@ -23,9 +23,9 @@ use std::sync::{Arc, Weak};
 /// How often this process has changed metadata of each store that is open, by the stores' names.
 static CHANGES: Lazy<ForkPreserved<HashMap<String, Weak<AtomicU64>>>> = Lazy::new(ForkPreserved::default);
 
-/// An open store. Clones share it.
+/// An open store, as seen from a checkpoint in it, if from any. Clones share it.
 #[derive(Clone)]
-pub struct Store(Arc<StoreInner>);
+pub struct Store(Arc<StoreInner>, pub(super) Option<Arc<Kept>>);
 
 struct StoreInner {
     shared: SharedStore,
@@ -67,6 +67,9 @@ pub(super) struct Above {
     pub store: Store,
     pub path: String,
 }
+
+/// A committed checkpoint, as a group was opened: its path, and its attribute, which no other checkpoint has.
+pub(super) struct Kept(pub String, pub Value);
 
 /// Where a checkpoint will be.
 #[derive(Clone)]
@@ -166,8 +169,7 @@ impl Store {
         opened_for: Option<String>,
         root: Option<(Root, FileOptions)>,
     ) -> Store {
-        let changes = changes_of(shared.describe());
-        let (no_draft, v2_changed) = (AtomicBool::new(false), ForkPreserved::default());
+        let (changes, no_draft, v2_changed) = (changes_of(shared.describe()), AtomicBool::new(false), ForkPreserved::default());
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = StoreInner {
             checkpoint: None,
@@ -189,7 +191,7 @@ impl Store {
             told_of_conditions: AtomicBool::new(false),
             told_of_swept: AtomicU64::new(0),
         };
-        Store(Arc::new(inner))
+        Store(Arc::new(inner), None)
     }
 
     /// The counters of what is done with the chunks of its arrays.

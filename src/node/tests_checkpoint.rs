@@ -323,44 +323,58 @@ fn of_two_writers_of_one_name_the_one_that_began_last_commits() {
     }
 }
 
-/// The next checkpoint takes the place of the one before, at each moment of a reader.
+/// The next checkpoints take the place of the one before, at each moment of a reader: also the node of its name.
 #[test]
 fn a_reader_sees_a_checkpoint_whenever_another_process_replaces_it() {
-    for (after, next) in (0..).flat_map(|after| ["a", "b"].map(|next| (after, next))) {
-        let store = Store::memory(&Context::with_threads(1));
-        make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
-        let other = anew(&store);
-        let event = move || {
-            let all = Checkpoints::new(&other, "").unwrap();
-            make(&all, next, 2).unwrap();
-            all.prune(1).unwrap();
-        };
-        // It happens before the `after`-th call.
-        let event = Arc::new(Mutex::new(Some(event)));
-        let (waiting, left) = (event.clone(), AtomicUsize::new(after));
-        let tell = move |next: Next<'_>| {
-            let now = !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0;
-            if let Some(event) = now.then(|| waiting.lock().unwrap().take()).flatten() {
-                event();
-            }
-            Ok(())
-        };
-        let told = Told { inner: store.shared().clone(), tell, name: None };
-        let reader = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
-        let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{after}: {e}"));
-        let step = group.attributes().get_i64("step").unwrap() as i32;
-        let mut found = [0; 4];
-        let read = group.open_array("u").and_then(|array| {
-            // SAFETY: the memory lives as long as the call.
-            unsafe { array.read(&Selection::all(&[4]), &view(&mut found, &[4])) }
-        });
-        match read.and_then(|()| group.check_kept()) {
-            Ok(()) => assert_eq!(found, [step; 4], "{after}"),
-            Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{after}: {e}"),
-        }
-        if event.lock().unwrap().is_some() {
-            assert!(after > 4, "only {after} calls");
-            return;
-        }
+    let nexts: [&[&str]; 4] = [&["a"], &["b"], &["a", "a"], &["b", "a"]];
+    for (format, next, refreshes) in
+        [Format::V3, Format::V2].into_iter().flat_map(|f| nexts.map(|n| [(f, n, true), (f, n, false)])).flatten()
+    {
+        let last = (0..).find(|&after| !read_while_replaced(format, next, refreshes, after));
+        assert!(last > Some(4), "only {last:?} calls");
     }
+}
+
+/// Whether `next` were made before the `after`-th call of a reader.
+fn read_while_replaced(format: Format, next: &'static [&str], refreshes: bool, after: usize) -> bool {
+    let case = format!("{format:?} {next:?} {refreshes} {after}");
+    let store = Store::memory(&Context::with_threads(1));
+    Group::create(&store, "", Some(format), Create::New).unwrap();
+    make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
+    let other = anew(&store);
+    let event = move || {
+        let all = Checkpoints::new(&other, "").unwrap();
+        for (name, value) in next.iter().zip(2..) {
+            make(&all, name, value).unwrap();
+            all.prune(1).unwrap();
+        }
+    };
+    let event = Arc::new(Mutex::new(Some(event)));
+    let (waiting, left) = (event.clone(), AtomicUsize::new(after));
+    let tell = move |next: Next<'_>| {
+        let now = !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0;
+        if let Some(event) = now.then(|| waiting.lock().unwrap().take()).flatten() {
+            event();
+        }
+        Ok(())
+    };
+    let told = Told { inner: store.shared().clone(), tell, name: None };
+    let reader = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
+    let group = Checkpoints::new(&reader, "").unwrap().latest().unwrap_or_else(|e| panic!("{case}: {e}"));
+    let step = group.attributes().get_i64("step").unwrap() as i32;
+    let mut found = [0; 4];
+    let to_check = group.store_to_check().unwrap();
+    let read = group.open_array("u").and_then(|array| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.read(&Selection::all(&[4]), &view(&mut found, &[4])) }?;
+        if refreshes { array.refresh() } else { to_check.check_kept() }
+    });
+    match read {
+        Ok(()) => assert_eq!(found, [step; 4], "{case}"),
+        Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{case}: {e}"),
+    }
+    let was_replaced = event.lock().unwrap().is_none();
+    let refreshed = group.refresh();
+    assert_eq!(refreshed.is_err(), group.store().check_kept().is_err(), "{case}");
+    was_replaced
 }

@@ -617,7 +617,8 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert_eq!(kind(second.step(2.0)), ErrorKind::Argument);
     second.step(4.0).unwrap();
     let e = series.step(4.0).unwrap_err();
-    assert!(e.kind() == ErrorKind::State && e.message().contains("another one is at work"), "{e}");
+    assert!(e.kind() == ErrorKind::State && e.message().contains("this series expected"), "{e}");
+    assert!(e.key().is_some_and(|key| key.ends_with("/zarr.json")) && e.field() == Some("shape"), "{e}");
     let e = Series::open(&ds, "time", None, 0, 100).err().unwrap();
     assert!(e.kind() == ErrorKind::Limit && e.message().contains("100"), "{e}");
     assert_eq!(Series::open(&ds, "tim", None, 0, 0).err().unwrap().kind(), ErrorKind::NotFound);

@@ -748,6 +748,48 @@ mod tests {
         }
     }
 
+    /// A fill value of version 2 means "missing" to xarray.
+    #[test]
+    fn variables_of_version_2_without_a_missing_value_have_no_fill_value_that_data_may_have() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        ds.define_dimension("x", 6).unwrap();
+        let pair = r#"[["a","<i4"],["b","<f8"]]"#;
+        for (i, (dtype, fill)) in [
+            ("\"<i2\"", "null"),
+            ("\"|b1\"", "null"),
+            ("\"<c8\"", "null"),
+            ("\"<f4\"", "\"NaN\""),
+            ("\"<M8[s]\"", "-9223372036854775808"),
+            ("\"<U3\"", "null"),
+            ("\"|S3\"", "null"),
+            ("\"|V2\"", "null"),
+            (pair, "null"),
+            ("\"|O\"", "null"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let data_type = match dtype {
+                "\"|O\"" => DataType::VarText,
+                _ => crate::dtype::parse_v2::parse(&json::parse_text(dtype).unwrap()).unwrap().data_type,
+            };
+            let name = format!("v{i}");
+            let variable = VariableSpec::new(data_type, &["x"]);
+            let array = ds.define_variable(&name, &variable, Create::New).unwrap();
+            let document = json::parse_object(array.metadata_json().as_bytes(), 10_000).unwrap();
+            assert_eq!(document["fill_value"].to_string(), fill, "{dtype}");
+            let spec = Some(Spec::without_shape(data_type, 1).unwrap());
+            ds.define_variable(&name, &VariableSpec { spec, ..variable }, Create::OpenIfSame).unwrap_or_else(|e| panic!("{dtype}: {e}"));
+        }
+        // As they were made before.
+        let mut spec = Spec::new(DataType::VarText, &[6]).unwrap();
+        spec.set_fill_json("\"\"").unwrap();
+        let old = VariableSpec { spec: Some(spec), ..VariableSpec::new(DataType::VarText, &["x"]) };
+        ds.define_variable("old", &old, Create::New).unwrap();
+        ds.define_variable("old", &VariableSpec::new(DataType::VarText, &["x"]), Create::OpenIfSame).unwrap();
+    }
+
     #[test]
     fn missing_values_are_found_in_all_their_forms() {
         let nan = "\"AAAAAAAA+H8=\"";

@@ -1,0 +1,170 @@
+//! The lengths that arrays of a run that goes on are copied with. Its steps are published in the document of one variable after the other, and in
+//! the consolidated metadata of all at once: documents that are read meanwhile have lengths of several moments.
+
+use super::catalog::Catalog;
+use super::dimensions::names_of;
+use super::stored::StoredDocument;
+use super::{NodeKind, Store, path};
+use crate::error::Result;
+use crate::limits::Dims;
+use crate::metadata::v2::DIMENSIONS;
+use crate::metadata::{Format, Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The consolidated metadata of groups, which are seen before the nodes below them.
+#[derive(Default)]
+pub(super) struct GrowingArrays {
+    catalogs: Vec<(String, Arc<Catalog>)>,
+    /// What is known along each dimension of each group.
+    along: BTreeMap<(String, String), Vec<Length>>,
+}
+
+/// Dimensions and the lengths that they are cut to, by the paths of arrays.
+pub(super) type Cuts = HashMap<String, Vec<(usize, u64)>>;
+
+struct Length {
+    array: String,
+    dim: usize,
+    /// In its own document, and in the consolidated metadata.
+    own: u64,
+    listed: u64,
+}
+
+impl GrowingArrays {
+    /// Takes a node of the source, whose document was just read.
+    pub fn see(&mut self, store: &Store, node: &str, found: &StoredDocument) -> Result<()> {
+        if found.kind == NodeKind::Group {
+            let catalog = match found.format {
+                Format::V3 => Catalog::of_v3(node, &Arc::new(found.document.clone()), found.as_of),
+                Format::V2 => Catalog::read_v2(store, node)?,
+            };
+            self.catalogs.extend(catalog.map(|catalog| (node.to_string(), catalog)));
+            return Ok(());
+        }
+        let nearest = self.catalogs.iter().rev().find(|(group, _)| path::is_within(node, group));
+        let Some(listed) = nearest.and_then(|(_, catalog)| catalog.find(node)) else { return Ok(()) };
+        // Extents of chunks that are listed depend on the length.
+        let grid = found.document.get("chunk_grid").and_then(|grid| grid.get("name")?.as_str());
+        if grid.is_some_and(|name| name != "regular") {
+            return Ok(());
+        }
+        let (Some(own), Some(old)) = (shape_of(&found.document), shape_of(&listed.document)) else { return Ok(()) };
+        let names = match listed.format {
+            Format::V3 => listed.document.get("dimension_names"),
+            Format::V2 => listed.attributes.as_ref().and_then(|all| all.get(DIMENSIONS)),
+        };
+        let names = names.and_then(|names| names_of(names, own.len())).unwrap_or_default();
+        let group = path::parent(node).unwrap_or_default();
+        for (dim, name) in names.into_iter().enumerate() {
+            if let (Some(name), Some(&listed)) = (name, old.get(dim)) {
+                let length = Length { array: node.to_string(), dim, own: own[dim], listed };
+                self.along.entry((group.to_string(), name)).or_default().push(length);
+            }
+        }
+        Ok(())
+    }
+
+    /// The dimensions that are cut, by arrays, with a line about each array: those along which the consolidated metadata have one length and the
+    /// documents several, none of them shorter. All arrays have what the shortest one has published.
+    pub fn cuts(&self) -> (Cuts, Vec<String>) {
+        let (mut cuts, mut notes) = (Cuts::new(), Vec::new());
+        for ((_, name), along) in &self.along {
+            let Some(shortest) = along.iter().map(|length| length.own).min() else { continue };
+            if along.iter().any(|length| length.listed != along[0].listed || length.own < length.listed) {
+                continue;
+            }
+            for length in along.iter().filter(|length| length.own > shortest) {
+                cuts.entry(length.array.clone()).or_default().push((length.dim, shortest));
+                let (array, own) = (path::display(&length.array), length.own);
+                notes.push(format!("{array}: cut to {shortest} of {own} along {name:?}, which all arrays have of a run that goes on"));
+            }
+        }
+        (cuts, notes)
+    }
+}
+
+/// An array's shape with those lengths in place of its own.
+pub(super) fn cut_shape(shape: &[u64], cuts: &[(usize, u64)]) -> Dims {
+    let mut shape = Dims::from_slice(shape);
+    for &(dim, length) in cuts {
+        shape[dim] = length;
+    }
+    shape
+}
+
+fn shape_of(document: &Map) -> Option<Vec<u64>> {
+    let lengths = document.get("shape").and_then(Value::as_array)?;
+    lengths.iter().map(|length| json::get_u64(length).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::engine::Selection;
+    use crate::node::tests::view;
+    use crate::node::{Array, Context, Create, Dataset, Group, RechunkOptions, RechunkReport, VariableSpec};
+
+    /// Copies a dataset of three variables, whose own documents have those lengths along `time` and the consolidated metadata the others.
+    fn copied(format: Format, own: [u64; 3], listed: [u64; 3]) -> ([u64; 3], RechunkReport, Store) {
+        let store = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&store, "run", Some(format), Create::New).unwrap();
+        ds.define_dimension("time", 2).unwrap();
+        ds.define_dimension("x", 3).unwrap();
+        let names = ["time", "u", "v"];
+        for (name, dimensions) in names.into_iter().zip([&["time"][..], &["x", "time"], &["time"]]) {
+            let variable = VariableSpec { chunks: Some(vec![2; dimensions.len()]), ..VariableSpec::new(DataType::Int32, dimensions) };
+            ds.define_variable(name, &variable, Create::New).unwrap();
+        }
+        let group = Group::open(&store, "run").unwrap();
+        let put = |lengths: [u64; 3]| {
+            for (name, length) in names.into_iter().zip(lengths) {
+                let array = Array::open(&store, &format!("run/{name}")).unwrap();
+                let shape: Vec<u64> = if name == "u" { vec![3, length] } else { vec![length] };
+                array.resize(&shape, false).unwrap();
+                let mut values: Vec<i32> = (0..shape.iter().product::<u64>() as i32).map(|i| i % length.max(1) as i32).collect();
+                // SAFETY: the memory lives as long as the call.
+                unsafe { array.write(&Selection::all(&shape), &view(&mut values, &shape)) }.unwrap();
+            }
+        };
+        put(listed);
+        group.consolidate().unwrap();
+        let key = if format == Format::V2 { "run/.zmetadata" } else { "run/zarr.json" };
+        let before = store.key_get(key).unwrap().unwrap();
+        put(own);
+        store.key_put(key, &before).unwrap();
+        let mut change = |_: &str, spec: &mut crate::node::Spec| spec.set_chunks(&vec![3; spec.shape().len()]);
+        let report = store.rechunk_node("run", (&store, "copy"), RechunkOptions::default(), &mut change, &mut |_, _| Ok(()));
+        let report = report.unwrap();
+        let length = |name: &str| *Array::open(&store, &format!("copy/{name}")).unwrap().shape().last().unwrap();
+        (names.map(length), report, store)
+    }
+
+    #[test]
+    fn a_copy_of_a_run_that_goes_on_has_the_steps_that_all_arrays_have() {
+        for format in [Format::V3, Format::V2] {
+            for (own, listed, expected) in [
+                ([5, 7, 7], [5, 5, 5], [5; 3]),
+                ([5, 7, 6], [5, 5, 5], [5; 3]),
+                ([6, 7, 7], [5, 5, 5], [6; 3]),
+                ([0, 7, 7], [0, 0, 0], [0; 3]),
+                // Another program made all longer and left the consolidated metadata.
+                ([7, 7, 7], [5, 5, 5], [7; 3]),
+                // Nothing says that they were ever of one length.
+                ([5, 7, 7], [5, 7, 5], [5, 7, 7]),
+                ([3, 7, 7], [5, 5, 5], [3, 7, 7]),
+            ] {
+                let (found, report, store) = copied(format, own, listed);
+                assert_eq!(found, expected, "{format:?} {own:?} {listed:?}");
+                let cut = own.iter().zip(found).filter(|(own, found)| **own != *found).count();
+                assert_eq!(report.notes.len(), cut, "{:?}", report.notes);
+                let mut values = vec![-1; 3 * found[1] as usize];
+                let (u, shape) = (Array::open(&store, "copy/u").unwrap(), [3, found[1]]);
+                // SAFETY: the memory lives as long as the call.
+                unsafe { u.read(&Selection::all(&shape), &view(&mut values, &shape)) }.unwrap();
+                assert!(values.iter().enumerate().all(|(i, &value)| value as usize == i % found[1] as usize), "{values:?}");
+            }
+        }
+    }
+}
