@@ -115,6 +115,31 @@ fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
     }
 }
 
+/// One handle has made the array longer, which the other does not know of: each reads and writes what is inside of its own array.
+#[test]
+fn handles_of_a_batch_that_know_other_lengths_of_an_array_share_no_chunk_of_it() {
+    for compressed in [false, true] {
+        let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
+        let mut spec = spec(&[10], &[8]);
+        if compressed {
+            spec.set_compressor("zstd", None).unwrap();
+        }
+        let first = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let second = Array::open(&store, "a").unwrap();
+        second.resize(&[16], false).unwrap();
+        let (mut low, mut high) = ([1, 2], [3, 4, 5, 6, 7, 8]);
+        let region = |array: &Array, start: i64, count: i64| Selection::new(&array.shape(), &[start], &[count], None).unwrap();
+        let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 10, 6), view(&mut high, &[6]))];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { requests::write_many(parts).unwrap() };
+        let (mut low, mut high) = ([0; 2], [0; 8]);
+        let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 8, 8), view(&mut high, &[8]))];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { requests::read_many(parts).unwrap() };
+        assert_eq!((low, high), ([1, 2], [1, 2, 3, 4, 5, 6, 7, 8]), "{compressed}");
+    }
+}
+
 /// Another process, which shares no lock in memory with this one, changes a node while all are read for consolidated metadata. It finds none to
 /// keep right.
 #[test]

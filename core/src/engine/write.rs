@@ -332,7 +332,7 @@ impl WriteJob {
     fn write_all(&self, all: &[(Arc<WriteJob>, u64)], request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
-        if members.iter().any(|(job, _)| job.array.keys_begin() != self.array.keys_begin()) {
+        if members.iter().any(|(job, _)| !job.array.is_same_as(&self.array)) {
             return WriteJob::write_in_turn(&members, s);
         }
         // The chunk is stored once, by the first handle, and changed by all.
@@ -350,7 +350,7 @@ impl WriteJob {
             .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { sink } else { ChunkSink::now(&self.array) }, s))
     }
 
-    /// Stores items of handles whose stores are not the same, in their order, each by its own store.
+    /// Stores items of handles whose stores, or documents, are not the same, in their order, each by its own.
     fn write_in_turn(members: &[(&WriteJob, Item)], s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let stored = members.iter().try_for_each(|(job, item)| {
