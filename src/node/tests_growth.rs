@@ -840,3 +840,29 @@ fn a_write_that_began_before_the_array_grew_keeps_what_was_stored_behind_its_end
     }
     assert!(registered_keys::unregister("test.meanwhile"));
 }
+
+#[test]
+fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_files() {
+    registered_keys::register("test.listed", Arc::new(Meanwhile::default()), false).unwrap();
+    let keys = registered_keys::find("test.listed", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("listed");
+    let mut spec = spec(&[30], &[10]);
+    spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+    let array = Array::create(&folder.1, "a", &spec, Create::New).unwrap();
+    write_box(&array, &[0], &[30], 1).unwrap();
+    std::fs::write(folder.0.join("a/README"), "").unwrap();
+    assert_eq!(array.chunk_count(false).unwrap(), 3);
+    let mut faults = Vec::new();
+    let mut each = |fault: &Fault| {
+        faults.push((fault.kind, fault.key.clone()));
+        Ok(())
+    };
+    folder.1.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(faults, [(FaultKind::Foreign, "a/README".to_string())]);
+    std::fs::create_dir(folder.0.join("a/7")).unwrap();
+    assert_eq!(array.chunk_count(false).unwrap(), 3, "beyond the end");
+    std::fs::remove_file(folder.0.join("a/1")).unwrap();
+    std::fs::create_dir(folder.0.join("a/1")).unwrap();
+    assert_eq!(array.chunk_count(false).unwrap_err().kind(), ErrorKind::Io);
+    assert!(registered_keys::unregister("test.listed"));
+}
