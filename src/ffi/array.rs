@@ -15,7 +15,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_optional, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, type_code};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, to_write, type_code};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::Dims;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn ozarr_array_write(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         let selection = Selection::all(&array.shape());
         let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write_region", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.

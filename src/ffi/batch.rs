@@ -13,7 +13,7 @@ use super::request::{launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
 use super::strings::{item_count, put};
 use super::structs::{growing, read_struct, structs};
-use super::types::{ozarr_array, ozarr_request};
+use super::types::{ozarr_array, ozarr_request, to_write};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::node::Array;
@@ -38,14 +38,15 @@ type Checked = (Ref<Array>, Selection, Memory);
 
 /// # Safety `entries` points to `count` structs that begin with their size and follow each other at the
 /// first one's size, or `count` is 0.
-unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<Checked>> {
+unsafe fn checked(entries: *const ozarr_batch_entry, count: i64, writing: bool) -> Result<Vec<Checked>> {
     // SAFETY: the caller's promise.
     let entries = unsafe { structs(entries, item_count(count)?, "entries") }?;
     let one = |(i, pointer): (usize, *const ozarr_batch_entry)| {
         let name = format!("entries[{i}]");
         // SAFETY: one of the structs.
         let entry = unsafe { read_struct(pointer, &name) }?;
-        let array = ozarr_array::get(entry.array, &format!("{name}.array"))?;
+        let argument = format!("{name}.array");
+        let array = if writing { to_write(entry.array, &argument) } else { ozarr_array::get(entry.array, &argument) }?;
         // SAFETY: structs that begin with their size, by the caller's promise.
         let found = unsafe { both(&array, entry.region, entry.memory) };
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
@@ -69,7 +70,7 @@ fn parts(all: &[Checked]) -> Vec<BatchPart<'_>> {
 pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_read_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(entries, count) }?;
+        let all = unsafe { checked(entries, count, false) }?;
         // SAFETY: the memories are as the structs say, and do not overlap.
         unsafe { requests::read_many(parts(&all)) }
     })
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, coun
 pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_write_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(entries, count) }?;
+        let all = unsafe { checked(entries, count, true) }?;
         // SAFETY: the memories are as the structs say.
         unsafe { requests::write_many(parts(&all)) }
     })
@@ -113,7 +114,7 @@ pub unsafe extern "C" fn ozarr_iread_many(
 ) -> ozarr_status {
     entry!("ozarr_iread_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
         // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
         unsafe { put(Flight::insert(requests::start_read_many(parts(&all), launch)?)?, out, "out") }
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn ozarr_iwrite_many(
 ) -> ozarr_status {
     entry!("ozarr_iwrite_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count, true)?, launch_of(options)?) };
         // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
         unsafe { put(Flight::insert(requests::start_write_many(parts(&all), launch)?)?, out, "out") }
     })

@@ -285,15 +285,24 @@ impl Array {
 
     /// What the engine needs to write to a selection.
     pub(super) fn bound_for_writing(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
+        self.check_changeable()?;
+        self.bound_for_reading(selection)
+    }
+
+    /// Looks at the document again before chunks of it are changed, where that was not done yet. An error unless they may be.
+    pub(super) fn check_changeable(&self) -> Result<()> {
         self.0.store.check_writable()?;
-        if self.is_listed() {
+        self.renew_listed()?;
+        self.state().meta.dialect.refuse()
+    }
+
+    /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that
+    /// writes counts by the array's lengths.
+    pub fn renew_listed(&self) -> Result<()> {
+        if self.is_listed() && self.0.store.check_writable().is_ok() {
             self.set_state(self.read_fresh(self.format())?);
         }
-        let state = self.state();
-        state.meta.dialect.refuse()?;
-        let bound = state.bound(&self.0.path)?;
-        check_inside(&bound.shape, selection)?;
-        Ok(bound)
+        Ok(())
     }
 
     /// Whether the handle knows its document from consolidated metadata only.

@@ -82,7 +82,10 @@ impl BoundArray {
     /// Returns whether an item of one of them may be done by the other: not where handles of one array know different documents of it, or
     /// lengths, as one does whose array was made longer, or replaced, by another handle.
     pub(super) fn is_same_as(&self, other: &BoundArray) -> bool {
-        Arc::ptr_eq(&self.chain, &other.chain) && self.keys_begin() == other.keys_begin() && self.shape == other.shape && self.grid == other.grid
+        Arc::ptr_eq(&self.chain, &other.chain)
+            && self.keys_begin() == other.keys_begin()
+            && self.shape == other.shape
+            && self.grid == other.grid
     }
 
     /// Names the array among all that the process has open.
