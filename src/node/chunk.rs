@@ -143,7 +143,7 @@ impl Array {
 
     /// Replaces the encoded bytes of a chunk or an inner chunk by `bytes`, which are not checked.
     pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
@@ -153,7 +153,7 @@ impl Array {
 
     /// Removes what is stored of a chunk or an inner chunk: it reads as the fill value from then on. False if nothing was.
     pub fn chunk_erase(&self, index: &[u64], inner: bool) -> Result<bool> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
@@ -211,7 +211,7 @@ impl Array {
 
     /// Begins to write the shard of that index.
     pub fn shard_writer(&self, index: &[u64]) -> Result<ArrayShardWriter> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         let (chunk, _) = Cutting::new(self, false)?.split(index)?;
         Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
