@@ -9,7 +9,7 @@ use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Memory, Selection, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Memory, Selection, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -289,22 +289,6 @@ impl Array {
         self.bound_for_reading(selection)
     }
 
-    /// Looks at the document again before chunks of it are changed, where that was not done yet. An error unless they may be.
-    pub(super) fn check_changeable(&self) -> Result<()> {
-        self.0.store.check_writable()?;
-        self.renew_listed()?;
-        self.state().meta.dialect.refuse()
-    }
-
-    /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that
-    /// writes counts by the array's lengths.
-    pub fn renew_listed(&self) -> Result<()> {
-        if self.is_listed() && self.0.store.check_writable().is_ok() {
-            self.set_state(self.read_fresh(self.format())?);
-        }
-        Ok(())
-    }
-
     /// Whether the handle knows its document from consolidated metadata only.
     pub(super) fn is_listed(&self) -> bool {
         self.0.listed.load(Ordering::Acquire)
@@ -434,9 +418,10 @@ impl Array {
         self.0.state.read(Arc::clone)
     }
 
-    /// Tells writes of this handle that are under way that the array gets longer: they keep what they find behind the end that they know.
-    pub(super) fn note_growth(&self) {
-        self.0.handling.read(|handling| handling.growths.note());
+    /// Tells writes of this handle that are under way, or begin now, that the array gets longer, until what is given is dropped: they keep what
+    /// they find behind the end that they know.
+    pub(super) fn begin_growth(&self) -> Growing {
+        self.0.handling.read(|handling| handling.growths.begin())
     }
 
     /// The state of a document that was just read or written.
@@ -445,19 +430,42 @@ impl Array {
         Ok(state.counting(&self.0.stats))
     }
 
+    /// The state in which an array that gets longer will be, which writes what is new.
+    pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
+        let mut handling = self.0.handling.read(Handling::clone);
+        handling.growths = handling.growths.with_own();
+        Ok(ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counting(&self.0.stats))
+    }
+
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
     /// one before.
     pub(super) fn set_state(&self, state: ArrayState) -> (Arc<ArrayState>, Arc<ArrayState>) {
+        let state = self.before_state(state);
+        let before = self.0.state.replace(state.clone());
+        self.0.listed.store(false, Ordering::Release);
+        (state, before)
+    }
+
+    /// Uses a state of a document that was read while `seen` was the handle's, unless another thread has given it another one since, which
+    /// may be newer; false then.
+    pub(super) fn set_state_after(&self, seen: &Arc<ArrayState>, state: ArrayState) -> bool {
+        let state = self.before_state(state);
+        let before = self.0.state.write(|now| Arc::ptr_eq(now, seen).then(|| std::mem::replace(now, state)));
+        if before.is_some() {
+            self.0.listed.store(false, Ordering::Release);
+        }
+        before.is_some()
+    }
+
+    /// Forgets what is kept for reading of an array whose chunks are others in the state that comes.
+    fn before_state(&self, state: ArrayState) -> Arc<ArrayState> {
         if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if alike.difference(&state.meta).is_some() {
                 cache.forget_all();
             }
         }
-        let state = Arc::new(state);
-        let before = self.0.state.replace(state.clone());
-        self.0.listed.store(false, Ordering::Release);
-        (state, before)
+        Arc::new(state)
     }
 }
 

@@ -46,7 +46,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.note_growth();
+        let _growing = self.begin_growth();
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
@@ -112,7 +112,7 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
-            self.note_growth();
+            let _growing = self.begin_growth();
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
@@ -236,7 +236,7 @@ impl Array {
         } else {
             v2::keep_chunks(&mut meta.document, &meta.grid);
         }
-        let next = self.state_of(meta)?;
+        let next = self.grown_state_of(meta)?;
         if fresh.bound.is_ok() {
             next.bound(self.path())?;
         }

@@ -1,6 +1,7 @@
 //! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
 
 use super::tests::{far_from, read_all, spec, view, write_all};
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
@@ -8,6 +9,7 @@ use crate::limits::Dims;
 use crate::metadata::json;
 use crate::store::fault;
 use crate::store::local::{LocalStore, SyncMode};
+use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -865,4 +867,52 @@ fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_
     std::fs::create_dir(folder.0.join("a/1")).unwrap();
     assert_eq!(array.chunk_count(false).unwrap_err().kind(), ErrorKind::Io);
     assert!(registered_keys::unregister("test.listed"));
+}
+
+/// What a store does before a call of which `due` says that it is the one, once, in another thread.
+type Due = Mutex<Option<(fn(&Next<'_>) -> bool, Box<dyn FnOnce() + Send>)>>;
+
+/// A store in memory that does what is due.
+fn with_due(due: &Arc<Due>) -> Store {
+    let due = due.clone();
+    let tell = move |next: Next<'_>| {
+        let now = due.lock().unwrap().take_if(|(is_now, _)| is_now(&next));
+        if let Some((_, run)) = now {
+            std::thread::spawn(run).join().unwrap();
+        }
+        Ok(())
+    };
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell, name: None }), Mode::ReadWrite)
+}
+
+#[test]
+fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
+    let due: Arc<Due> = Arc::default();
+    let array = Array::create(&with_due(&due), "a", &spec(&[10], &[8]), Create::New).unwrap();
+    let append = |array: &Array| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 3, &view(&mut [7; 3], &[3])).unwrap() };
+    };
+    // The slab is stored, and its length is to be published.
+    let other = array.clone();
+    let refresh_and_write = move || {
+        other.refresh().unwrap();
+        write_box(&other, &[8], &[2], 5).unwrap();
+    };
+    *due.lock().unwrap() = Some((|next| matches!(next, Next::Change("a/zarr.json")), Box::new(refresh_and_write)));
+    append(&array);
+    assert!(due.lock().unwrap().is_none());
+    assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7]);
+    // The document of before is read, and the array grows before it is taken for the handle's.
+    let other = array.clone();
+    *due.lock().unwrap() = Some((|next| matches!(next, Next::Opened("a/zarr.json")), Box::new(move || append(&other))));
+    array.refresh().unwrap();
+    assert!(due.lock().unwrap().is_none());
+    assert_eq!(array.shape().as_slice(), [16]);
+    assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7, 7, 7, 7]);
+    // The handle replaces whole chunks again.
+    let reads = || array.stats().snapshot().bytes_read;
+    let before = reads();
+    write_box(&array, &[0], &[16], 4).unwrap();
+    assert_eq!(reads(), before);
 }

@@ -108,7 +108,7 @@ fn consolidated_metadata_that_could_not_be_written_are_written_by_the_next_call(
         let (shared, fails): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::new(AtomicBool::new(false)));
         let told = fails.clone();
         let tell = move |next: Next<'_>| match next {
-            Next::Change if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
+            Next::Change(_) if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
             _ => Ok(()),
         };
         let store = open(Arc::new(Told { inner: shared.clone(), tell, name: None }), Options { consolidate, ..Options::default() });
@@ -180,7 +180,7 @@ fn keys_of_nczarr_leave_attributes_that_consolidated_metadata_do_not_tell_of() {
 fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
     let left = AtomicUsize::new(failing);
     let tell = move |next: Next<'_>| match next {
-        Next::Change if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
+        Next::Change(_) if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
             Err(err!(NoSpace, "the store is full"))
         }
         _ => Ok(()),

@@ -32,7 +32,7 @@ pub struct BoundArray {
     pub last_name: LastName,
     /// The lengths of the dimensions.
     pub shape: Dims,
-    /// Whether the handle has made the array longer since.
+    /// Whether the handle has made the array longer since, or does so now.
     pub growths: Growths,
     /// The chunk grid.
     pub grid: Grid,
@@ -160,26 +160,48 @@ impl BoundArray {
     }
 }
 
-/// How often a handle has made its array longer: by now, and when a state of it was made.
+/// How often a handle has made its array longer, and what a state of the array knows of that.
 #[derive(Clone, Debug, Default)]
 pub struct Growths {
-    by_now: Arc<AtomicU64>,
+    by_now: Arc<GrowthCounts>,
     known: u64,
 }
 
+#[derive(Debug, Default)]
+struct GrowthCounts {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// A growth that is under way, until this is dropped.
+pub struct Growing(Arc<GrowthCounts>);
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
 impl Growths {
-    /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after.
-    pub fn note(&self) {
-        self.by_now.fetch_add(1, Ordering::AcqRel);
+    /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after. There
+    /// is one growth at a time, under the document's lock.
+    pub fn begin(&self) -> Growing {
+        self.by_now.begun.fetch_add(1, Ordering::AcqRel);
+        Growing(self.by_now.clone())
     }
 
-    /// Those of a state that is made now.
+    /// Those of a state that is made now. It does not know of a growth that is under way.
     pub fn as_of_now(&self) -> Growths {
-        Growths { by_now: self.by_now.clone(), known: self.by_now.load(Ordering::Acquire) }
+        Growths { by_now: self.by_now.clone(), known: self.by_now.ended.load(Ordering::Acquire) }
+    }
+
+    /// Those of the state that the growth under way makes.
+    pub fn with_own(&self) -> Growths {
+        Growths { by_now: self.by_now.clone(), known: self.by_now.begun.load(Ordering::Acquire) }
     }
 
     fn is_longer_by_now(&self) -> bool {
-        self.by_now.load(Ordering::Acquire) != self.known
+        self.by_now.begun.load(Ordering::Acquire) != self.known
     }
 }
 
