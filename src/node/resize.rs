@@ -328,14 +328,14 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         })?;
         let all = (gone.len() + edge.len()) as u64;
         for key in gone {
-            array.store.erase(&key).map_err(|e| e.at_key(key))?;
+            erase_chunk(array, &key)?;
             done += 1;
             progress(done, all)?;
         }
     } else {
         boundary.each_outside(&mut |index| {
             array.chunk_key(index, &mut key)?;
-            array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))?;
+            erase_chunk(array, &key)?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
@@ -354,6 +354,15 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         done += 1;
         progress(done, all)
     })
+}
+
+/// Erases a chunk outside of the array.
+fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
+    let erased = array.store.erase(key);
+    if *erased.as_ref().unwrap_or(&true) {
+        array.key_changed(key);
+    }
+    erased.map(drop).map_err(|e| e.at_key(key))
 }
 
 /// The chunks that shrinking concerns.

@@ -916,3 +916,16 @@ fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
     write_box(&array, &[0], &[16], 4).unwrap();
     assert_eq!(reads(), before);
 }
+
+#[test]
+fn chunks_that_a_resize_erases_are_among_the_changes() {
+    // Chunks looked for one by one, and listed.
+    for rows in [12u64, 6000] {
+        let store = Store::memory(&Context::default());
+        let array = Array::create(&store, "a", &spec(&[rows], &[4]), Create::New).unwrap();
+        write_box(&array, &[0], &[12], 1).unwrap();
+        array.set_list_changes(true);
+        array.resize(&[6], false).unwrap();
+        assert_eq!(array.changes().unwrap(), "a/c/1\na/c/2\n", "{rows}");
+    }
+}
