@@ -9,7 +9,9 @@ use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Memory, Selection, WriteBack};
+use crate::engine::{
+    self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,
+};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -152,25 +154,6 @@ impl Array {
     pub fn grid_shape(&self) -> Dims {
         let state = self.state();
         state.meta.grid.counts(&state.meta.shape)
-    }
-
-    /// Returns the first element and the extent of chunk `index` along dimension `dim`; the chunk may extend beyond the array's end.
-    /// Errors: `Bounds`.
-    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
-        let state = self.state();
-        let Some(&length) = state.meta.shape.get(dim) else {
-            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, state.meta.shape.len()), state.meta.shape.len());
-        };
-        let count = state.meta.grid.count(dim, length);
-        if index >= count {
-            bail!(
-                Bounds,
-                "chunk {} along {}, where the array has {count}",
-                counting::position(index as i64),
-                counting::dimension(dim, state.meta.shape.len())
-            );
-        }
-        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
     }
 
     /// The shape of the chunks inside a shard (of the outermost level); the chunk shape where the array is not sharded.
@@ -421,7 +404,7 @@ impl Array {
     /// Tells writes of this handle that are under way, or begin now, that the array gets longer, until what is given is dropped: they keep what
     /// they find behind the end that they know.
     pub(super) fn begin_growth(&self) -> Growing {
-        self.0.handling.read(|handling| handling.growths.begin())
+        self.growths().begin()
     }
 
     /// The state of a document that was just read or written.
@@ -442,7 +425,7 @@ impl Array {
     pub(super) fn set_state(&self, state: ArrayState) -> (Arc<ArrayState>, Arc<ArrayState>) {
         let state = self.before_state(state);
         let before = self.0.state.replace(state.clone());
-        self.0.listed.store(false, Ordering::Release);
+        self.after_state(&state.meta.shape);
         (state, before)
     }
 
@@ -450,9 +433,9 @@ impl Array {
     /// may be newer; false then.
     pub(super) fn set_state_after(&self, seen: &Arc<ArrayState>, state: ArrayState) -> bool {
         let state = self.before_state(state);
-        let before = self.0.state.write(|now| Arc::ptr_eq(now, seen).then(|| std::mem::replace(now, state)));
+        let before = self.0.state.write(|now| Arc::ptr_eq(now, seen).then(|| std::mem::replace(now, state.clone())));
         if before.is_some() {
-            self.0.listed.store(false, Ordering::Release);
+            self.after_state(&state.meta.shape);
         }
         before.is_some()
     }
@@ -466,6 +449,17 @@ impl Array {
             }
         }
         Arc::new(state)
+    }
+
+    /// The handle has another state, whose lengths are `shape`.
+    fn after_state(&self, shape: &[u64]) {
+        self.0.listed.store(false, Ordering::Release);
+        self.growths().follow(shape);
+    }
+
+    /// What counts how often the handle makes the array longer and shorter.
+    pub(super) fn growths(&self) -> Growths {
+        self.0.handling.read(|handling| handling.growths.clone())
     }
 }
 

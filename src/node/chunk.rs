@@ -92,6 +92,25 @@ impl Array {
         keys.push(chunk.iter().copied(), &mut key).map(|()| key)
     }
 
+    /// Returns the first element and the extent of chunk `index` along dimension `dim`; the chunk may extend beyond the array's end.
+    /// Errors: `Bounds`.
+    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
+        let state = self.state();
+        let Some(&length) = state.meta.shape.get(dim) else {
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, state.meta.shape.len()), state.meta.shape.len());
+        };
+        let count = state.meta.grid.count(dim, length);
+        if index >= count {
+            bail!(
+                Bounds,
+                "chunk {} along {}, where the array has {count}",
+                counting::position(index as i64),
+                counting::dimension(dim, state.meta.shape.len())
+            );
+        }
+        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
+    }
+
     /// The key of a chunk in the store.
     pub fn chunk_key(&self, index: &[u64]) -> Result<String> {
         self.key_of(&Cutting::new(self, false)?.split(index)?.0)

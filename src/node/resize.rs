@@ -14,7 +14,7 @@ use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
 use crate::metadata::{number_list, v2, v3_grid};
-use crate::store::{Condition, StorageExt, swap};
+use crate::store::{Condition, LockUse, StorageExt, swap};
 use std::sync::Arc;
 
 /// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
@@ -62,8 +62,21 @@ impl Array {
                 self.begin_cut(gone)?;
             }
             self.publish_shape(&old, next, condition)?;
+            if gone.is_some() {
+                self.cut(&old, &shape);
+            }
             Ok(gone)
         })
+    }
+
+    /// Keeps writes that began before the array became shorter from what is behind its new end.
+    fn cut(&self, old: &[u64], shape: &[u64]) {
+        self.growths().cut(shape);
+        let state = self.state();
+        let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
+        for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
+            kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
+        }
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`; none if there are none. What a call that was interrupted
@@ -356,9 +369,10 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
     })
 }
 
-/// Erases a chunk outside of the array.
+/// Erases a chunk outside of the array: behind the writes to it that are under way, here and in other processes.
 fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
-    let erased = array.store.erase(key);
+    let _thread = array.locks.wait(array.lock_name(key));
+    let erased = array.store.lock_key(&array.prefix, key, LockUse::Often).and_then(|_process| array.store.erase(key));
     if *erased.as_ref().unwrap_or(&true) {
         array.key_changed(key);
     }

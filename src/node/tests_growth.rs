@@ -929,3 +929,39 @@ fn chunks_that_a_resize_erases_are_among_the_changes() {
         assert_eq!(array.changes().unwrap(), "a/c/1\na/c/2\n", "{rows}");
     }
 }
+
+#[test]
+fn a_write_that_began_before_the_array_shrank_brings_nothing_back() {
+    let meanwhile = Arc::new(Meanwhile::default());
+    registered_keys::register("test.shrinks", meanwhile.clone(), false).unwrap();
+    let keys = registered_keys::find("test.shrinks", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("shrinks");
+    for (inner, write_back, start, count, fits) in [
+        (None, 0, 0, 30, false),
+        (None, 0, 0, 15, false),
+        (None, 1 << 20, 0, 25, false),
+        (Some([5]), 0, 0, 30, false),
+        (None, 0, 0, 4, true),
+    ] {
+        let mut spec = spec(&[30], &[10]);
+        spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        write_box(&array, &[0], &[30], 1).unwrap();
+        array.set_write_back(write_back).unwrap();
+        let other = array.clone();
+        *meanwhile.0.lock().unwrap() = Some(Box::new(move || other.resize(&[14], false).unwrap()));
+        let written = write_box(&array, &[start], &[count], 3);
+        assert!(written.as_ref().map_or_else(|e| e.kind() == ErrorKind::Bounds && !fits, |()| fits), "{written:?}");
+        let _ = array.flush();
+        array.resize(&[30], false).unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap())[14..], [0; 16], "{inner:?} {write_back} {count}");
+        // The handle goes on.
+        write_box(&array, &[0], &[30], 4).unwrap();
+        array.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap()), [4; 30]);
+    }
+    assert!(registered_keys::unregister("test.shrinks"));
+}

@@ -365,7 +365,8 @@ impl WriteJob {
     fn write(&self, item: &Item, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
-        let result = self.array.chain_of(&item.chunk).and_then(|chain| {
+        let uncut = self.array.check_uncut(&item.chunk, &item.axes);
+        let result = uncut.and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
             let inside = self.array.replaceable(&item.chunk);
             let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
@@ -432,8 +433,8 @@ impl WriteJob {
 
     /// Brings the selected elements from the caller's memory into the buffer of a whole chunk.
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let picking = self.picking(item);
-        picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
+        self.array.check_uncut(&item.chunk, &item.axes)?;
+        self.picking(item).as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }
 
