@@ -306,8 +306,16 @@ impl Array {
             let array = self.state().bound(&self.0.path)?;
             kept.check_room(array.chain.shape(), array.data_type)?;
         }
-        self.handle(|handling| handling.write_back = (bytes > 0).then(|| kept.clone()));
-        Ok(())
+        let mut old = (bytes > 0).then_some(kept);
+        self.handle(|handling| std::mem::swap(&mut handling.write_back, &mut old));
+        let Some(old) = old else { return Ok(()) };
+        // Writes that are under way still have the old one, where nobody would find what they let wait.
+        old.close(true);
+        let stored = self.state().bound(&self.0.path).and_then(|bound| engine::flush(&bound, &old, None));
+        stored.inspect_err(|_| {
+            old.close(false);
+            self.handle(|handling| handling.write_back = Some(old));
+        })
     }
 
     /// Lists the keys of chunks that this handle changes from now on; or no longer.

@@ -965,3 +965,23 @@ fn a_write_that_began_before_the_array_shrank_brings_nothing_back() {
     }
     assert!(registered_keys::unregister("test.shrinks"));
 }
+
+#[test]
+fn a_part_that_comes_while_write_back_is_set_is_stored() {
+    let meanwhile = Arc::new(Meanwhile::default());
+    registered_keys::register("test.setting", meanwhile.clone(), false).unwrap();
+    let keys = registered_keys::find("test.setting", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("setting");
+    for limit in [0, 1 << 16] {
+        let mut spec = spec(&[30], &[10]);
+        spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        array.set_write_back(1 << 20).unwrap();
+        let other = array.clone();
+        *meanwhile.0.lock().unwrap() = Some(Box::new(move || other.set_write_back(limit).unwrap()));
+        write_box(&array, &[3], &[4], 7).unwrap();
+        array.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap())[..8], [0, 0, 0, 7, 7, 7, 7, 0], "{limit}");
+    }
+    assert!(registered_keys::unregister("test.setting"));
+}
