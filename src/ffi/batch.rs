@@ -16,6 +16,7 @@ use super::structs::{growing, read_struct, structs};
 use super::types::{ozarr_array, ozarr_request, to_write};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
+use crate::limits;
 use crate::node::Array;
 use crate::node::requests::{self, BatchPart};
 
@@ -52,11 +53,11 @@ unsafe fn checked(entries: *const ozarr_batch_entry, count: i64, writing: bool) 
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
         Ok((array, selection, memory))
     };
-    entries.into_iter().enumerate().map(one).collect()
+    limits::try_collect(entries.into_iter().enumerate().map(one))
 }
 
-fn parts(all: &[Checked]) -> Vec<BatchPart<'_>> {
-    all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())).collect()
+fn parts(all: &[Checked]) -> Result<Vec<BatchPart<'_>>> {
+    limits::collect(all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())))
 }
 
 /// Reads `count` regions, each to its memory.
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, coun
         // SAFETY: `count` entries, by the function's contract.
         let all = unsafe { checked(entries, count, false) }?;
         // SAFETY: the memories are as the structs say, and do not overlap.
-        unsafe { requests::read_many(parts(&all)) }
+        unsafe { requests::read_many(parts(&all)?) }
     })
 }
 
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, cou
         // SAFETY: `count` entries, by the function's contract.
         let all = unsafe { checked(entries, count, true) }?;
         // SAFETY: the memories are as the structs say.
-        unsafe { requests::write_many(parts(&all)) }
+        unsafe { requests::write_many(parts(&all)?) }
     })
 }
 
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn ozarr_iread_many(
         let (all, launch) = unsafe { (checked(entries, count, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
         // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_read_many(parts(&all), launch)?)?, out, "out") }
+        unsafe { put(Flight::insert(requests::start_read_many(parts(&all)?, launch)?)?, out, "out") }
     })
 }
 
@@ -142,6 +143,6 @@ pub unsafe extern "C" fn ozarr_iwrite_many(
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
         let (all, launch) = unsafe { (checked(entries, count, true)?, launch_of(options)?) };
         // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_write_many(parts(&all), launch)?)?, out, "out") }
+        unsafe { put(Flight::insert(requests::start_write_many(parts(&all)?, launch)?)?, out, "out") }
     })
 }

@@ -6,7 +6,7 @@ use super::stored_chunks::each_chunk;
 use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
-use crate::limits::Dims;
+use crate::limits::{self, Dims};
 use crate::sort::sort_by;
 use crate::store::{Condition, StorageExt};
 use std::sync::Arc;
@@ -197,10 +197,7 @@ impl Array {
         let cutting = Cutting::new(self, inner)?;
         self.store().check_listable()?;
         let mut chunks = Vec::new();
-        each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| {
-            chunks.push(index.clone());
-            Ok(())
-        })?;
+        each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| limits::push(&mut chunks, index.clone()))?;
         chunks.sort_unstable();
         chunks.reverse();
         Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
@@ -262,7 +259,7 @@ impl Chunks {
         self.array.bound_now()?.each_stored_inner(chunk, &mut |place, offset, size| {
             let index: Dims = first.iter().zip(place).map(|(a, b)| a + b).collect();
             if index.iter().zip(&counts).all(|(i, n)| i < n) {
-                found.push((index, ChunkPlace { offset, size }));
+                limits::push(found, (index, ChunkPlace { offset, size }))?;
             }
             Ok(())
         })?;
