@@ -24,7 +24,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
 use crate::limits::{c_strides, chunk_bytes, collect, filled, grow, push, reserve};
-use crate::store::{LockUse, Object, swap};
+use crate::store::{LockUse, Object};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -69,7 +69,7 @@ impl Edit<'_> {
         let found = array.store.open(key)?;
         // Another process may not come in before the shard is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { self.sink };
-        let at_once = Edit { sink: sink.on(swap::condition_of(&*array.store, found.as_ref())?), ..*self };
+        let at_once = Edit { sink: sink.over(found.as_ref())?, ..*self };
         match found {
             None => at_once.put(shard, key, selected, &Old::default(), s),
             // The condition of the put stays that of the empty object.
@@ -314,7 +314,7 @@ pub(super) fn replace_inner(
 ) -> Result<bool> {
     let _process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
     let object = array.store.open(key)?;
-    let sink = ChunkSink::now(array).on(swap::condition_of(&*array.store, object.as_ref())?);
+    let sink = ChunkSink::now(array).over(object.as_ref())?;
     if object.is_none() && bytes.is_none() {
         return Ok(false);
     }

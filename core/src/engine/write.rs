@@ -303,7 +303,7 @@ impl WriteJob {
 
     /// Hands an item, or `all` of a batch in its chunk, to the sink; again where another process was faster.
     fn write_or_again(&self, item: &Item, all: Option<&Batch>, request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
-        swap::make(&*self.array.store, || match all {
+        chunk_sink::make(&self.array, || match all {
             Some(all) => self.write_all(all, request, sink, s),
             None => self.write(item, Some(request), sink, s),
         })
@@ -311,7 +311,7 @@ impl WriteJob {
 
     /// Stores an item, whose key is in `s` and locked, and returns when that is done.
     fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        swap::make(&*self.array.store, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
+        chunk_sink::make(&self.array, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
     }
 
     /// Forgets what waited of a chunk, which is stored or replaced now.
@@ -405,7 +405,7 @@ impl WriteJob {
         let found = array.store.open(key)?;
         // Another process may not come in before the chunk is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { sink };
-        let sink = sink.on(swap::condition_of(&*array.store, found.as_ref())?);
+        let sink = sink.over(found.as_ref())?;
         // Keeps the bytes of old elements of variable length until the chunk is stored again.
         let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
         let as_stored = (array.data_type, Overflow::Error);
