@@ -614,7 +614,9 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
  * that leaves the array is `OZARR_ERR_BOUNDS`.
  *
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
- * that the box covers whole is written without being read.
+ * that the box covers whole is written without being read, and without a lock between processes: in a
+ * folder it may be lost to another process that, in the same instant, stores a part of it that it has
+ * changed. Keep such calls apart.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has;
  * `OZARR_ERR_RANGE` for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and

@@ -184,7 +184,13 @@ fn an_array_from_stale_consolidated_metadata_is_looked_at_again_before_it_is_cha
         let (changed, gone) = (open(), open());
         edit("\"shape\": [4]", "\"shape\": [3]");
         assert_eq!(kind(write(&changed, &mut [1, 2, 3, 4])), ErrorKind::Bounds);
+        // Whole chunks, too, are those of the document.
+        let listed = || Group::open(&store, "g").unwrap().open_array("a").unwrap();
+        let missing = |array: &Array| array.chunk_write(&[1], false, b"x");
         shared.erase(key).unwrap();
+        assert_eq!(kind(missing(&listed())), ErrorKind::NotFound);
+        assert_eq!(kind(listed().chunk_erase(&[0], false)), ErrorKind::NotFound);
+        assert_eq!(kind(listed().shard_writer(&[0]).map(drop)), ErrorKind::NotFound);
         assert_eq!(kind(write(&gone, &mut [1, 2, 3, 4])), ErrorKind::NotFound);
     }
 }

@@ -350,6 +350,9 @@ fn nothing_in_a_draft_is_written() {
         // SAFETY: as above.
         unsafe { a.append(0, 1, &memory) },
         a.resize(&[9], false),
+        a.chunk_write(&[0], false, b"x"),
+        a.chunk_erase(&[0], false).map(drop),
+        a.shard_writer(&[0]).map(drop),
         a.attributes().set("x", 1.into()),
         g.attributes().erase("title"),
         g.attributes().begin(),

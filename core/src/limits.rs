@@ -4,6 +4,8 @@ use crate::counting;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::reserve;
 use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// Lengths, indices or extents, one for each dimension. Up to six dimensions live without allocation.
 pub type Dims = SmallVec<[u64; 6]>;
@@ -147,9 +149,14 @@ pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
     done.map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
 }
 
+/// Makes room for more entries of a list that may become long; an error instead of an abort when memory is short.
+pub fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a list of {} entries", list.len().saturating_add(more)))
+}
+
 /// Appends to a list that may become long; an error instead of an abort when memory is short.
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
-    list.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a list of more than {} entries", list.len()))?;
+    make_room(list, 1)?;
     list.push(value);
     Ok(())
 }
@@ -157,11 +164,33 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
 /// Collects a list that may become long; an error instead of an abort when memory is short.
 pub fn collect<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let (mut list, least) = (Vec::new(), values.size_hint().0);
-    list.try_reserve(least).map_err(|_| err!(NoMemory, "no memory for a list of {least} entries"))?;
+    make_room(&mut list, least)?;
     for value in values {
         push(&mut list, value)?;
     }
     Ok(list)
+}
+
+/// Collects like [`collect`], until the first error.
+pub fn try_collect<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    for value in values {
+        push(&mut list, value?)?;
+    }
+    Ok(list)
+}
+
+/// A list of `count` times a value; an error instead of an abort when memory is short.
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for a list of {count} entries"))?;
+    list.resize(count, value);
+    Ok(list)
+}
+
+/// Reserves room for one more entry in a table; an error instead of an abort when memory is short.
+pub fn reserve_one<K: Eq + Hash, T>(table: &mut HashMap<K, T>) -> Result<()> {
+    table.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a table of more than {} entries", table.len()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_optional, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, type_code};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, to_write, type_code};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::Dims;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn ozarr_array_write(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         let selection = Selection::all(&array.shape());
         let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
@@ -146,7 +146,9 @@ pub unsafe extern "C" fn ozarr_array_read_region(
 /// that leaves the array is `OZARR_ERR_BOUNDS`.
 ///
 /// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
-/// that the box covers whole is written without being read.
+/// that the box covers whole is written without being read, and without a lock between processes: in a
+/// folder it may be lost to another process that, in the same instant, stores a part of it that it has
+/// changed. Keep such calls apart.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BUFFER_SIZE` for fewer bytes than the box has;
 /// `OZARR_ERR_RANGE` for a value that does not fit into the array's type; `OZARR_ERR_ARGUMENT` and
@@ -164,7 +166,7 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write_region", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: one number for each dimension, by the function's contract.
         let (selection, memory) = unsafe { box_in_memory(&array, start, shape, r#type, (data.cast_mut(), size)) }?;
         // SAFETY: `data` has `size` bytes, by the function's contract.

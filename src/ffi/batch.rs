@@ -13,9 +13,10 @@ use super::request::{launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
 use super::strings::{item_count, put};
 use super::structs::{growing, read_struct, structs};
-use super::types::{ozarr_array, ozarr_request};
+use super::types::{ozarr_array, ozarr_request, to_write};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
+use crate::limits;
 use crate::node::Array;
 use crate::node::requests::{self, BatchPart};
 
@@ -38,24 +39,25 @@ type Checked = (Ref<Array>, Selection, Memory);
 
 /// # Safety `entries` points to `count` structs that begin with their size and follow each other at the
 /// first one's size, or `count` is 0.
-unsafe fn checked(entries: *const ozarr_batch_entry, count: i64) -> Result<Vec<Checked>> {
+unsafe fn checked(entries: *const ozarr_batch_entry, count: i64, writing: bool) -> Result<Vec<Checked>> {
     // SAFETY: the caller's promise.
     let entries = unsafe { structs(entries, item_count(count)?, "entries") }?;
     let one = |(i, pointer): (usize, *const ozarr_batch_entry)| {
         let name = format!("entries[{i}]");
         // SAFETY: one of the structs.
         let entry = unsafe { read_struct(pointer, &name) }?;
-        let array = ozarr_array::get(entry.array, &format!("{name}.array"))?;
+        let argument = format!("{name}.array");
+        let array = if writing { to_write(entry.array, &argument) } else { ozarr_array::get(entry.array, &argument) }?;
         // SAFETY: structs that begin with their size, by the caller's promise.
         let found = unsafe { both(&array, entry.region, entry.memory) };
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
         Ok((array, selection, memory))
     };
-    entries.into_iter().enumerate().map(one).collect()
+    limits::try_collect(entries.into_iter().enumerate().map(one))
 }
 
-fn parts(all: &[Checked]) -> Vec<BatchPart<'_>> {
-    all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())).collect()
+fn parts(all: &[Checked]) -> Result<Vec<BatchPart<'_>>> {
+    limits::collect(all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())))
 }
 
 /// Reads `count` regions, each to its memory.
@@ -69,9 +71,9 @@ fn parts(all: &[Checked]) -> Vec<BatchPart<'_>> {
 pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_read_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(entries, count) }?;
+        let all = unsafe { checked(entries, count, false) }?;
         // SAFETY: the memories are as the structs say, and do not overlap.
-        unsafe { requests::read_many(parts(&all)) }
+        unsafe { requests::read_many(parts(&all)?) }
     })
 }
 
@@ -88,9 +90,9 @@ pub unsafe extern "C" fn ozarr_read_many(entries: *const ozarr_batch_entry, coun
 pub unsafe extern "C" fn ozarr_write_many(entries: *const ozarr_batch_entry, count: i64) -> ozarr_status {
     entry!("ozarr_write_many", {
         // SAFETY: `count` entries, by the function's contract.
-        let all = unsafe { checked(entries, count) }?;
+        let all = unsafe { checked(entries, count, true) }?;
         // SAFETY: the memories are as the structs say.
-        unsafe { requests::write_many(parts(&all)) }
+        unsafe { requests::write_many(parts(&all)?) }
     })
 }
 
@@ -113,10 +115,10 @@ pub unsafe extern "C" fn ozarr_iread_many(
 ) -> ozarr_status {
     entry!("ozarr_iread_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count, false)?, launch_of(options)?) };
         refuse_copy(&launch)?;
         // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_read_many(parts(&all), launch)?)?, out, "out") }
+        unsafe { put(Flight::insert(requests::start_read_many(parts(&all)?, launch)?)?, out, "out") }
     })
 }
 
@@ -139,8 +141,8 @@ pub unsafe extern "C" fn ozarr_iwrite_many(
 ) -> ozarr_status {
     entry!("ozarr_iwrite_many", new(out), {
         // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
-        let (all, launch) = unsafe { (checked(entries, count)?, launch_of(options)?) };
+        let (all, launch) = unsafe { (checked(entries, count, true)?, launch_of(options)?) };
         // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
-        unsafe { put(Flight::insert(requests::start_write_many(parts(&all), launch)?)?, out, "out") }
+        unsafe { put(Flight::insert(requests::start_write_many(parts(&all)?, launch)?)?, out, "out") }
     })
 }

@@ -216,6 +216,9 @@ fn of_context(context: *const ozarr_context) -> Result<std::sync::Arc<Counters>>
 /// # Safety
 /// `region` and `memory` are NULL or point to structs that begin with their size.
 unsafe fn explained(array: &Array, region: *const ozarr_region, memory: *const ozarr_memory, write: bool) -> Result<Explanation> {
+    if write {
+        array.renew_listed()?;
+    }
     // SAFETY: the caller's promise.
     let selection = unsafe { selection_of(array, region) }?;
     let memory = if memory.is_null() {

@@ -11,7 +11,7 @@ use super::handle::Handle;
 use super::region::{Moved, moved, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
-use super::types::{OZARR_INT64, ozarr_array};
+use super::types::{OZARR_INT64, ozarr_array, to_write};
 use crate::error::{Result, bail};
 use crate::node::conventions::time::parse_moment;
 use crate::node::{Calendar, TimeUnits};
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
     memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_write_packed", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, true) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn ozarr_array_write_times(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write_times", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
         let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
         let memory = super::dense::contiguous_of(selection.shape(), OZARR_INT64, counts.cast_mut().cast(), size, "counts")?;

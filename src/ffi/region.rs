@@ -42,7 +42,7 @@ use super::status::{ozarr_order, ozarr_status};
 use super::strings::{numbers, text};
 use super::structs::{growing, read_struct};
 use super::subarray::subarray;
-use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_overflow, ozarr_type};
+use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_overflow, ozarr_type, to_write};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
     memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_write_ex", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: structs that begin with their size, by the function's contract.
         match unsafe { moved(&array, region, memory, true) }? {
             // SAFETY: the memory is as the struct says, by the function's contract.
@@ -337,6 +337,75 @@ pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozar
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::ffi::array::ozarr_array_write;
+    use crate::ffi::select::ozarr_array_fill;
+    use crate::ffi::status::OZARR_OK;
+    use crate::ffi::types::OZARR_INT32;
+    use crate::node::{Context, Create, Group, Mode, Spec, Store};
+    use crate::store::local::{LocalStore, SyncMode};
+    use std::sync::Arc;
+
+    /// The region of a call.
+    fn region(start: &i64, count: &i64, periodic: &bool) -> ozarr_region {
+        ozarr_region { struct_size: size_of::<ozarr_region>(), start, shape: count, step: std::ptr::null(), periodic }
+    }
+
+    /// Memory that holds the values.
+    fn memory(values: &[i32]) -> ozarr_memory {
+        let (data, size) = (values.as_ptr().cast_mut().cast(), size_of_val(values));
+        // SAFETY: all members are numbers and pointers.
+        let none: ozarr_memory = unsafe { std::mem::zeroed() };
+        ozarr_memory { struct_size: size_of::<ozarr_memory>(), data, size, r#type: OZARR_INT32, ..none }
+    }
+
+    /// Another program has made the array longer, and has not told consolidated metadata of it.
+    #[test]
+    fn what_the_first_write_of_a_handle_covers_is_counted_by_the_document_and_not_by_consolidated_metadata() {
+        let root = std::env::temp_dir().join(format!("ozarr-first-write-{}", std::process::id()));
+        static VALUES: [i32; 16] = [7; 16];
+        let value = || (&raw const VALUES).cast();
+        let write = |array: *const ozarr_array, number: usize| {
+            let all = std::ptr::null();
+            // SAFETY: the pointers are to what lives as long as the call.
+            unsafe {
+                match number {
+                    0 => ozarr_array_fill(array, all, OZARR_INT32, value()),
+                    1 => ozarr_array_write(array, OZARR_INT32, value(), 64),
+                    2 => ozarr_array_write_ex(array, all, &memory(&VALUES)),
+                    _ => ozarr_array_write_ex(array, &region(&-1, &1, &true), &memory(&VALUES[..1])),
+                }
+            }
+        };
+        for (i, expected) in [[7, 7], [7, 7], [7, 7], [0, 7]].into_iter().enumerate() {
+            let _ = std::fs::remove_dir_all(&root);
+            let shared = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+            let store = Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite);
+            let mut spec = Spec::new(DataType::Int32, &[10]).unwrap();
+            spec.set_chunks(&[4]).unwrap();
+            Array::create(&store, "g/a", &spec, Create::New).unwrap();
+            Group::open(&store, "g").unwrap().consolidate().unwrap();
+            let document = root.join("g/a/zarr.json");
+            let text = std::fs::read_to_string(&document).unwrap().replace("\"shape\": [10]", "\"shape\": [16]");
+            std::fs::write(&document, text).unwrap();
+            let array = Group::open(&store, "g").unwrap().open_array("a").unwrap();
+            assert_eq!(array.shape().as_slice(), [10], "from the consolidated metadata");
+            let handle = ozarr_array::insert(array.clone()).unwrap();
+            assert_eq!(write(handle, i), OZARR_OK, "{i}");
+            drop(ozarr_array::close(handle, "array").unwrap());
+            let found = [9, 15].map(|at| {
+                let mut value = [0i32];
+                let one = Selection::new(&[16], &[at], &[1], None).unwrap();
+                let (data, data_type) = (value.as_mut_ptr().cast(), DataType::Int32);
+                let strides = Strides::from_slice(&[4]);
+                let memory = Memory { data, size: 4, offset: 0, strides, data_type, overflow: crate::engine::Overflow::Error, arena: None };
+                // SAFETY: the memory lives as long as the call.
+                unsafe { array.read(&one, &memory).unwrap() };
+                value[0]
+            });
+            assert_eq!(found, expected, "{i}");
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
 
     #[test]
     fn names_of_fields_may_have_points() {

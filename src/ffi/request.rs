@@ -49,7 +49,7 @@ use super::region::{Moved, moved, ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
 use super::structs::{Output, growing, read_struct};
-use super::types::{ozarr_array, ozarr_request, ozarr_type};
+use super::types::{ozarr_array, ozarr_request, ozarr_type, to_write};
 use super::user_store::as_flagged;
 use crate::error::{Result, bail};
 use crate::node::{OnDone, Pending, Progress, RequestOptions, requests, wait_any};
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
     entry!("ozarr_array_iwrite_region", new(out), {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         if flags & !OZARR_REQUEST_COPY != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected OZARR_REQUEST_COPY or 0");
         }
@@ -218,7 +218,7 @@ unsafe fn begin(
     options: *const ozarr_request_options,
     writing: bool,
 ) -> Result<Pending> {
-    let array = ozarr_array::get(array, "array")?;
+    let array = if writing { to_write(array, "array") } else { ozarr_array::get(array, "array") }?;
     // SAFETY: the caller's promise.
     let (moved, launch) = unsafe { (moved(&array, region, memory, writing)?, launch_of(options)?) };
     if !writing {

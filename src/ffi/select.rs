@@ -27,7 +27,7 @@ use super::handle::{Handle, Ref};
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers, slice};
-use super::types::{data_type, ozarr_array, ozarr_type};
+use super::types::{data_type, ozarr_array, ozarr_type, to_write};
 use crate::counting;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
     memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_write_orthogonal", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: `counts` has the length of each list, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn ozarr_array_write_points(
     memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_write_points", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: as many numbers, by the function's contract.
         let picks = unsafe { points_of(&array, points, count) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn ozarr_array_write_mask(
     memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_write_mask", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn ozarr_array_fill(
     value: *const c_void,
 ) -> ozarr_status {
     entry!("ozarr_array_fill", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
         not_null(value, "value")?;

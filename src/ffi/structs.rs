@@ -8,6 +8,7 @@
 
 use super::strings::not_null;
 use crate::error::{Result, bail};
+use crate::limits;
 
 /// The largest `struct_size` that is believed.
 const MAX_STRUCT: usize = 4096;
@@ -123,7 +124,7 @@ pub(super) unsafe fn structs<T: Growing>(first: *const T, count: usize, argument
             size => bail!(Argument, "`{argument}[{i}]`->struct_size is {size}, expected {stride}, that of the first one"),
         }
     };
-    (0..count).map(one).collect()
+    limits::try_collect((0..count).map(one))
 }
 
 /// A struct of the caller that is to be filled.

@@ -6,7 +6,7 @@
 //! but set `ozarr_last_error()`. The order does not matter: an array stays usable after its store's
 //! handle is freed.
 
-use super::handle::{Handle, HandleKind, handle_type, kind_of, refuse};
+use super::handle::{Handle, HandleKind, Ref, handle_type, kind_of, refuse};
 use super::status::{OZARR_ORDER_C, OZARR_ORDER_F, ozarr_order};
 use super::strings::put;
 use crate::dtype::{DataType, Overflow};
@@ -406,6 +406,13 @@ pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
         3 => Ok(Format::V3),
         _ => bail!(Argument, "the Zarr format is {zarr_format}, expected 2 or 3"),
     }
+}
+
+/// The array of a handle, for a call that writes to it and counts by its lengths.
+pub(super) fn to_write(handle: *const ozarr_array, argument: &str) -> Result<Ref<node::Array>> {
+    let array = ozarr_array::get(handle, argument)?;
+    array.renew_listed()?;
+    Ok(array)
 }
 
 /// Gives the program a handle of the array, where it wants one.

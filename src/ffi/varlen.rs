@@ -24,7 +24,7 @@ use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{at_least_0, bytes, dimension, not_null, put, put_text, slice};
-use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
+use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen, to_write};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
 use crate::limits::element_count;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
     size: usize,
 ) -> ozarr_status {
     entry!("ozarr_array_write_varlen", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         not_null(offsets, "offsets")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
     strings: *const *const c_char,
 ) -> ozarr_status {
     entry!("ozarr_array_write_strings", {
-        let array = ozarr_array::get(array, "array")?;
+        let array = to_write(array, "array")?;
         not_null(strings, "strings")?;
         // SAFETY: a struct that begins with its size, by the function's contract.
         let selection = unsafe { selection_of(&array, region) }?;

@@ -135,7 +135,9 @@ impl Appender {
         let kept = WriteBack::new(needed.saturating_add(each.saturating_mul(bound.pool.threads())).min(limit));
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
-        let endless = Arc::new(BoundArray { shape, write_back: Some(kept.clone()), ..(*bound).clone() });
+        // Nobody else is behind the end.
+        let growths = Default::default();
+        let endless = Arc::new(BoundArray { shape, growths, write_back: Some(kept.clone()), ..(*bound).clone() });
         let array = array.clone();
         let (published, doubtful, known, condition) = (position, None, None, Condition::None);
         let (silent, looked) = (false, None);

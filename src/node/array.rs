@@ -9,7 +9,9 @@ use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Memory, Selection, WriteBack};
+use crate::engine::{
+    self, ArrayCache, BoundArray, Changes, ChunkCache, CoordinateSelection, Growing, Growths, Memory, Selection, WriteBack,
+};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -154,25 +156,6 @@ impl Array {
         state.meta.grid.counts(&state.meta.shape)
     }
 
-    /// Returns the first element and the extent of chunk `index` along dimension `dim`; the chunk may extend beyond the array's end.
-    /// Errors: `Bounds`.
-    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
-        let state = self.state();
-        let Some(&length) = state.meta.shape.get(dim) else {
-            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, state.meta.shape.len()), state.meta.shape.len());
-        };
-        let count = state.meta.grid.count(dim, length);
-        if index >= count {
-            bail!(
-                Bounds,
-                "chunk {} along {}, where the array has {count}",
-                counting::position(index as i64),
-                counting::dimension(dim, state.meta.shape.len())
-            );
-        }
-        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
-    }
-
     /// The shape of the chunks inside a shard (of the outermost level); the chunk shape where the array is not sharded.
     pub fn inner_chunk_shape(&self) -> Dims {
         self.state().inner_chunk.clone()
@@ -285,15 +268,8 @@ impl Array {
 
     /// What the engine needs to write to a selection.
     pub(super) fn bound_for_writing(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
-        self.0.store.check_writable()?;
-        if self.is_listed() {
-            self.set_state(self.read_fresh(self.format())?);
-        }
-        let state = self.state();
-        state.meta.dialect.refuse()?;
-        let bound = state.bound(&self.0.path)?;
-        check_inside(&bound.shape, selection)?;
-        Ok(bound)
+        self.check_changeable()?;
+        self.bound_for_reading(selection)
     }
 
     /// Whether the handle knows its document from consolidated metadata only.
@@ -330,8 +306,16 @@ impl Array {
             let array = self.state().bound(&self.0.path)?;
             kept.check_room(array.chain.shape(), array.data_type)?;
         }
-        self.handle(|handling| handling.write_back = (bytes > 0).then(|| kept.clone()));
-        Ok(())
+        let mut old = (bytes > 0).then_some(kept);
+        self.handle(|handling| std::mem::swap(&mut handling.write_back, &mut old));
+        let Some(old) = old else { return Ok(()) };
+        // Writes that are under way still have the old one, where nobody would find what they let wait.
+        old.close(true);
+        let stored = self.state().bound(&self.0.path).and_then(|bound| engine::flush(&bound, &old, None));
+        stored.inspect_err(|_| {
+            old.close(false);
+            self.handle(|handling| handling.write_back = Some(old));
+        })
     }
 
     /// Lists the keys of chunks that this handle changes from now on; or no longer.
@@ -425,9 +409,10 @@ impl Array {
         self.0.state.read(Arc::clone)
     }
 
-    /// Tells writes of this handle that are under way that the array gets longer: they keep what they find behind the end that they know.
-    pub(super) fn note_growth(&self) {
-        self.0.handling.read(|handling| handling.growths.note());
+    /// Tells writes of this handle that are under way, or begin now, that the array gets longer, until what is given is dropped: they keep what
+    /// they find behind the end that they know.
+    pub(super) fn begin_growth(&self) -> Growing {
+        self.growths().begin()
     }
 
     /// The state of a document that was just read or written.
@@ -436,19 +421,53 @@ impl Array {
         Ok(state.counting(&self.0.stats))
     }
 
+    /// The state in which an array that gets longer will be, which writes what is new.
+    pub(super) fn grown_state_of(&self, meta: ArrayMeta) -> Result<ArrayState> {
+        let mut handling = self.0.handling.read(Handling::clone);
+        handling.growths = handling.growths.with_own();
+        Ok(ArrayState::new(&self.0.store, &self.0.path, meta, &handling)?.counting(&self.0.stats))
+    }
+
     /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
     /// one before.
     pub(super) fn set_state(&self, state: ArrayState) -> (Arc<ArrayState>, Arc<ArrayState>) {
+        let state = self.before_state(state);
+        let before = self.0.state.replace(state.clone());
+        self.after_state(&state.meta.shape);
+        (state, before)
+    }
+
+    /// Uses a state of a document that was read while `seen` was the handle's, unless another thread has given it another one since, which
+    /// may be newer; false then.
+    pub(super) fn set_state_after(&self, seen: &Arc<ArrayState>, state: ArrayState) -> bool {
+        let state = self.before_state(state);
+        let before = self.0.state.write(|now| Arc::ptr_eq(now, seen).then(|| std::mem::replace(now, state.clone())));
+        if before.is_some() {
+            self.after_state(&state.meta.shape);
+        }
+        before.is_some()
+    }
+
+    /// Forgets what is kept for reading of an array whose chunks are others in the state that comes.
+    fn before_state(&self, state: ArrayState) -> Arc<ArrayState> {
         if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if alike.difference(&state.meta).is_some() {
                 cache.forget_all();
             }
         }
-        let state = Arc::new(state);
-        let before = self.0.state.replace(state.clone());
+        Arc::new(state)
+    }
+
+    /// The handle has another state, whose lengths are `shape`.
+    fn after_state(&self, shape: &[u64]) {
         self.0.listed.store(false, Ordering::Release);
-        (state, before)
+        self.growths().follow(shape);
+    }
+
+    /// What counts how often the handle makes the array longer and shorter.
+    pub(super) fn growths(&self) -> Growths {
+        self.0.handling.read(|handling| handling.growths.clone())
     }
 }
 

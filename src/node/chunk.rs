@@ -6,7 +6,7 @@ use super::stored_chunks::each_chunk;
 use crate::counting;
 use crate::engine::{BoundArray, Memory, ShardWriter};
 use crate::error::{Result, bail, err};
-use crate::limits::Dims;
+use crate::limits::{self, Dims};
 use crate::sort::sort_by;
 use crate::store::{Condition, StorageExt};
 use std::sync::Arc;
@@ -92,6 +92,25 @@ impl Array {
         keys.push(chunk.iter().copied(), &mut key).map(|()| key)
     }
 
+    /// Returns the first element and the extent of chunk `index` along dimension `dim`; the chunk may extend beyond the array's end.
+    /// Errors: `Bounds`.
+    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
+        let state = self.state();
+        let Some(&length) = state.meta.shape.get(dim) else {
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, state.meta.shape.len()), state.meta.shape.len());
+        };
+        let count = state.meta.grid.count(dim, length);
+        if index >= count {
+            bail!(
+                Bounds,
+                "chunk {} along {}, where the array has {count}",
+                counting::position(index as i64),
+                counting::dimension(dim, state.meta.shape.len())
+            );
+        }
+        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
+    }
+
     /// The key of a chunk in the store.
     pub fn chunk_key(&self, index: &[u64]) -> Result<String> {
         self.key_of(&Cutting::new(self, false)?.split(index)?.0)
@@ -143,7 +162,7 @@ impl Array {
 
     /// Replaces the encoded bytes of a chunk or an inner chunk by `bytes`, which are not checked.
     pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
@@ -153,7 +172,7 @@ impl Array {
 
     /// Removes what is stored of a chunk or an inner chunk: it reads as the fill value from then on. False if nothing was.
     pub fn chunk_erase(&self, index: &[u64], inner: bool) -> Result<bool> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
@@ -178,10 +197,7 @@ impl Array {
         let cutting = Cutting::new(self, inner)?;
         self.store().check_listable()?;
         let mut chunks = Vec::new();
-        each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| {
-            chunks.push(index.clone());
-            Ok(())
-        })?;
+        each_chunk(&cutting.state.chunk_store, &cutting.state, &mut |_, index| limits::push(&mut chunks, index.clone()))?;
         chunks.sort_unstable();
         chunks.reverse();
         Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
@@ -211,7 +227,7 @@ impl Array {
 
     /// Begins to write the shard of that index.
     pub fn shard_writer(&self, index: &[u64]) -> Result<ArrayShardWriter> {
-        self.store().check_writable()?;
+        self.check_changeable()?;
         self.finish_writes()?;
         let (chunk, _) = Cutting::new(self, false)?.split(index)?;
         Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
@@ -243,7 +259,7 @@ impl Chunks {
         self.array.bound_now()?.each_stored_inner(chunk, &mut |place, offset, size| {
             let index: Dims = first.iter().zip(place).map(|(a, b)| a + b).collect();
             if index.iter().zip(&counts).all(|(i, n)| i < n) {
-                found.push((index, ChunkPlace { offset, size }));
+                limits::push(found, (index, ChunkPlace { offset, size }))?;
             }
             Ok(())
         })?;

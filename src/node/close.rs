@@ -1,7 +1,7 @@
 //! What is done when a program closes a store or a node: NCZarr's keys, consolidated metadata that wait, and a flush.
 
 use super::conventions::{nczarr, nczarr_update};
-use super::store::V2Changes;
+use super::v2_changes::V2Changes;
 use super::{Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
 use std::collections::BTreeSet;
@@ -66,20 +66,37 @@ impl Store {
     /// changed ones and those above, if that will do for now.
     fn write_nczarr(&self, some: bool) -> Result<()> {
         let wanted = self.options().nczarr != Nczarr::Off && self.shared().capabilities().listable && self.check_writable().is_ok();
-        let changes = self.take_v2_changes();
-        if !wanted || changes.nodes.is_empty() && (some || !changes.others) {
-            self.set_v2_changes(V2Changes { others: changes.others, ..V2Changes::default() });
+        let mut look = NczarrLook::new(self);
+        let V2Changes { nodes, others, .. } = &look.left;
+        if !wanted || nodes.is_empty() && (some || !others) {
+            look.left.nodes.clear();
             return Ok(());
         }
         let tolerant = self.options().nczarr == Nczarr::Keep;
-        let update = || Ok(some && nczarr_update::update(self, tolerant, &changes.nodes)?);
+        let update = || Ok(some && nczarr_update::update(self, tolerant, &look.left.nodes)?);
         let written = update().and_then(|others| if others { Ok(true) } else { nczarr::write(self, tolerant).map(|()| false) });
         // What was just written needs no second look; what could not be is tried again.
-        let (left, result) = match written {
-            Ok(others) => (V2Changes { others, ..V2Changes::default() }, Ok(())),
-            Err(e) => (changes, Err(e)),
-        };
-        self.set_v2_changes(left);
-        result
+        look.left = written.map(V2Changes::of_others)?;
+        Ok(())
+    }
+}
+
+/// A look at NCZarr's keys, which takes what was changed. What is `left` of it at the end is looked at again, with what other threads change
+/// meanwhile.
+struct NczarrLook<'a> {
+    store: &'a Store,
+    left: V2Changes,
+}
+
+impl NczarrLook<'_> {
+    fn new(store: &Store) -> NczarrLook<'_> {
+        NczarrLook { store, left: store.v2_changed().write(V2Changes::begin_look) }
+    }
+}
+
+impl Drop for NczarrLook<'_> {
+    fn drop(&mut self) {
+        let left = std::mem::take(&mut self.left);
+        self.store.v2_changed().write(|changes| changes.end_look(left));
     }
 }

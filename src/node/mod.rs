@@ -61,6 +61,7 @@ mod transfer;
 mod transform;
 mod upkeep;
 mod usage;
+mod v2_changes;
 pub mod variable;
 mod verify;
 mod verify_chunks;

@@ -6,7 +6,7 @@ use crate::counting;
 use crate::engine::memory::Use;
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
-use crate::limits::Dims;
+use crate::limits::{self, Dims};
 
 /// The most parts of one region: more means that a dimension is far shorter than what is asked of it.
 const MAX_PARTS: usize = 1 << 20;
@@ -44,7 +44,7 @@ pub fn parts<'a>(array: &'a Array, region: [&[i64]; 3], periodic: &[bool], memor
     if total > MAX_PARTS {
         bail!(Limit, "the region passes the ends of periodic dimensions in {total} parts, expected at most {MAX_PARTS}");
     }
-    (0..total).map(|number| part(array, &length, &runs, step, number, memory)).collect()
+    limits::try_collect((0..total).map(|number| part(array, &length, &runs, step, number, memory)))
 }
 
 /// Part `number` of the product of the runs, the last dimension's first.
@@ -96,7 +96,7 @@ fn runs_of(dim: counting::Marked<'_>, length: u64, [start, count, step]: [i64; 3
         let run =
             Stretch { first, start: at as i64, count: (count - first).min(i64::try_from(room).unwrap_or(i64::MAX).saturating_add(1)) };
         first += run.count;
-        runs.push(run);
+        limits::push(&mut runs, run)?;
         if runs.len() > MAX_PARTS {
             bail!(Limit, "{dim}: the region passes the end of the periodic dimension more than {MAX_PARTS} times");
         }

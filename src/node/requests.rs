@@ -3,6 +3,7 @@
 use super::Array;
 use crate::engine::{self, BatchEntry, BoundArray, Memory, Pending, RequestOptions, Selection};
 use crate::error::{Error, Result};
+use crate::limits;
 use std::sync::Arc;
 
 /// One region of a batch: the array, which of its elements, and their memory.
@@ -62,7 +63,7 @@ pub unsafe fn write_many(parts: Vec<BatchPart<'_>>) -> Result<()> {
 pub unsafe fn start_read_many(parts: Vec<BatchPart<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_reading)?;
     // SAFETY: the caller vouches for the memory.
-    unsafe { engine::start_read_many(&entries, options_of_all(&parts, options)) }
+    unsafe { engine::start_read_many(&entries, options_of_all(&parts, options)?) }
 }
 
 /// Starts to write many regions as one request; the first one's context bounds it.
@@ -72,7 +73,7 @@ pub unsafe fn start_read_many(parts: Vec<BatchPart<'_>>, options: RequestOptions
 pub unsafe fn start_write_many(parts: Vec<BatchPart<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_writing)?;
     // SAFETY: the caller vouches for the memory.
-    unsafe { engine::start_write_many(&entries, options_of_all(&parts, options)) }
+    unsafe { engine::start_write_many(&entries, options_of_all(&parts, options)?) }
 }
 
 /// Waits for all requests that were submitted before, and ends the library's own threads.
@@ -92,11 +93,11 @@ fn entries(parts: &[BatchPart<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
         let array = bind(array, selection).map_err(|e| if selection.first_in_region().is_some() { e } else { of_entry(i, e) })?;
         Ok(BatchEntry { array, selection: selection.clone(), memory: memory.clone() })
     };
-    parts.iter().enumerate().map(entry).collect()
+    limits::try_collect(parts.iter().enumerate().map(entry))
 }
 
-fn options_of_all(parts: &[BatchPart<'_>], options: RequestOptions) -> RequestOptions {
-    let keeps: Vec<Array> = parts.iter().map(|(array, ..)| (*array).clone()).collect();
+fn options_of_all(parts: &[BatchPart<'_>], options: RequestOptions) -> Result<RequestOptions> {
+    let keeps: Vec<Array> = limits::collect(parts.iter().map(|(array, ..)| (*array).clone()))?;
     let budget = keeps.first().map_or_else(|| options.budget.clone(), |array| array.store().context().budget());
-    RequestOptions { budget, keeps: Some(Box::new(keeps)), ..options }
+    Ok(RequestOptions { budget, keeps: Some(Box::new(keeps)), ..options })
 }

@@ -14,7 +14,7 @@ use crate::limits::{self, Dims, MAX_CONSOLIDATED, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
 use crate::metadata::{number_list, v2, v3_grid};
-use crate::store::{Condition, StorageExt, swap};
+use crate::store::{Condition, LockUse, StorageExt, swap};
 use std::sync::Arc;
 
 /// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
@@ -46,7 +46,7 @@ impl Array {
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
-        self.note_growth();
+        let _growing = self.begin_growth();
         swap::make(&**self.store().shared(), || {
             let (fresh, condition) = self.read_to_change(self.format())?;
             let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
@@ -62,11 +62,24 @@ impl Array {
                 self.begin_cut(gone)?;
             }
             self.publish_shape(&old, next, condition)?;
+            if gone.is_some() {
+                self.cut(&old, &shape);
+            }
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut()?;
             }
             Ok(gone)
         })
+    }
+
+    /// Keeps writes that began before the array became shorter from what is behind its new end.
+    fn cut(&self, old: &[u64], shape: &[u64]) {
+        self.growths().cut(shape);
+        let state = self.state();
+        let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
+        for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
+            kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
+        }
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept
@@ -129,7 +142,7 @@ impl Array {
         }
         {
             let _lock = document::lock(self.store(), self.path(), array_document(format))?;
-            self.note_growth();
+            let _growing = self.begin_growth();
             if self.store().shared().capabilities().swaps {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
@@ -254,7 +267,7 @@ impl Array {
         } else {
             v2::keep_chunks(&mut meta.document, &meta.grid);
         }
-        let next = self.state_of(meta)?;
+        let next = self.grown_state_of(meta)?;
         if fresh.bound.is_ok() {
             next.bound(self.path())?;
         }
@@ -346,14 +359,14 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         })?;
         let all = (gone.len() + edge.len()) as u64;
         for key in gone {
-            array.store.erase(&key).map_err(|e| e.at_key(key))?;
+            erase_chunk(array, &key)?;
             done += 1;
             progress(done, all)?;
         }
     } else {
         boundary.each_outside(&mut |index| {
             array.chunk_key(index, &mut key)?;
-            array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))?;
+            erase_chunk(array, &key)?;
             done += 1;
             progress(done, u64::try_from(candidates).unwrap_or(u64::MAX))
         })?;
@@ -372,6 +385,16 @@ fn erase_outside(array: &BoundArray, old: &[u64], progress: &mut OnProgress<'_>)
         done += 1;
         progress(done, all)
     })
+}
+
+/// Erases a chunk outside of the array: behind the writes to it that are under way, here and in other processes.
+fn erase_chunk(array: &BoundArray, key: &str) -> Result<()> {
+    let _thread = array.locks.wait(array.lock_name(key));
+    let erased = array.store.lock_key(&array.prefix, key, LockUse::Often).and_then(|_process| array.store.erase(key));
+    if *erased.as_ref().unwrap_or(&true) {
+        array.key_changed(key);
+    }
+    erased.map(drop).map_err(|e| e.at_key(key))
 }
 
 /// The chunks that shrinking concerns.

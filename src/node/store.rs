@@ -1,6 +1,7 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
 use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
+use super::v2_changes::V2Changes;
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
@@ -50,7 +51,6 @@ struct StoreInner {
     behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
-    /// Which nodes of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: ForkPreserved<V2Changes>,
     stats: Arc<Counters>,
     /// The log was told that the file system has no locks.
@@ -328,7 +328,7 @@ impl Store {
     pub(super) fn note_document(&self, key: &str) {
         let (node, name) = key.rsplit_once('/').unwrap_or(("", key));
         if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&name) {
-            self.0.v2_changed.write(|changes| changes.nodes.insert(node.to_string()));
+            self.0.v2_changed.write(|changes| changes.note(node));
         }
     }
 
@@ -436,24 +436,10 @@ impl Store {
         self.0.unconsolidated.write(std::mem::take)
     }
 
-    /// Takes the nodes of version 2 that were changed since NCZarr's keys were looked at.
-    pub(super) fn take_v2_changes(&self) -> V2Changes {
-        self.0.v2_changed.write(std::mem::take)
+    /// What was changed of nodes of version 2.
+    pub(super) fn v2_changed(&self) -> &ForkPreserved<V2Changes> {
+        &self.0.v2_changed
     }
-
-    /// Puts back what was taken and is still to be looked at, instead of what the look itself has changed.
-    pub(super) fn set_v2_changes(&self, changes: V2Changes) {
-        drop(self.0.v2_changed.replace(changes));
-    }
-}
-
-/// The nodes of version 2 whose documents this handle has changed, for NCZarr's keys.
-#[derive(Default)]
-pub(super) struct V2Changes {
-    /// Their paths, since the keys of these nodes were looked at.
-    pub nodes: BTreeSet<String>,
-    /// Keys of other nodes are still to be compared with what was changed before.
-    pub others: bool,
 }
 
 /// What counts the changes of stores of that name: one for all that are open.

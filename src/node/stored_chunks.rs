@@ -40,7 +40,7 @@ pub(super) fn each_place(store: &SharedStore, places: &Places, each: &mut dyn Fn
         for key in listing.keys.iter().map(|name| format!("{folder}{name}")) {
             if let Some(index) = places.chunk(&key)? {
                 each(ListedKey::Chunk(key, index))?;
-            } else if places.leads_to_chunks(&key) {
+            } else if places.needs_folder(&key) {
                 each(misplaced(err!(Io, "found a file, expected a folder of chunks").with_errno(libc::ENOTDIR), key))?;
             }
         }
@@ -95,9 +95,15 @@ impl Places {
         Ok(self.index(key)?.filter(|index| self.is_inside(index)))
     }
 
-    /// Whether this is the key of a chunk inside of the array's shape, or of what leads to such chunks.
+    /// Whether this is the key of a chunk inside of the array's shape, or of what has to lead to such chunks.
     pub fn is_among_chunks(&self, key: &str) -> Result<bool> {
-        Ok(self.chunk(key)?.is_some() || self.leads_to_chunks(key))
+        Ok(self.chunk(key)?.is_some() || self.needs_folder(key))
+    }
+
+    /// Whether chunks inside of the array's shape have keys that go on behind this one and a slash: a folder is to be there. Of a registered
+    /// encoding only the keys of chunks are known.
+    fn needs_folder(&self, key: &str) -> bool {
+        !matches!(self.keys, KeyEncoding::Registered(_)) && self.leads_to_chunks(key)
     }
 
     /// Whether this is the key of a chunk beyond the array's shape.
@@ -106,7 +112,7 @@ impl Places {
     }
 
     /// Whether chunks inside of the array's shape may have keys that go on behind this one and a slash.
-    pub fn leads_to_chunks(&self, key: &str) -> bool {
+    fn leads_to_chunks(&self, key: &str) -> bool {
         match key.strip_prefix(self.prefix.as_str()) {
             Some(tail) => self.keys.parse_folder(tail, self.counts.len()).is_some_and(|index| self.is_inside(&index)),
             None => self.prefix.strip_prefix(key).is_some_and(|rest| rest.starts_with('/')),

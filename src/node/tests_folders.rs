@@ -1,11 +1,14 @@
 //! Handles of one process whose stores begin in different folders: each has other keys for what both change.
 
 use super::tests::{read_all, spec, view};
+use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
+use crate::error::Result;
+use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
-use crate::store::{Condition, SharedStore};
+use crate::store::{Capabilities, Condition, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Storage};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -115,6 +118,31 @@ fn all_handles_of_a_batch_list_a_chunk_that_they_change_together() {
     }
 }
 
+/// One handle has made the array longer, which the other does not know of: each reads and writes what is inside of its own array.
+#[test]
+fn handles_of_a_batch_that_know_other_lengths_of_an_array_share_no_chunk_of_it() {
+    for compressed in [false, true] {
+        let store = Store::from_shared(&Context::with_threads(1), Arc::new(MemoryStore::new()), Mode::ReadWrite);
+        let mut spec = spec(&[10], &[8]);
+        if compressed {
+            spec.set_compressor("zstd", None).unwrap();
+        }
+        let first = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let second = Array::open(&store, "a").unwrap();
+        second.resize(&[16], false).unwrap();
+        let (mut low, mut high) = ([1, 2], [3, 4, 5, 6, 7, 8]);
+        let region = |array: &Array, start: i64, count: i64| Selection::new(&array.shape(), &[start], &[count], None).unwrap();
+        let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 10, 6), view(&mut high, &[6]))];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { requests::write_many(parts).unwrap() };
+        let (mut low, mut high) = ([0; 2], [0; 8]);
+        let parts = vec![(&first, region(&first, 8, 2), view(&mut low, &[2])), (&second, region(&second, 8, 8), view(&mut high, &[8]))];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { requests::read_many(parts).unwrap() };
+        assert_eq!((low, high), ([1, 2], [1, 2, 3, 4, 5, 6, 7, 8]), "{compressed}");
+    }
+}
+
 /// Another process, which shares no lock in memory with this one, changes a node while all are read for consolidated metadata. It finds none to
 /// keep right.
 #[test]
@@ -197,4 +225,86 @@ fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
         assert_eq!(top.consolidated_differences().unwrap(), Some(vec![]), "{i}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A folder in which something is done once a chunk was opened.
+struct Between {
+    inner: LocalStore,
+    due: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Storage for Between {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let found = self.inner.open(key)?;
+        let due = if key.contains("/c/") { self.due.lock().unwrap().take() } else { None };
+        due.into_iter().for_each(|run| run());
+        Ok(found)
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.inner.put(key, parts, condition)
+    }
+
+    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
+        self.inner.erase_keys(keys)
+    }
+
+    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
+        self.inner.list_keys(prefix, into)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(prefix, key, often)
+    }
+
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        self.inner.files()
+    }
+
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
+
+/// Handles of two contexts share no lock in memory, as those of two processes.
+#[test]
+fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed_is_changed_as_it_is_then() {
+    let folder = Folder::new("replaced-meanwhile");
+    let write = |array: &Array, start: i64, values: &mut [i32]| {
+        let region = Selection::new(&[4], &[start], &[values.len() as i64], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&region, &view(values, &[values.len() as u64])).unwrap() };
+    };
+    let mut sharded = spec(&[4], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    let replace: fn(&Array, i32) = |array, value| {
+        // SAFETY: as above.
+        unsafe { array.write(&Selection::all(&[4]), &view(&mut [value; 4], &[4])).unwrap() };
+    };
+    let erase: fn(&Array, i32) = |array, _| assert!(array.chunk_erase(&[0], false).unwrap());
+    for (i, (before, other, value)) in
+        [(Some(1), replace, 5), (None, replace, 5), (Some(1), replace, 0), (Some(1), erase, 0), (Some(0), replace, 5)]
+            .into_iter()
+            .enumerate()
+    {
+        for (spec, ours) in [(spec(&[4], &[4]), 9), (spec(&[4], &[4]), 0), (sharded.clone(), 9), (sharded.clone(), 0)] {
+            let theirs = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+            before.into_iter().for_each(|value| write(&theirs, 0, &mut [value; 4]));
+            let inner = LocalStore::open(&folder.0, true, SyncMode::None).unwrap();
+            let store = Arc::new(Between { inner, due: Mutex::default() });
+            let array = Array::open(&Store::from_shared(&Context::with_threads(1), store.clone(), Mode::ReadWrite), "a").unwrap();
+            *store.due.lock().unwrap() = Some(Box::new(move || other(&theirs, value)));
+            write(&array, 0, &mut [ours]);
+            assert!(store.due.lock().unwrap().is_none());
+            assert_eq!(read_all(&array), [ours, value, value, value], "{i} {ours}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
 
 use super::tests::{far_from, read_all, spec, view, write_all};
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
@@ -8,13 +9,14 @@ use crate::limits::Dims;
 use crate::metadata::json;
 use crate::store::fault;
 use crate::store::local::{LocalStore, SyncMode};
+use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A store in a folder that is removed at the end of a test.
-pub(super) struct Folder(PathBuf, pub Store);
+pub(super) struct Folder(pub PathBuf, pub Store);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
@@ -152,8 +154,8 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     assert_eq!(renames(&mut || write_box(&array, &[4, 0], &[1, 1], 13).unwrap()), 1);
     let other = Array::open(&folder.1, "a").unwrap();
     assert_eq!([element(&other, &[0, 0]), element(&other, &[0, 4]), element(&other, &[4, 0])], [1, 11, 0]);
-    // A box that is no larger box with the old one has that stored first.
-    assert_eq!(renames(&mut || write_box(&array, &[6, 2], &[1, 1], 14).unwrap()), 1);
+    // A box that is no larger box with the old one has that stored first, of a chunk that was not there.
+    assert_eq!(fault::count(Call::RenameNew, || write_box(&array, &[6, 2], &[1, 1], 14).unwrap()), 1);
     assert_eq!(element(&other, &[4, 0]), 13);
     // A whole chunk replaces what waits of it.
     assert_eq!(renames(&mut || write_box(&array, &[4, 0], &[4, 4], 15).unwrap()), 1);
@@ -839,4 +841,147 @@ fn a_write_that_began_before_the_array_grew_keeps_what_was_stored_behind_its_end
         assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap()), [4; 100]);
     }
     assert!(registered_keys::unregister("test.meanwhile"));
+}
+
+#[test]
+fn chunks_with_keys_of_a_registered_encoding_are_listed_in_folders_beside_other_files() {
+    registered_keys::register("test.listed", Arc::new(Meanwhile::default()), false).unwrap();
+    let keys = registered_keys::find("test.listed", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("listed");
+    let mut spec = spec(&[30], &[10]);
+    spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+    let array = Array::create(&folder.1, "a", &spec, Create::New).unwrap();
+    write_box(&array, &[0], &[30], 1).unwrap();
+    std::fs::write(folder.0.join("a/README"), "").unwrap();
+    assert_eq!(array.chunk_count(false).unwrap(), 3);
+    let mut faults = Vec::new();
+    let mut each = |fault: &Fault| {
+        faults.push((fault.kind, fault.key.clone()));
+        Ok(())
+    };
+    folder.1.verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(faults, [(FaultKind::Foreign, "a/README".to_string())]);
+    std::fs::create_dir(folder.0.join("a/7")).unwrap();
+    assert_eq!(array.chunk_count(false).unwrap(), 3, "beyond the end");
+    std::fs::remove_file(folder.0.join("a/1")).unwrap();
+    std::fs::create_dir(folder.0.join("a/1")).unwrap();
+    assert_eq!(array.chunk_count(false).unwrap_err().kind(), ErrorKind::Io);
+    assert!(registered_keys::unregister("test.listed"));
+}
+
+/// What a store does before a call of which `due` says that it is the one, once, in another thread.
+type Due = Mutex<Option<(fn(&Next<'_>) -> bool, Box<dyn FnOnce() + Send>)>>;
+
+/// A store in memory that does what is due.
+fn with_due(due: &Arc<Due>) -> Store {
+    let due = due.clone();
+    let tell = move |next: Next<'_>| {
+        let now = due.lock().unwrap().take_if(|(is_now, _)| is_now(&next));
+        if let Some((_, run)) = now {
+            std::thread::spawn(run).join().unwrap();
+        }
+        Ok(())
+    };
+    Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: Arc::new(MemoryStore::new()), tell, name: None }), Mode::ReadWrite)
+}
+
+#[test]
+fn a_handle_that_is_refreshed_while_it_grows_keeps_what_is_appended() {
+    let due: Arc<Due> = Arc::default();
+    let array = Array::create(&with_due(&due), "a", &spec(&[10], &[8]), Create::New).unwrap();
+    let append = |array: &Array| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 3, &view(&mut [7; 3], &[3])).unwrap() };
+    };
+    // The slab is stored, and its length is to be published.
+    let other = array.clone();
+    let refresh_and_write = move || {
+        other.refresh().unwrap();
+        write_box(&other, &[8], &[2], 5).unwrap();
+    };
+    *due.lock().unwrap() = Some((|next| matches!(next, Next::Change("a/zarr.json")), Box::new(refresh_and_write)));
+    append(&array);
+    assert!(due.lock().unwrap().is_none());
+    assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7]);
+    // The document of before is read, and the array grows before it is taken for the handle's.
+    let other = array.clone();
+    *due.lock().unwrap() = Some((|next| matches!(next, Next::Opened("a/zarr.json")), Box::new(move || append(&other))));
+    array.refresh().unwrap();
+    assert!(due.lock().unwrap().is_none());
+    assert_eq!(array.shape().as_slice(), [16]);
+    assert_eq!(read_all(&array)[8..], [5, 5, 7, 7, 7, 7, 7, 7]);
+    // The handle replaces whole chunks again.
+    let reads = || array.stats().snapshot().bytes_read;
+    let before = reads();
+    write_box(&array, &[0], &[16], 4).unwrap();
+    assert_eq!(reads(), before);
+}
+
+#[test]
+fn chunks_that_a_resize_erases_are_among_the_changes() {
+    // Chunks looked for one by one, and listed.
+    for rows in [12u64, 6000] {
+        let store = Store::memory(&Context::default());
+        let array = Array::create(&store, "a", &spec(&[rows], &[4]), Create::New).unwrap();
+        write_box(&array, &[0], &[12], 1).unwrap();
+        array.set_list_changes(true);
+        array.resize(&[6], false).unwrap();
+        assert_eq!(array.changes().unwrap(), "a/c/1\na/c/2\n", "{rows}");
+    }
+}
+
+#[test]
+fn a_write_that_began_before_the_array_shrank_brings_nothing_back() {
+    let meanwhile = Arc::new(Meanwhile::default());
+    registered_keys::register("test.shrinks", meanwhile.clone(), false).unwrap();
+    let keys = registered_keys::find("test.shrinks", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("shrinks");
+    for (inner, write_back, start, count, fits) in [
+        (None, 0, 0, 30, false),
+        (None, 0, 0, 15, false),
+        (None, 1 << 20, 0, 25, false),
+        (Some([5]), 0, 0, 30, false),
+        (None, 0, 0, 4, true),
+    ] {
+        let mut spec = spec(&[30], &[10]);
+        spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        write_box(&array, &[0], &[30], 1).unwrap();
+        array.set_write_back(write_back).unwrap();
+        let other = array.clone();
+        *meanwhile.0.lock().unwrap() = Some(Box::new(move || other.resize(&[14], false).unwrap()));
+        let written = write_box(&array, &[start], &[count], 3);
+        assert!(written.as_ref().map_or_else(|e| e.kind() == ErrorKind::Bounds && !fits, |()| fits), "{written:?}");
+        let _ = array.flush();
+        array.resize(&[30], false).unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap())[14..], [0; 16], "{inner:?} {write_back} {count}");
+        // The handle goes on.
+        write_box(&array, &[0], &[30], 4).unwrap();
+        array.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap()), [4; 30]);
+    }
+    assert!(registered_keys::unregister("test.shrinks"));
+}
+
+#[test]
+fn a_part_that_comes_while_write_back_is_set_is_stored() {
+    let meanwhile = Arc::new(Meanwhile::default());
+    registered_keys::register("test.setting", meanwhile.clone(), false).unwrap();
+    let keys = registered_keys::find("test.setting", || "{}".into()).unwrap().unwrap();
+    let folder = Folder::new("setting");
+    for limit in [0, 1 << 16] {
+        let mut spec = spec(&[30], &[10]);
+        spec.set_key_encoding(KeyEncoding::Registered(keys)).unwrap();
+        let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        array.set_write_back(1 << 20).unwrap();
+        let other = array.clone();
+        *meanwhile.0.lock().unwrap() = Some(Box::new(move || other.set_write_back(limit).unwrap()));
+        write_box(&array, &[3], &[4], 7).unwrap();
+        array.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap())[..8], [0, 0, 0, 7, 7, 7, 7, 0], "{limit}");
+    }
+    assert!(registered_keys::unregister("test.setting"));
 }

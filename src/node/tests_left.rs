@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn ending(inner: &SharedStore, left: usize) -> Store {
     let left = AtomicUsize::new(left);
     let tell = move |next: Next<'_>| match next {
-        Next::Change => {
+        Next::Change(_) => {
             let counted = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             counted.map(drop).map_err(|_| -> Error { err!(Io, "ended") })
         }

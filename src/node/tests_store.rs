@@ -8,8 +8,8 @@ pub(super) enum Next<'a> {
     Open,
     /// What was opened is given back.
     Opened(&'a str),
-    /// An object is stored or erased.
-    Change,
+    /// The object of a key is stored or erased.
+    Change(&'a str),
     List,
     Flush,
 }
@@ -33,22 +33,25 @@ impl<F: Fn(Next<'_>) -> Result<()> + Send + Sync> Storage for Told<F> {
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        (self.tell)(Next::Change)?;
+        (self.tell)(Next::Change(key))?;
         self.inner.put(key, parts, condition)
     }
 
     /// Erases one key at a time, as a server does.
     fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        let Keys::Below(prefix) = keys else {
-            (self.tell)(Next::Change)?;
-            return self.inner.erase_keys(keys);
+        let prefix = match keys {
+            Keys::Below(prefix) => prefix,
+            Keys::One(key) => {
+                (self.tell)(Next::Change(key))?;
+                return self.inner.erase_keys(keys);
+            }
         };
         let mut found = Vec::new();
         self.inner.list(prefix, &mut |key| {
             found.push(key.to_string());
             Ok(())
         })?;
-        found.iter().try_for_each(|key| (self.tell)(Next::Change).and_then(|()| self.inner.erase(key).map(drop)))?;
+        found.iter().try_for_each(|key| (self.tell)(Next::Change(key)).and_then(|()| self.inner.erase(key).map(drop)))?;
         Ok(true)
     }
 

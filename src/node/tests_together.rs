@@ -9,10 +9,11 @@ use crate::dtype::DataType;
 use crate::engine::Memory;
 use crate::error::{ErrorKind, err};
 use crate::limits::c_strides;
+use crate::metadata::{Value, json};
 use crate::store::SharedStore;
 use crate::store::memory::MemoryStore;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn open(shared: SharedStore, options: Options) -> Store {
     Store::new(&Context::with_threads(1), shared, Mode::ReadWrite, options)
@@ -122,12 +123,42 @@ fn what_is_renamed_or_copied_is_told_of_in_the_keys_of_nczarr() {
 }
 
 #[test]
+fn a_node_that_is_made_while_the_keys_of_nczarr_are_written_gets_its_own_by_the_next_call() {
+    let (shared, due): (SharedStore, Arc<Mutex<Option<Store>>>) = (Arc::new(MemoryStore::new()), Arc::default());
+    let (next, begun) = (due.clone(), Arc::new(Mutex::new(None)));
+    let thread = begun.clone();
+    let tell = move |_: Next<'_>| {
+        let Some(store) = next.lock().unwrap().take() else { return Ok(()) };
+        let (done, ended) = std::sync::mpsc::channel();
+        let create = move || {
+            Array::create(&store, "b", &spec_v2(&[4], &[2]), Create::New).unwrap();
+            let _ = done.send(());
+        };
+        *thread.lock().unwrap() = Some(std::thread::spawn(create));
+        let _ = ended.recv_timeout(std::time::Duration::from_millis(300));
+        Ok(())
+    };
+    let tell_of_changes = move |next: Next<'_>| if let Next::Change(".zattrs") = next { tell(next) } else { Ok(()) };
+    let options = Options { nczarr: Nczarr::On, ..Options::default() };
+    let store = open(Arc::new(Told { inner: shared.clone(), tell: tell_of_changes, name: None }), options);
+    Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+    Array::create(&store, "a", &spec_v2(&[4], &[2]), Create::New).unwrap();
+    *due.lock().unwrap() = Some(store.clone());
+    store.close(None).unwrap();
+    begun.lock().unwrap().take().expect("the keys were written").join().unwrap();
+    store.close(None).unwrap();
+    assert!(object(&store, "b/.zattrs").keys().any(|key| key.to_lowercase() == "_nczarr_array"));
+    let root = json::to_text(&Value::Object(object(&store, ".zattrs")));
+    assert!(root.contains("\"b\""), "{root}");
+}
+
+#[test]
 fn consolidated_metadata_that_could_not_be_written_are_written_by_the_next_call() {
     for consolidate in [Consolidate::Flush, Consolidate::Close, Consolidate::Named] {
         let (shared, fails): (SharedStore, _) = (Arc::new(MemoryStore::new()), Arc::new(AtomicBool::new(false)));
         let told = fails.clone();
         let tell = move |next: Next<'_>| match next {
-            Next::Change if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
+            Next::Change(_) if told.load(Ordering::Relaxed) => Err(err!(NoSpace, "the store is full")),
             _ => Ok(()),
         };
         let store = open(Arc::new(Told { inner: shared.clone(), tell, name: None }), Options { consolidate, ..Options::default() });
@@ -199,7 +230,7 @@ fn keys_of_nczarr_leave_attributes_that_consolidated_metadata_do_not_tell_of() {
 fn failing_once(shared: &SharedStore, failing: usize) -> SharedStore {
     let left = AtomicUsize::new(failing);
     let tell = move |next: Next<'_>| match next {
-        Next::Change if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
+        Next::Change(_) if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.wrapping_sub(1))) == Ok(0) => {
             Err(err!(NoSpace, "the store is full"))
         }
         _ => Ok(()),

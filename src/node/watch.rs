@@ -19,7 +19,36 @@ const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_mi
 impl Array {
     /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        self.renew(self.read_fresh(self.format())?, None)
+        self.take_fresh(|fresh| self.attributes().renew(own_attributes(fresh)))
+    }
+
+    /// Reads the document again, and uses it from now on unless `check` refuses it. Where another thread gives the handle a state meanwhile,
+    /// which may be of a later document, it is read once more.
+    fn take_fresh(&self, check: impl Fn(&ArrayState) -> Result<()>) -> Result<()> {
+        loop {
+            let seen = self.state();
+            let fresh = self.read_fresh(self.format())?;
+            check(&fresh)?;
+            if self.set_state_after(&seen, fresh) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks at the document again before chunks of it are changed, where that was not done yet. An error unless they may be.
+    pub(super) fn check_changeable(&self) -> Result<()> {
+        self.store().check_writable()?;
+        self.renew_listed()?;
+        self.state().meta.dialect.refuse()
+    }
+
+    /// Looks at the document again where the handle knows it from consolidated metadata only and the store can be written: before a call that
+    /// writes counts by the array's lengths.
+    pub fn renew_listed(&self) -> Result<()> {
+        if self.is_listed() && self.store().check_writable().is_ok() {
+            self.take_fresh(|_| Ok(()))?;
+        }
+        Ok(())
     }
 
     /// What [`Array::refresh`] does, with a document that was read or that another process exported.
@@ -33,8 +62,7 @@ impl Array {
 
     /// Uses that state and its attributes from now on; those of v2, which are not in it, are read where they are not known.
     pub(super) fn renew(&self, fresh: ArrayState, attributes: Option<Map>) -> Result<()> {
-        let own = (fresh.meta.format == Format::V3).then(|| v3::attributes(&fresh.meta.document).cloned().unwrap_or_default());
-        self.attributes().renew(own.or(attributes))?;
+        self.attributes().renew(own_attributes(&fresh).or(attributes))?;
         self.set_state(fresh);
         Ok(())
     }
@@ -51,11 +79,15 @@ impl Array {
         while length <= beyond {
             let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
             if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
+                let known = self.state();
                 let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;
                 if length > beyond {
-                    self.set_state(fresh);
-                    break;
+                    if !self.set_state_after(&known, fresh) {
+                        self.take_fresh(|_| Ok(()))?;
+                        length = length_of(&self.shape(), dim)?;
+                    }
+                    continue;
                 }
                 seen = mark;
             }
@@ -73,6 +105,11 @@ impl Array {
         }
         Ok(length)
     }
+}
+
+/// The attributes of a document of version 3, which are in it.
+fn own_attributes(state: &ArrayState) -> Option<Map> {
+    (state.meta.format == Format::V3).then(|| v3::attributes(&state.meta.document).cloned().unwrap_or_default())
 }
 
 fn length_of(shape: &[u64], dim: usize) -> Result<u64> {

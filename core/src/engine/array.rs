@@ -4,6 +4,7 @@ use super::Selection;
 use super::changes::Changes;
 use super::chunk_cache::ArrayCache;
 use super::footprint::{self, Footprint};
+use super::item::Axis;
 use super::lenient::Lenient;
 use super::lock::ChunkLocks;
 use super::pool::Pool;
@@ -12,8 +13,10 @@ use super::shard_open::OpenShards;
 use super::stats::Counters;
 use super::write_back::WriteBack;
 use crate::codec::BoundChain;
+use crate::counting;
 use crate::dtype::{DataType, Element};
-use crate::error::Result;
+use crate::error::{Result, bail};
+use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
@@ -32,7 +35,7 @@ pub struct BoundArray {
     pub last_name: LastName,
     /// The lengths of the dimensions.
     pub shape: Dims,
-    /// Whether the handle has made the array longer since.
+    /// Whether the handle has made the array longer or shorter since, or does so now.
     pub growths: Growths,
     /// The chunk grid.
     pub grid: Grid,
@@ -77,6 +80,15 @@ impl BoundArray {
     /// Returns where the array's keys begin: the address of the store, and the prefix.
     pub(super) fn keys_begin(&self) -> (usize, &str) {
         (Arc::as_ptr(&self.store).cast::<()>() as usize, &self.prefix)
+    }
+
+    /// Returns whether an item of one of them may be done by the other: not where handles of one array know different documents of it, or
+    /// lengths, as one does whose array was made longer, or replaced, by another handle.
+    pub(super) fn is_same_as(&self, other: &BoundArray) -> bool {
+        Arc::ptr_eq(&self.chain, &other.chain)
+            && self.keys_begin() == other.keys_begin()
+            && self.shape == other.shape
+            && self.grid == other.grid
     }
 
     /// Names the array among all that the process has open.
@@ -140,6 +152,21 @@ impl BoundArray {
         if self.growths.is_longer_by_now() { self.grid.shape_of(chunk) } else { self.inside(chunk) }
     }
 
+    /// Refuses a write to a chunk, which is locked, that reaches behind the end that another thread has given the array since: what it stores
+    /// would show when the array grows again.
+    pub(super) fn check_uncut(&self, chunk: &[u64], axes: &[Axis]) -> Result<()> {
+        let Some(shape) = self.growths.shape_after_cut() else { return Ok(()) };
+        for (d, (axis, &length)) in axes.iter().zip(&shape).enumerate() {
+            let last = axis.start.max(axis.start.wrapping_add_signed(axis.step.wrapping_mul(axis.count as i64 - 1)));
+            let reached = self.grid.origin(d, chunk[d]).saturating_add(last);
+            if reached >= length {
+                let (dimension, reached) = (counting::dimension(d, shape.len()), counting::position(reached as i64));
+                bail!(Bounds, "{dimension}: the region reaches to {reached}, the array's length is {length} by now");
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the array without a place where parts of chunks wait.
     pub(super) fn without_write_back(self: &Arc<Self>) -> Arc<BoundArray> {
         if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
@@ -151,26 +178,74 @@ impl BoundArray {
     }
 }
 
-/// How often a handle has made its array longer: by now, and when a state of it was made.
-#[derive(Clone, Debug, Default)]
+/// How often a handle has made its array longer, and shorter, and what a state of the array knows of that.
+#[derive(Clone, Default)]
 pub struct Growths {
-    by_now: Arc<AtomicU64>,
+    by_now: Arc<GrowthCounts>,
     known: u64,
+    known_cuts: u64,
+}
+
+#[derive(Default)]
+struct GrowthCounts {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    cuts: AtomicU64,
+    /// The lengths of the dimensions, once the array was cut.
+    shape: ForkPreserved<Dims>,
+}
+
+/// A growth that is under way, until this is dropped.
+pub struct Growing(Arc<GrowthCounts>);
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::AcqRel);
+    }
 }
 
 impl Growths {
-    /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after.
-    pub fn note(&self) {
-        self.by_now.fetch_add(1, Ordering::AcqRel);
+    /// Notes that the array is made longer, before anything is stored behind its end: the chunks' locks bring it to those that come after. There
+    /// is one growth at a time, under the document's lock.
+    pub fn begin(&self) -> Growing {
+        self.by_now.begun.fetch_add(1, Ordering::AcqRel);
+        Growing(self.by_now.clone())
     }
 
-    /// Those of a state that is made now.
+    /// Notes that the array is made shorter, before anything is erased behind its new end.
+    pub fn cut(&self, shape: &[u64]) {
+        drop(self.by_now.shape.replace(Dims::from_slice(shape)));
+        self.by_now.cuts.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Notes the lengths that the array has now.
+    pub fn follow(&self, shape: &[u64]) {
+        if self.by_now.cuts.load(Ordering::Acquire) > 0 {
+            drop(self.by_now.shape.replace(Dims::from_slice(shape)));
+        }
+    }
+
+    /// Those of a state that is made now. It does not know of a growth that is under way.
     pub fn as_of_now(&self) -> Growths {
-        Growths { by_now: self.by_now.clone(), known: self.by_now.load(Ordering::Acquire) }
+        self.knowing(self.by_now.ended.load(Ordering::Acquire))
+    }
+
+    /// Those of the state that the growth under way makes.
+    pub fn with_own(&self) -> Growths {
+        self.knowing(self.by_now.begun.load(Ordering::Acquire))
+    }
+
+    fn knowing(&self, known: u64) -> Growths {
+        Growths { by_now: self.by_now.clone(), known, known_cuts: self.by_now.cuts.load(Ordering::Acquire) }
+    }
+
+    /// Returns the lengths that the array has now, if it was cut since the state was made.
+    fn shape_after_cut(&self) -> Option<Dims> {
+        (self.by_now.cuts.load(Ordering::Acquire) != self.known_cuts).then(|| self.by_now.shape.read(Dims::clone))
     }
 
     fn is_longer_by_now(&self) -> bool {
-        self.by_now.load(Ordering::Acquire) != self.known
+        self.by_now.begun.load(Ordering::Acquire) != self.known
     }
 }
 

@@ -26,7 +26,7 @@ use super::{Memory, Overflow, Selection};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
 use crate::dtype::transfer::Transfer;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, Result, bail};
 use crate::limits::{self, Dims, Strides, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
 use std::collections::HashMap;
@@ -81,7 +81,7 @@ pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -
     pending::submit(bytes(entries)?, options, || {
         let revocable = Some(Arc::default());
         let work = Box::new(plan_read(entries, &admit(entries, &calls)?, &revocable)?);
-        Ok(Parts { work, footprints: footprints(entries, false), revocable, copied: Vec::new() })
+        Ok(Parts { work, footprints: footprints(entries, false)?, revocable, copied: Vec::new() })
     })
 }
 
@@ -93,7 +93,7 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
     let calls = check(entries, Use::Source, CheckedCall::detached)?;
     let copy = options.copy;
     pending::submit(bytes(entries)?, options, || {
-        let (admitted, footprints) = (admit(entries, &calls)?, footprints(entries, true));
+        let (admitted, footprints) = (admit(entries, &calls)?, footprints(entries, true)?);
         if !copy {
             let revocable = Some(Arc::default());
             return Ok(Parts { work: Box::new(plan_write(entries, &admitted, &revocable)?), footprints, revocable, copied: Vec::new() });
@@ -103,8 +103,8 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
             let mut bytes = Vec::new();
             // SAFETY: the memory was checked, and is valid now, by the caller's promise.
             let memory = unsafe { e.memory.copy(e.selection.shape(), &mut bytes) }.map_err(|error| e.name(i, error))?;
-            own.push(BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory });
-            copied.push(bytes);
+            limits::push(&mut own, BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory })?;
+            limits::push(&mut copied, bytes)?;
         }
         Ok(Parts { work: Box::new(plan_write(&own, &admitted, &None)?), footprints, revocable: None, copied })
     })
@@ -116,20 +116,20 @@ type MakeCall<'a> = fn(&'a Arc<BoundArray>, &'a Selection, &Memory, Use) -> Resu
 /// Checks all entries.
 fn check<'a>(entries: &'a [BatchEntry], way: Use, make: MakeCall<'a>) -> Result<Vec<CheckedCall<'a>>> {
     let checked = entries.iter().map(|e| make(&e.array, &e.selection, &e.memory, way));
-    checked.enumerate().map(|(i, call)| call.map_err(|e| entries[i].name(i, e))).collect()
+    limits::try_collect(checked.enumerate().map(|(i, call)| call.map_err(|e| entries[i].name(i, e))))
 }
 
 /// Admits all entries.
 fn admit(entries: &[BatchEntry], calls: &[CheckedCall<'_>]) -> Result<Vec<Admitted>> {
-    calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| entries[i].name(i, e))).collect()
+    limits::try_collect(calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| entries[i].name(i, e))))
 }
 
 fn bytes(entries: &[BatchEntry]) -> Result<u64> {
     entries.iter().try_fold(0u64, |sum, e| Ok(sum.saturating_add(e.memory.bytes(e.selection.shape())?)))
 }
 
-fn footprints(entries: &[BatchEntry], writes: bool) -> Vec<Footprint> {
-    entries.iter().filter_map(|e| e.array.footprint(&e.selection, writes)).collect()
+fn footprints(entries: &[BatchEntry], writes: bool) -> Result<Vec<Footprint>> {
+    limits::collect(entries.iter().filter_map(|e| e.array.footprint(&e.selection, writes)))
 }
 
 /// Items that belong together, numbered one after the other.
@@ -202,16 +202,17 @@ impl Work for Batch {
 }
 
 /// Returns the entries of each array, which `name` tells apart.
-fn by_array<'e, N: Eq + Hash>(entries: &'e [BatchEntry], name: impl Fn(&'e BoundArray) -> N) -> Vec<Vec<usize>> {
+fn by_array<'e, N: Eq + Hash>(entries: &'e [BatchEntry], name: impl Fn(&'e BoundArray) -> N) -> Result<Vec<Vec<usize>>> {
     let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<N, usize>) = (Vec::new(), HashMap::new());
     for (i, e) in entries.iter().enumerate() {
-        let group = *known.entry(name(&e.array)).or_insert_with(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        groups[group].push(i);
+        limits::reserve_one(&mut known)?;
+        let group = *known.entry(name(&e.array)).or_insert(groups.len());
+        if group == groups.len() {
+            limits::push(&mut groups, Vec::new())?;
+        }
+        limits::push(&mut groups[group], i)?;
     }
-    groups
+    Ok(groups)
 }
 
 /// Returns the items of several plans in each chunk that they touch, in the order of the plans; and how often each chunk is touched.
@@ -219,16 +220,11 @@ fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> Result<HashMap<Dims, V
     let mut chunks: HashMap<Dims, Vec<(usize, u64)>> = HashMap::new();
     for (i, plan) in plans.enumerate() {
         for n in 0..plan.items() {
-            reserve_one(&mut chunks)?;
+            limits::reserve_one(&mut chunks)?;
             limits::push(chunks.entry(plan.region_item(n).chunk).or_default(), (i, n))?;
         }
     }
     Ok(chunks)
-}
-
-/// Reserves room for one more chunk in a table; an error instead of an abort when memory is short.
-fn reserve_one<T>(chunks: &mut HashMap<Dims, T>) -> Result<()> {
-    chunks.try_reserve(1).map_err(|_| err!(NoMemory, "no memory for a table of more than {} chunks", chunks.len()))
 }
 
 /// Pushes the runs of items that are not `taken`.
@@ -252,8 +248,8 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
     let mut batch = Batch::new(entries, true)?;
     // What handles of several stores write to one place has an order, too.
     let one_store = entries.windows(2).all(|pair| Arc::ptr_eq(&pair[0].array.store, &pair[1].array.store));
-    for group in if one_store { by_array(entries, BoundArray::keys_begin) } else { by_array(entries, BoundArray::place) } {
-        let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
+    for group in if one_store { by_array(entries, BoundArray::keys_begin) } else { by_array(entries, BoundArray::place) }? {
+        let jobs = limits::try_collect(group.iter().map(|&i| job(i)))?;
         if let [job] = &jobs[..] {
             batch.push(BatchUnit::Write(job.clone(), 0, job.plan.items()))?;
             continue;
@@ -265,7 +261,7 @@ fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
                 if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
-                    let writes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
+                    let writes = limits::collect(all.iter().map(|&(k, n)| (jobs[k].clone(), n)))?.into();
                     batch.push(BatchUnit::WriteShared(ChunkWrites::Many(writes)))?;
                 }
             }
@@ -281,11 +277,13 @@ fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<A
         job.map(|job| Arc::new(job.of_entry(e.number(i)))).map_err(|error| e.name(i, error))
     };
     let mut batch = Batch::new(entries, false)?;
-    for group in by_array(entries, BoundArray::keys_begin) {
-        let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
+    for group in by_array(entries, BoundArray::keys_begin)? {
+        let jobs = limits::try_collect(group.iter().map(|&i| job(i)))?;
         // Nothing is decoded twice where nothing is decoded.
         let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
-        if jobs.len() < 2 || raw(&jobs[0]) {
+        // Nor is a box of one handle's array for those who know another document of it, or another length.
+        let alike = jobs.iter().all(|job| job.array.is_same_as(&jobs[0].array));
+        if jobs.len() < 2 || !alike || raw(&jobs[0]) {
             jobs.iter().try_for_each(|job| batch.push(BatchUnit::Read(job.clone(), 0, job.plan.items())))?;
             continue;
         }
@@ -310,7 +308,7 @@ fn plan_shared(
         let shared = boxes.cut(&chunk)?;
         // Several entries may touch one shard without having an inner chunk in common: then nothing is shared.
         if shared.iter().any(|s| s.members.len() > 1) {
-            reserve_one(&mut pieces)?;
+            limits::reserve_one(&mut pieces)?;
             pieces.insert(chunk, shared);
         }
     }
@@ -341,14 +339,14 @@ impl SharedBoxes<'_> {
             let mut whole = SharedBox::new(array, &origin, &array.grid.shape_of(chunk));
             for &(k, n) in self.all {
                 let item = self.jobs[k].plan.region_item(n);
-                whole.members.push(self.member(k, n, item.axes, item.memory)?);
+                limits::push(&mut whole.members, self.member(k, n, item.axes, item.memory)?)?;
             }
             return Ok(vec![whole]);
         };
         let mut found: HashMap<usize, SharedBox> = HashMap::new();
         for &(k, n) in self.all {
             let item = self.jobs[k].plan.region_item(n);
-            let cut = Cut::new(shard, &item.axes, None);
+            let cut = Cut::new(shard, &item.axes, None)?;
             cut.each(0..cut.len(), shard, &item.axes, item.memory, &mut |inner| {
                 let (at, extent) = inner_box(shard, inner.number, chunk.len());
                 let mut axes = item.axes.clone();
@@ -357,11 +355,11 @@ impl SharedBoxes<'_> {
                 }
                 let low: Dims = origin.iter().zip(&at).map(|(o, a)| o + a).collect();
                 let member = self.member(k, n, axes, inner.memory)?;
-                found.entry(inner.number).or_insert_with(|| SharedBox::new(array, &low, &extent)).members.push(member);
-                Ok(())
+                limits::reserve_one(&mut found)?;
+                limits::push(&mut found.entry(inner.number).or_insert_with(|| SharedBox::new(array, &low, &extent)).members, member)
             })?;
         }
-        Ok(found.into_values().collect())
+        limits::collect(found.into_values())
     }
 
     /// Makes the member of a box for one entry; `axes` count from the first element of the box.

@@ -8,9 +8,9 @@
 use super::array::BoundArray;
 use super::lock;
 use super::stats::{self, Counter};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result, bail};
 use crate::limits::reserve;
-use crate::store::{Change, Condition, Staged, StorageExt};
+use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, swap};
 use std::sync::{Arc, Mutex};
 
 /// Starts the change of `key`. Calls `done` with its result, from any thread.
@@ -24,28 +24,62 @@ pub(super) fn start(change: Change, array: &Arc<BoundArray>, key: &str, done: im
     array.store.start_change(key, change, done);
 }
 
+/// Makes a change of a chunk, from reading to putting, until no other process is faster.
+pub(super) fn make<T>(array: &BoundArray, mut change: impl FnMut() -> Result<T>) -> Result<T> {
+    if array.store.files().is_none() {
+        return swap::make(&*array.store, change);
+    }
+    for _ in 0..MOST {
+        let result = change();
+        if !matches!(&result, Err(e) if e.kind() == ErrorKind::Conflict) {
+            return result;
+        }
+    }
+    change()
+}
+
+/// How often a change of a chunk in a folder is made again: each time another process has replaced the chunk as a whole.
+const MOST: u32 = 200;
+
 /// See the module.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkSink<'a> {
     array: &'a BoundArray,
     later: Option<&'a Mutex<Option<Change>>>,
     condition: Condition,
+    /// The file that was read to be changed.
+    old: Option<Stamp>,
 }
 
 impl<'a> ChunkSink<'a> {
     /// Makes every change at once.
     pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
-        ChunkSink { array, later: None, condition: Condition::None }
+        ChunkSink { array, later: None, condition: Condition::None, old: None }
     }
 
     /// Leaves the change in `later` if given; otherwise makes it at once.
     pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
-        ChunkSink { array, later, condition: Condition::None }
+        ChunkSink { array, later, condition: Condition::None, old: None }
     }
 
-    /// Makes every change on this condition.
-    pub fn on(self, condition: Condition) -> ChunkSink<'a> {
-        ChunkSink { condition, ..self }
+    /// Makes every change only where the key still holds what was found to be changed: a process that writes the whole chunk takes no lock.
+    /// In a folder a file is looked at just before its name goes to the new one.
+    pub fn over(self, found: Option<&Object>) -> Result<ChunkSink<'a>> {
+        let store = &*self.array.store;
+        match (store.files(), found) {
+            (None, _) => Ok(ChunkSink { condition: swap::condition_of(store, found)?, ..self }),
+            (Some(_), None) => Ok(ChunkSink { condition: Condition::Absent, ..self }),
+            (Some(_), Some(object)) => Ok(ChunkSink { old: Some(object.stamp()?), ..self }),
+        }
+    }
+
+    fn check_old(&self, key: &str) -> Result<()> {
+        if let (Some(old), Some(files)) = (self.old, self.array.store.files())
+            && files.stamp(key)? != Some(old)
+        {
+            bail!(Conflict, "another process has replaced the chunk meanwhile");
+        }
+        Ok(())
     }
 
     /// Returns whether keys can be erased, for which stores have no conditions.
@@ -60,6 +94,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
+        self.check_old(key)?;
         stats::count(Counter::Writes, 1);
         stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
@@ -72,6 +107,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
+        self.check_old(key)?;
         stats::count(Counter::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);

@@ -18,6 +18,9 @@ pub(super) struct Cut<'a> {
     bounds: SmallVec<[usize; 7]>,
 }
 
+/// Lists of no more inner chunks along a dimension are short.
+const MANY: u64 = 4096;
+
 /// The part of one inner chunk that is selected.
 pub(super) struct InnerBox {
     /// Its number, in C order of the inner grid.
@@ -32,18 +35,21 @@ pub(super) struct InnerBox {
 
 impl<'a> Cut<'a> {
     /// Cuts the selection, or the hull of `picks`. Inner chunks come in C order, whatever the signs of the steps.
-    pub fn new(shard: &Sharded, axes: &[Axis], picks: Option<&'a ChunkPicks>) -> Cut<'a> {
+    pub fn new(shard: &Sharded, axes: &[Axis], picks: Option<&'a ChunkPicks>) -> Result<Cut<'a>> {
         let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
         let mut cut = Cut { picks, segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
         for (j, &d) in shard.axes.iter().enumerate() {
             let from = cut.segments.len();
+            if shard.grid[j] > MANY {
+                grid.reserve_segments(j, axes[d].start, axes[d].count, axes[d].step, &mut cut.segments)?;
+            }
             grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut cut.segments);
             if axes[d].step < 0 {
                 cut.segments[from..].reverse();
             }
             cut.bounds.push(cut.segments.len());
         }
-        cut
+        Ok(cut)
     }
 
     fn dimension(&self, j: usize) -> &[Segment] {

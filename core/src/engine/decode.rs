@@ -24,7 +24,7 @@ use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, FIRST_BYTES, FIRST_ROOM, IndexLocation, Leaf, Sharded, VariableCodec, sharding};
 use crate::dtype::transfer::Transfer;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
+use crate::limits::{self, Dims, Strides, grow, max_chunk, reserve};
 use crate::store::{ByteRange, Stamp};
 use std::sync::Arc;
 
@@ -114,8 +114,7 @@ impl Machine<'_> {
             BoundChain::Sharded(shard) if shard.stages.is_empty() => PartKind::Index,
             _ => PartKind::Encoded,
         };
-        out.push(part);
-        Ok(())
+        limits::push(out, part)
     }
 
     /// Elements that are stored as they are can be read piecewise: the outer axes are stepped through, the inner ones are
@@ -128,24 +127,20 @@ impl Machine<'_> {
             return Err(part.annotate(err!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}")));
         }
         if let Some(picks) = &self.target.picks
-            && let Some(spans) = sparse_spans(picks, leaf, &part.axes, part.memory, self.cost)
+            && let Some(spans) = sparse_spans(picks, leaf, &part.axes, part.memory, self.cost)?
         {
-            for span in spans {
-                out.push(self.sparse_part(leaf, &part, span));
-            }
-            return Ok(());
+            return spans.into_iter().try_for_each(|span| limits::push(out, self.sparse_part(leaf, &part, span)));
         }
         let order = &self.target.order;
         if self.target.picks.is_none()
-            && let Some(pieces) = cut_long(leaf, &part, order, self.cost.longest)
+            && let Some(pieces) = cut_long(leaf, &part, order, self.cost.longest)?
         {
             return pieces.into_iter().try_for_each(|piece| self.expand_raw(leaf, piece, out));
         }
         let (outer, len) = cheapest_split(leaf, &part.axes, order, self.cost);
         if outer == 0 && len == bytes {
             part.kind = PartKind::Raw { first: first_byte(leaf, &part.axes) as i64 };
-            out.push(part);
-            return Ok(());
+            return limits::push(out, part);
         }
         let Part { depth, number, span, axes, memory, .. } = part;
         let base = span.map_or(0, |s| s.0);
@@ -161,7 +156,7 @@ impl Machine<'_> {
             let low = low_byte(leaf, &piece);
             let first = (first_byte(leaf, &piece) - low) as i64;
             let span = Some((base + low, len));
-            out.push(Part { depth, kind: PartKind::Raw { first }, number, span, axes: piece, memory: place });
+            limits::push(out, Part { depth, kind: PartKind::Raw { first }, number, span, axes: piece, memory: place })?;
             if !advance_counter(&mut at, &counts) {
                 return Ok(());
             }
@@ -444,7 +439,7 @@ impl Machine<'_> {
     }
 
     fn push_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, part: &Part, out: &mut Vec<Part>) -> Result<()> {
-        let cut = Cut::new(shard, &part.axes, self.target.picks.as_ref());
+        let cut = Cut::new(shard, &part.axes, self.target.picks.as_ref())?;
         let mark = out.len();
         let base = part.span.map_or(0, |s| s.0);
         let room = sharding::room(shard.location, index_bytes(shard), len.unwrap_or(u64::MAX));

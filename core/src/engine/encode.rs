@@ -265,7 +265,7 @@ fn fill_shard(
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
-    let cut = Cut::new(shard, axes, source.picks.as_ref());
+    let cut = Cut::new(shard, axes, source.picks.as_ref())?;
     cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
         if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {

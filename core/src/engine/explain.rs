@@ -147,7 +147,7 @@ impl Walk<'_> {
                 // The old shard's index, and what stays of it.
                 self.seen.reads += 2 * u64::from(changed);
                 self.unknown |= changed;
-                self.inner(shard, &item.axes);
+                self.inner(shard, &item.axes)?;
             }
             None => {
                 self.seen.reads += u64::from(changed);
@@ -206,7 +206,7 @@ impl Walk<'_> {
             }
             BoundChain::Sharded(shard) => {
                 self.unknown = true;
-                self.inner(shard, &item.axes);
+                self.inner(shard, &item.axes)?;
             }
         }
         Ok(())
@@ -235,17 +235,16 @@ impl Walk<'_> {
         let before = self.seen.inner_chunks;
         self.seen.reads += 1;
         self.read_bytes(index_bytes(shard) as u64);
-        self.inner(shard, axes);
+        self.inner(shard, axes)?;
         self.seen.reads += self.seen.inner_chunks - before;
         Ok(())
     }
 
-    fn inner(&mut self, shard: &Sharded, axes: &Axes) {
-        let cut = Cut::new(shard, axes, None);
-        // Nothing in here fails.
-        let _ = cut.each(0..cut.len(), shard, axes, 0, &mut |inner| {
+    fn inner(&mut self, shard: &Sharded, axes: &Axes) -> Result<()> {
+        let cut = Cut::new(shard, axes, None)?;
+        cut.each(0..cut.len(), shard, axes, 0, &mut |inner| {
             match &shard.inner {
-                BoundChain::Sharded(nested) => self.inner(nested, &inner.axes),
+                BoundChain::Sharded(nested) => self.inner(nested, &inner.axes)?,
                 BoundChain::Leaf(leaf) => {
                     let whole = cut::covers(&inner.axes, &leaf.shape);
                     self.seen.inner_chunks += 1;
@@ -259,7 +258,7 @@ impl Walk<'_> {
                 }
             }
             Ok(())
-        });
+        })
     }
 }
 

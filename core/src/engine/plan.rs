@@ -7,7 +7,7 @@ use super::leaf::sort_falling;
 use super::pick_list::PickList;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
-use crate::limits::{Dims, Strides, element_count};
+use crate::limits::{Dims, Strides, element_count, make_room, push};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +77,7 @@ impl Plan {
         }
         for d in 0..rank {
             let Some(segments) = list.segments(d)? else { break };
+            make_room(&mut plan.segments, segments.len())?;
             plan.segments.extend(segments);
             plan.bounds.push(plan.segments.len());
         }
@@ -124,21 +125,19 @@ impl Plan {
         let (mut fine, mut cut) = (Vec::new(), Vec::new());
         for s in self.dimension(d) {
             cut.clear();
+            inner.reserve_segments(0, s.start, s.count, self.step[d], &mut cut)?;
             inner.segments(0, s.start, s.count, self.step[d], &mut cut);
             let each = cut.len().div_ceil(pieces.max(1) as usize).max(1);
             for run in cut.chunks(each) {
                 let Some(first) = run.first() else { continue };
                 let start = s.start.wrapping_add_signed(self.step[d].wrapping_mul(first.position as i64));
-                fine.push(Segment {
-                    chunk: s.chunk,
-                    start,
-                    count: run.iter().map(|r| r.count).sum(),
-                    position: s.position + first.position,
-                });
+                let (count, position) = (run.iter().map(|r| r.count).sum(), s.position + first.position);
+                push(&mut fine, Segment { chunk: s.chunk, start, count, position })?;
             }
         }
         let (from, to) = (self.bounds[d], self.bounds[d + 1]);
         let more = fine.len() - (to - from);
+        make_room(&mut self.segments, more)?;
         self.segments.splice(from..to, fine);
         self.bounds[d + 1..].iter_mut().for_each(|b| *b += more);
         self.count_items()

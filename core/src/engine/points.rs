@@ -3,7 +3,7 @@
 use crate::counting;
 use crate::error::{Result, bail};
 use crate::grid::Grid;
-use crate::limits::{Dims, Strides, element_count};
+use crate::limits::{self, Dims, Strides, element_count};
 use smallvec::SmallVec;
 
 /// A point: its chunk's number, the inner chunk's number in it, its place in the chunk (C order), its place in the list. Sorted.
@@ -213,9 +213,8 @@ pub(super) fn sorted_points(
             same
         });
     }
-    let mut starts = vec![0; usize::from(!points.is_empty())];
-    starts.extend((1..points.len()).filter(|&i| points[i].chunk != points[i - 1].chunk));
-    starts.push(points.len());
+    let begins = |&i: &usize| i == 0 || points[i].chunk != points[i - 1].chunk;
+    let starts = limits::collect((0..points.len()).filter(begins).chain([points.len()]))?;
     Ok((points, starts))
 }
 

@@ -6,35 +6,39 @@ use super::item::Axis;
 use super::leaf::{low_byte, reach};
 use super::part::Part;
 use crate::codec::Leaf;
+use crate::error::Result;
+use crate::limits;
 
 /// Returns the spans of the leaf's buffer that hold the picks of a box, without gaps that cost more than a call, or `None` where reading
 /// the whole box is cheaper.
-pub(super) fn sparse_spans(picks: &ChunkPicks, leaf: &Leaf, axes: &[Axis], memory: i64, cost: Cost) -> Option<Vec<(u64, u64)>> {
+pub(super) fn sparse_spans(picks: &ChunkPicks, leaf: &Leaf, axes: &[Axis], memory: i64, cost: Cost) -> Result<Option<Vec<(u64, u64)>>> {
     let (gap, item) = (cost.gap().max(1), leaf.layout.element.size() as u64);
     let low = low_byte(leaf, axes);
     let all = (0..axes.len()).map(|d| reach(leaf, axes, d)).sum::<u64>() + item;
-    let mut spans: Vec<(u64, u64)> = Vec::new();
+    let (mut spans, mut pushed): (Vec<(u64, u64)>, _) = (Vec::new(), Ok(()));
     let sparse = picks.each(axes, memory, &leaf.layout.strides, &mut |p| {
         let start = low + p.buffer as u64;
         let end = start + (p.count - 1) * p.buffer_step as u64 + item;
         match spans.last_mut() {
             Some(last) if start >= last.0 && start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
-            _ => spans.push((start, end)),
+            _ => pushed = limits::push(&mut spans, (start, end)),
         }
-        spans.len() as u64 * gap <= all
+        pushed.is_ok() && spans.len() as u64 * gap <= all
     });
+    pushed?;
     if !sparse || spans.len() < 2 {
-        return None;
+        return Ok(None);
     }
     spans.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
-    for (start, end) in spans {
-        match merged.last_mut() {
-            Some(last) if start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
-            _ => merged.push((start, end)),
+    // Each is joined to the one before where they are near, in place.
+    spans.dedup_by(|later, kept| {
+        let near = later.0 <= kept.1.saturating_add(gap);
+        if near {
+            kept.1 = kept.1.max(later.1);
         }
-    }
-    Some(merged)
+        near
+    });
+    Ok(Some(spans))
 }
 
 /// Returns how many axes (in the order of falling strides) are stepped through, and the bytes of each span that is read for the others.
@@ -63,9 +67,9 @@ pub(super) fn cheapest_split(leaf: &Leaf, axes: &[Axis], order: &[usize], price:
 
 /// Cuts a part whose bytes reach over more than `most` along the dimension of the largest stride that has several elements: pieces of no more
 /// bytes, or of one element of that dimension.
-pub(super) fn cut_long(leaf: &Leaf, part: &Part, order: &[usize], most: u64) -> Option<Vec<Part>> {
+pub(super) fn cut_long(leaf: &Leaf, part: &Part, order: &[usize], most: u64) -> Result<Option<Vec<Part>>> {
     let all = order.iter().map(|&d| reach(leaf, &part.axes, d)).sum::<u64>() + leaf.layout.element.size() as u64;
-    let &d = order.iter().find(|&&d| part.axes[d].count > 1).filter(|_| all > most)?;
+    let Some(&d) = order.iter().find(|&&d| part.axes[d].count > 1).filter(|_| all > most) else { return Ok(None) };
     let axis = part.axes[d];
     let step = (leaf.layout.strides[d] as u64).saturating_mul(axis.step.unsigned_abs()).max(1);
     let count = (most / step).clamp(1, axis.count - 1);
@@ -75,7 +79,7 @@ pub(super) fn cut_long(leaf: &Leaf, part: &Part, order: &[usize], most: u64) -> 
         axes[d].count = count.min(axis.count - first);
         Part { axes, memory: part.memory + axis.memory * first as i64, ..*part }
     };
-    Some((0..axis.count.div_ceil(count)).map(|i| piece(i * count)).collect())
+    limits::collect((0..axis.count.div_ceil(count)).map(|i| piece(i * count))).map(Some)
 }
 
 /// Counts `at` up within `counts`, the last digit first; false after the last number.

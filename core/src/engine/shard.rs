@@ -23,8 +23,8 @@ use crate::dtype::Overflow;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
-use crate::limits::{c_strides, chunk_bytes, grow, reserve};
-use crate::store::{LockUse, Object, swap};
+use crate::limits::{c_strides, chunk_bytes, collect, filled, grow, push, reserve};
+use crate::store::{LockUse, Object};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -69,7 +69,7 @@ impl Edit<'_> {
         let found = array.store.open(key)?;
         // Another process may not come in before the shard is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { self.sink };
-        let at_once = Edit { sink: sink.on(swap::condition_of(&*array.store, found.as_ref())?), ..*self };
+        let at_once = Edit { sink: sink.over(found.as_ref())?, ..*self };
         match found {
             None => at_once.put(shard, key, selected, &Old::default(), s),
             // The condition of the put stays that of the empty object.
@@ -102,8 +102,8 @@ impl Edit<'_> {
     ) -> Result<Old<'b>> {
         let cost = Cost::of(&*self.array.store);
         let count = inner_count(shard);
-        let mut replaced = vec![false; count];
-        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref());
+        let mut replaced = filled(false, count)?;
+        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref())?;
         let mut replaced_count = 0;
         cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
             replaced[inner.number] = self.source.covers(&inner.axes, inner.memory, &inner.inside(shard, selected.inside));
@@ -121,7 +121,7 @@ impl Edit<'_> {
         old: &Old<'_>,
         s: &mut ChunkScratch,
     ) -> Result<(Vec<InnerSlot>, Vec<EncodedPiece>)> {
-        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref());
+        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref())?;
         let mut slots = slots_of(shard, old, &mut |touched| {
             cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
                 touched(inner.number);
@@ -184,7 +184,7 @@ impl Edit<'_> {
             let inside = inner.inside(shard, selected.inside);
             let picks = Selected { axes: &inner.axes, memory: inner.memory, inside: &inside };
             if self.chunk(&shard.inner, inner.number, picks, old, &mut piece.bytes, s)? {
-                piece.entries.push((inner.number, at as u64, (piece.bytes.len() - at) as u64));
+                push(&mut piece.entries, (inner.number, at as u64, (piece.bytes.len() - at) as u64))?;
             }
             Ok(())
         })?;
@@ -282,7 +282,7 @@ fn put_shard(
     buffers: &mut StageBuffers,
 ) -> Result<()> {
     match assemble(shard, slots, pieces, old, buffers)? {
-        Some(whole) => sink.put(key, &whole.all().collect::<Vec<_>>()),
+        Some(whole) => sink.put(key, &collect(whole.all())?),
         None => remove_shard(sink, shard, key, buffers),
     }
 }
@@ -297,7 +297,7 @@ pub(super) fn remove_shard(sink: ChunkSink<'_>, shard: &Sharded, key: &str, buff
         return Ok(());
     }
     let mut index = Vec::new();
-    encode_index(shard, &vec![None; inner_count(shard)], &mut index, buffers)?;
+    encode_index(shard, &filled(None, inner_count(shard))?, &mut index, buffers)?;
     sink.put(key, &[&index])
 }
 
@@ -314,7 +314,7 @@ pub(super) fn replace_inner(
 ) -> Result<bool> {
     let _process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
     let object = array.store.open(key)?;
-    let sink = ChunkSink::now(array).on(swap::condition_of(&*array.store, object.as_ref())?);
+    let sink = ChunkSink::now(array).over(object.as_ref())?;
     if object.is_none() && bytes.is_none() {
         return Ok(false);
     }

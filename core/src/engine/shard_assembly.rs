@@ -8,7 +8,7 @@ use super::shard_index::{decode_index, encode_index, index_bytes, inner_count, r
 use super::stats;
 use crate::codec::{IndexLocation, Sharded, sharding};
 use crate::error::{Result, bail, err};
-use crate::limits::grow;
+use crate::limits::{filled, grow, push, reserve_one, try_collect};
 use crate::store::Object;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -85,7 +85,9 @@ impl<'a> Old<'a> {
     fn runs_of(&self, numbers: impl Iterator<Item = usize>, cost: Cost) -> Result<Vec<(u64, u64, usize)>> {
         let mut wanted = Vec::new();
         for number in numbers {
-            wanted.extend(self.entry(number)?);
+            if let Some(entry) = self.entry(number)? {
+                push(&mut wanted, entry)?;
+            }
         }
         wanted.sort_unstable();
         let mut runs: Vec<(u64, u64, usize)> = Vec::new();
@@ -94,7 +96,7 @@ impl<'a> Old<'a> {
                 Some((start, have, _)) if offset <= (*start + *have).saturating_add(cost.gap()) => {
                     *have = (*have).max(offset + len - *start);
                 }
-                _ => runs.push((offset, len, 0)),
+                _ => push(&mut runs, (offset, len, 0))?,
             }
         }
         Ok(runs)
@@ -183,7 +185,7 @@ pub(super) fn assemble<'a>(
         }
         match runs.last_mut() {
             Some(run) if run.0 == from && run.2 == offset => run.2 += len,
-            _ => runs.push((from, offset, offset + len)),
+            _ => push(&mut runs, (from, offset, offset + len))?,
         }
         entries.push(Some((at, len)));
         at = at.checked_add(len).ok_or_else(|| err!(Limit, "a shard of more than 2^64 bytes"))?;
@@ -191,16 +193,13 @@ pub(super) fn assemble<'a>(
     if entries.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let mut parts = Vec::with_capacity(runs.len());
-    for (from, start, end) in runs {
-        parts.push(match from {
-            None => old.get((start, end - start))?,
-            Some(piece) => {
-                let bytes = pieces.get(piece as usize).and_then(|p| p.bytes.get(start as usize..end as usize));
-                bytes.ok_or_else(|| err!(Internal, "no piece {piece} of a shard"))?
-            }
-        });
-    }
+    let parts = try_collect(runs.into_iter().map(|(from, start, end)| match from {
+        None => old.get((start, end - start)),
+        Some(piece) => {
+            let bytes = pieces.get(piece as usize).and_then(|p| p.bytes.get(start as usize..end as usize));
+            bytes.ok_or_else(|| err!(Internal, "no piece {piece} of a shard"))
+        }
+    }))?;
     let (mut head, mut tail) = (Vec::new(), Vec::new());
     let index = if shard.location == IndexLocation::Start { &mut head } else { &mut tail };
     encode_index(shard, &entries, index, buffers)?;
@@ -218,7 +217,11 @@ impl SharedBytes {
         if carried().fold(0u64, |sum, entry| sum.saturating_add(entry.1)) <= len {
             return Ok(None);
         }
-        let distinct: HashMap<(u64, u64), u64> = carried().map(|entry| (entry, u64::MAX)).collect();
+        let mut distinct: HashMap<(u64, u64), u64> = HashMap::new();
+        for entry in carried() {
+            reserve_one(&mut distinct)?;
+            distinct.insert(entry, u64::MAX);
+        }
         let sum = distinct.keys().fold(0u64, |sum, entry| sum.saturating_add(entry.1));
         if sum > len.saturating_mul(2) {
             bail!(ShardIndex, "the inner chunks overlap: they have {sum} bytes together, the shard has {len}");
@@ -252,13 +255,11 @@ pub(super) type Touched<'a> = dyn FnMut(&mut dyn FnMut(usize)) -> Result<()> + '
 /// Returns the slots of a shard's inner chunks: empty for those that `touched` names, the others as they were.
 pub(super) fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result<Vec<InnerSlot>> {
     let count = inner_count(shard);
-    let mut slots = Vec::new();
-    slots.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for {count} inner chunks"))?;
-    slots.resize(count, InnerSlot::Empty);
+    let mut slots = filled(InnerSlot::Empty, count)?;
     if old.index.is_empty() {
         return Ok(slots);
     }
-    let mut stays = vec![true; count];
+    let mut stays = filled(true, count)?;
     touched(&mut |number| stays[number] = false)?;
     for (number, slot) in slots.iter_mut().enumerate().filter(|(number, _)| stays[*number]) {
         if let Some((offset, len)) = old.entry(number)? {

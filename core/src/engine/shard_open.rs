@@ -258,8 +258,8 @@ impl OpenShards {
             },
             _ => (None, Some(object)),
         };
-        // Of files beyond the limit nothing is kept.
-        let keep = mark.current && !matches!(rest, Some(Object::File(_)));
+        // Of files beyond the limit nothing is kept, nor where a change of the file may not show.
+        let keep = mark.current && mark.is_settled() && !matches!(rest, Some(Object::File(_)));
         let open = OpenShard {
             key: key.to_string(),
             file,
@@ -335,11 +335,12 @@ pub(super) mod tests {
         }
     }
 
-    /// Writes the numbers from 1 on. Gives what reads one of them by its index, and checks it.
+    /// Writes the numbers from 1 on, and waits until what is read of them may be kept. Gives what reads one of them by its index, and checks it.
     fn counting(array: &Arc<BoundArray>) -> impl Fn(i64) {
         let mut values: Vec<i32> = (1..65).collect();
         // SAFETY: the memory lives as long as the call.
         unsafe { write(array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+        std::thread::sleep(std::time::Duration::from_millis(40));
         |at| {
             let mut value = [0];
             let one = Selection::new(&[64], &[at], &[1], None).unwrap();
@@ -383,6 +384,28 @@ pub(super) mod tests {
                 assert_eq!(calls(at, Call::Read), (2, 1));
             }
         }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// Another program may write the file where it is, twice within one step of the clock.
+    #[test]
+    fn a_shard_is_not_kept_while_another_change_could_leave_no_trace() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-unsettled-{}", std::process::id()));
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let sharding =
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
+        let array = array(&root, &format!("[{sharding}]"));
+        let element = counting(&array);
+        let keeps = || {
+            element(1);
+            array.open_shards.find("a/c.0").is_some()
+        };
+        assert!(keeps());
+        let times = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
+        std::fs::File::options().append(true).open(root.join("a/c.0")).unwrap().set_times(times).unwrap();
+        assert!(!keeps());
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        assert!(keeps());
         std::fs::remove_dir_all(&root).unwrap();
     }
 

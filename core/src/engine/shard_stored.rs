@@ -2,6 +2,7 @@
 //! a codec.
 
 use super::array::BoundArray;
+use super::chunk_sink;
 use super::leaf::plain_shard;
 use super::scratch;
 use super::shard::replace_inner;
@@ -9,7 +10,7 @@ use super::shard_index::index_bytes;
 use super::shard_open::HeldShard;
 use crate::codec::{BoundChain, Sharded, sharding};
 use crate::error::{Result, bail};
-use crate::store::{Object, swap};
+use crate::store::Object;
 
 /// Is called with the index in its shard, the offset and the length of an inner chunk.
 pub type EachInner<'a> = dyn FnMut(&[u64], u64, u64) -> Result<()> + 'a;
@@ -75,7 +76,7 @@ impl BoundArray {
         let number = number_of(shard, place)?;
         let _guard = self.locks.wait(self.lock_name(&key));
         let replace = || scratch::with(|s| replace_inner(self, shard, &key, number, bytes, &mut s.io, &mut s.work.chain));
-        swap::make(&*self.store, replace).map_err(|e| e.at_key(key))
+        chunk_sink::make(self, replace).map_err(|e| e.at_key(key))
     }
 }
 

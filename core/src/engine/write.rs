@@ -303,7 +303,7 @@ impl WriteJob {
 
     /// Hands an item, or `all` of a batch in its chunk, to the sink; again where another process was faster.
     fn write_or_again(&self, item: &Item, all: Option<&Batch>, request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
-        swap::make(&*self.array.store, || match all {
+        chunk_sink::make(&self.array, || match all {
             Some(all) => self.write_all(all, request, sink, s),
             None => self.write(item, Some(request), sink, s),
         })
@@ -311,7 +311,7 @@ impl WriteJob {
 
     /// Stores an item, whose key is in `s` and locked, and returns when that is done.
     fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        swap::make(&*self.array.store, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
+        chunk_sink::make(&self.array, || self.write(item, None, ChunkSink::now(&self.array), s)).inspect(|()| self.settle(&item.chunk))
     }
 
     /// Forgets what waited of a chunk, which is stored or replaced now.
@@ -332,7 +332,7 @@ impl WriteJob {
     fn write_all(&self, all: &[(Arc<WriteJob>, u64)], request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
-        if members.iter().any(|(job, _)| job.array.keys_begin() != self.array.keys_begin()) {
+        if members.iter().any(|(job, _)| !job.array.is_same_as(&self.array)) {
             return WriteJob::write_in_turn(&members, s);
         }
         // The chunk is stored once, by the first handle, and changed by all.
@@ -350,7 +350,7 @@ impl WriteJob {
             .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { sink } else { ChunkSink::now(&self.array) }, s))
     }
 
-    /// Stores items of handles whose stores are not the same, in their order, each by its own store.
+    /// Stores items of handles whose stores, or documents, are not the same, in their order, each by its own.
     fn write_in_turn(members: &[(&WriteJob, Item)], s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let stored = members.iter().try_for_each(|(job, item)| {
@@ -365,7 +365,8 @@ impl WriteJob {
     fn write(&self, item: &Item, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
-        let result = self.array.chain_of(&item.chunk).and_then(|chain| {
+        let uncut = self.array.check_uncut(&item.chunk, &item.axes);
+        let result = uncut.and_then(|()| self.array.chain_of(&item.chunk)).and_then(|chain| {
             let inside = self.array.replaceable(&item.chunk);
             let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
@@ -404,7 +405,7 @@ impl WriteJob {
         let found = array.store.open(key)?;
         // Another process may not come in before the chunk is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { sink };
-        let sink = sink.on(swap::condition_of(&*array.store, found.as_ref())?);
+        let sink = sink.over(found.as_ref())?;
         // Keeps the bytes of old elements of variable length until the chunk is stored again.
         let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
         let as_stored = (array.data_type, Overflow::Error);
@@ -432,8 +433,8 @@ impl WriteJob {
 
     /// Brings the selected elements from the caller's memory into the buffer of a whole chunk.
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let picking = self.picking(item);
-        picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
+        self.array.check_uncut(&item.chunk, &item.axes)?;
+        self.picking(item).as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }
 

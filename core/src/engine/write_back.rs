@@ -45,6 +45,8 @@ struct WaitingParts {
     behind: usize,
     /// Another thread could not store a chunk, which waits on.
     failed: bool,
+    /// Nothing more may wait.
+    closed: bool,
 }
 
 /// Bytes of a whole chunk that another thread is to store, until this is dropped, before the calls that come after it.
@@ -269,6 +271,11 @@ impl WriteBack {
         self.limit
     }
 
+    /// Lets nothing more wait from now on, or (`false`) does again: another one takes its place, which writes that are under way do not know of.
+    pub fn close(&self, closed: bool) {
+        lock(self.state.get()).closed = closed;
+    }
+
     /// Returns the bytes of the chunks of which parts wait.
     pub fn bytes(&self) -> usize {
         lock(self.state.get()).bytes
@@ -286,7 +293,7 @@ impl WriteBack {
     /// A buffer for one more chunk; `None` where there is no room.
     fn buffer(&self, bytes: usize) -> Result<Option<Buffer>> {
         let mut state = lock(self.state.get());
-        if state.bytes.saturating_add(bytes) > self.limit {
+        if state.closed || state.bytes.saturating_add(bytes) > self.limit {
             return Ok(None);
         }
         let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
@@ -376,6 +383,11 @@ impl WriteBack {
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
         let mut state = lock(self.state.get());
+        if state.closed {
+            drop(state);
+            self.give_back(buffer);
+            return Ok(Admission::Through);
+        }
         if state.parts.try_reserve(1).is_err() {
             let count = state.parts.len();
             drop(state);

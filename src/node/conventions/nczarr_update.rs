@@ -130,7 +130,7 @@ mod tests {
     fn check(change: impl FnOnce(&Store, &[Array]), expected: bool) {
         let (store, arrays) = hierarchy();
         change(&store, &arrays);
-        let nodes = store.take_v2_changes().nodes;
+        let nodes = store.v2_changed().write(|changes| changes.take_nodes());
         assert!(!nodes.is_empty());
         assert_eq!(update(&store, false, &nodes).unwrap(), expected, "{nodes:?}");
         if expected {
