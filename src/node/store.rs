@@ -14,7 +14,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
-use crate::store::{Capabilities, SharedStore, zip};
+use crate::store::{Capabilities, SharedStore};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
