@@ -148,7 +148,7 @@ static void faults_of_the_writer_say_what_is_safe_next(void) {
         {"a second process", other_process, OZARR_ERR_AGAIN, {"another series of \"time\"", "when that one is closed"}, 3, GO_ON, 0},
         {"the disk is full while a step is put", full_while_put, OZARR_ERR_NO_SPACE, {"\"t\" of step 3", "give them again"}, 3, GO_ON, 100},
         {"the disk is full while steps are published", full_while_published, OZARR_ERR_NO_SPACE, {"4 steps", "the next step, flush or close"}, 5, GO_ON, 0},
-        {"another writer", other_writer, OZARR_ERR_STATE, {"shape [4", "close this one"}, 4, REOPEN, 0},
+        {"another writer", other_writer, OZARR_ERR_STATE, {"shape [4", "close this series"}, 4, REOPEN, 0},
         {"a shape that changed", other_shape, OZARR_ERR_STATE, {"shape [3, 5]", "expected [3, 4]"}, 4, NOTHING, 0},
         {"a variable that was erased", erased, OZARR_ERR_NOT_FOUND, {"no array t", "energy"}, 4, NOTHING, 0},
     };

@@ -779,8 +779,11 @@ OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, co
  * `ozarr_array_append`, its elements are `data` and `offsets` as for `ozarr_array_write_varlen`. What
  * several append at the same time is all kept.
  *
- * Errors: those of `ozarr_array_append`; `OZARR_ERR_RANGE`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE` as for
- * `ozarr_array_write_varlen`.
+ * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
+ * `OZARR_ERR_BOUNDS` if there is no dimension `dim`, and for offsets that fall or leave `data`;
+ * `OZARR_ERR_ARGUMENT` for a negative `count`; `OZARR_ERR_LIMIT` for more elements or bytes than memory can
+ * hold; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for `ozarr_array_write_varlen`; those of documents, chunks
+ * and stores.
  *
  * @param[in] offsets array(elements + 1)
  */

@@ -95,8 +95,11 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
 /// `ozarr_array_append`, its elements are `data` and `offsets` as for `ozarr_array_write_varlen`. What
 /// several append at the same time is all kept.
 ///
-/// Errors: those of `ozarr_array_append`; `OZARR_ERR_RANGE`, `OZARR_ERR_BOUNDS`, `OZARR_ERR_TYPE` as for
-/// `ozarr_array_write_varlen`.
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
+/// `OZARR_ERR_BOUNDS` if there is no dimension `dim`, and for offsets that fall or leave `data`;
+/// `OZARR_ERR_ARGUMENT` for a negative `count`; `OZARR_ERR_LIMIT` for more elements or bytes than memory can
+/// hold; `OZARR_ERR_RANGE`, `OZARR_ERR_TYPE` as for `ozarr_array_write_varlen`; those of documents, chunks
+/// and stores.
 ///
 /// @param[in] offsets array(elements + 1)
 #[unsafe(no_mangle)]

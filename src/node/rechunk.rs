@@ -101,7 +101,7 @@ struct Job<'a> {
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`. Each array's copy is as the array itself (in the version that
     /// `options` say), unless `change` changes it; its shape stays, but that of a run that goes on may
-    /// be cut to what all arrays have ([`super::growing`]). Nothing is written unless everything can be copied.
+    /// be cut to what all arrays have (`growing.rs`). Nothing is written unless everything can be copied.
     ///
     /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. `progress` is told after
     /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
