@@ -1061,7 +1061,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
       integer(c_int32_t), value :: rank
-      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int64_t), intent(in), optional :: shape(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_spec_new_dtype
