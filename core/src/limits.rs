@@ -150,13 +150,17 @@ pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
 }
 
 /// Makes room for more entries of a list that may become long; an error instead of an abort when memory is short.
+#[inline(never)]
 pub fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| err!(NoMemory, "no memory for a list of {} entries", list.len().saturating_add(more)))
 }
 
 /// Appends to a list that may become long; an error instead of an abort when memory is short.
+#[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
-    make_room(list, 1)?;
+    if list.len() == list.capacity() {
+        make_room(list, 1)?;
+    }
     list.push(value);
     Ok(())
 }

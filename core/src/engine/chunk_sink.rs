@@ -10,7 +10,7 @@ use super::lock;
 use super::stats::{self, Counter};
 use crate::error::{ErrorKind, Result, bail};
 use crate::limits::reserve;
-use crate::store::{Change, Condition, Object, Staged, Stamp, StorageExt, swap};
+use crate::store::{Change, Condition, Object, Staged, StorageExt, swap};
 use std::sync::{Arc, Mutex};
 
 /// Starts the change of `key`. Calls `done` with its result, from any thread.
@@ -48,7 +48,7 @@ pub(super) struct ChunkSink<'a> {
     later: Option<&'a Mutex<Option<Change>>>,
     condition: Condition,
     /// The file that was read to be changed.
-    old: Option<Stamp>,
+    old: Option<&'a Object>,
 }
 
 impl<'a> ChunkSink<'a> {
@@ -63,23 +63,27 @@ impl<'a> ChunkSink<'a> {
     }
 
     /// Makes every change only where the key still holds what was found to be changed: a process that writes the whole chunk takes no lock.
-    /// In a folder a file is looked at just before its name goes to the new one.
+    /// Of a file in a folder [`ChunkSink::instead_of`] sees to that.
     pub fn over(self, found: Option<&Object>) -> Result<ChunkSink<'a>> {
         let store = &*self.array.store;
-        match (store.files(), found) {
-            (None, _) => Ok(ChunkSink { condition: swap::condition_of(store, found)?, ..self }),
-            (Some(_), None) => Ok(ChunkSink { condition: Condition::Absent, ..self }),
-            (Some(_), Some(object)) => Ok(ChunkSink { old: Some(object.stamp()?), ..self }),
-        }
+        let condition = match (store.files(), found) {
+            (None, _) => swap::condition_of(store, found)?,
+            (Some(_), None) => Condition::Absent,
+            (Some(_), Some(_)) => Condition::None,
+        };
+        Ok(ChunkSink { condition, ..self })
     }
 
-    fn check_old(&self, key: &str) -> Result<()> {
-        if let (Some(old), Some(files)) = (self.old, self.array.store.files())
-            && files.stamp(key)? != Some(old)
-        {
-            bail!(Conflict, "another process has replaced the chunk meanwhile");
+    /// Looks, just before the new file gets the name, whether the old one still has it: a file without a name was replaced or erased.
+    pub fn instead_of(self, old: Option<&'a Object>) -> ChunkSink<'a> {
+        ChunkSink { old, ..self }
+    }
+
+    fn check_old(&self) -> Result<()> {
+        match self.old {
+            Some(old) if !old.still_current()? => bail!(Conflict, "another process has replaced the chunk meanwhile"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns whether keys can be erased, for which stores have no conditions.
@@ -94,7 +98,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        self.check_old(key)?;
+        self.check_old()?;
         stats::count(Counter::Writes, 1);
         stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
@@ -107,7 +111,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
-        self.check_old(key)?;
+        self.check_old()?;
         stats::count(Counter::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);

@@ -76,8 +76,9 @@ impl Edit<'_> {
             Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => at_once.put(shard, key, selected, &Old::default(), s),
             Some(object) => {
                 let old = self.read_old(&object, shard, selected, old, &mut s.chain)?;
-                drop(object);
-                at_once.put(shard, key, selected, &old, s)
+                let file = object.watched();
+                let sink = at_once.sink.instead_of(file.as_ref());
+                Edit { sink, ..*self }.put(shard, key, selected, &old, s)
             }
         }
     }
@@ -318,12 +319,13 @@ pub(super) fn replace_inner(
     if object.is_none() && bytes.is_none() {
         return Ok(false);
     }
-    // The file is closed before it is replaced: a file system of Windows may want that.
-    let old = match object {
+    let old = match &object {
         None => Old::default(),
         Some(object) if array.lenient.empty_is_missing && object.len()? == 0 => Old::default(),
-        Some(object) => Old::read(&object, shard, &|n| n == number, 1, Cost::of(&*array.store), buf, s)?,
+        Some(object) => Old::read(object, shard, &|n| n == number, 1, Cost::of(&*array.store), buf, s)?,
     };
+    let file = object.and_then(Object::watched);
+    let sink = sink.instead_of(file.as_ref());
     let there = !old.index.is_empty() && !matches!(sharding::decode_entry(&old.index, number), Ok(None));
     if !there && bytes.is_none() {
         return Ok(false);

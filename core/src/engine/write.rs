@@ -29,7 +29,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::{Change, LockUse, swap};
+use crate::store::{Change, LockUse, Object, swap};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -411,13 +411,15 @@ impl WriteJob {
         let as_stored = (array.data_type, Overflow::Error);
         let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
         let all = Item { chunk: first.chunk.clone(), axes: whole(shape, &strides), memory: 0 };
-        match found {
+        match &found {
             None => target.fill(&all.axes, 0)?,
             Some(object) => {
                 let mut reading = ReadBuffers { io, parts, chain: buffers };
-                read_object(array, chain, &object, &target, &all, &mut reading)?;
+                read_object(array, chain, object, &target, &all, &mut reading)?;
             }
         }
+        let old = found.and_then(Object::watched);
+        let sink = sink.instead_of(old.as_ref());
         for (job, item) in members {
             job.place(item, base, &strides).map_err(|e| job.annotate(item, e, key))?;
         }

@@ -101,6 +101,11 @@ impl Object {
         }
     }
 
+    /// The file, to be asked later whether the key still holds it; `None` for what is no file, and where open files may be in the way of new ones.
+    pub fn watched(self) -> Option<Object> {
+        if cfg!(unix) && matches!(self, Object::File(_)) { Some(self) } else { None }
+    }
+
     /// Whether the key still holds this version. For a file: its link count is not 0 (one `fstat`).
     pub fn still_current(&self) -> Result<bool> {
         match self {
