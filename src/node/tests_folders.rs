@@ -308,3 +308,21 @@ fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed
         }
     }
 }
+
+/// What a cache gives for a file has no times to be compared with the file's.
+#[test]
+fn parts_of_chunks_in_a_folder_are_changed_through_a_cache() {
+    let folder = Folder::new("changed-through-a-cache");
+    let mut sharded = spec(&[4], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    for spec in [spec(&[4], &[4]), sharded] {
+        Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+        let array = Array::open(&folder.1.cached(1 << 20, Mode::ReadWrite).unwrap(), "a").unwrap();
+        for (start, values) in [(0, &mut [1, 2, 3, 4][..]), (1, &mut [5])] {
+            let region = Selection::new(&[4], &[start], &[values.len() as i64], None).unwrap();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.write(&region, &view(values, &[values.len() as u64])).unwrap() };
+        }
+        assert_eq!(read_all(&array), [1, 5, 3, 4]);
+    }
+}
