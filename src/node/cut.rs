@@ -67,6 +67,7 @@ pub(super) fn says_kept(store: &Store, key: &str) -> Result<bool> {
 /// Gives a copy what its array says of elements beyond its shape, before chunks that hold them are copied as they are.
 pub(super) fn copy_marker((from, node): (&Store, &str), (to, to_node): (&Store, &str)) -> Result<()> {
     let marker = marker::read(from, node, marker::RESIZE)?;
-    let shape = marker.as_ref().and_then(|marker| marker.get("shape"));
-    shape.map_or(Ok(()), |shape: &Value| marker::put(to, to_node, marker::RESIZE, &[("shape", shape.clone())]))
+    let shapes = ["shape", KEPT].map(|name| marker.as_ref().and_then(|marker| Some((name, marker.get(name)?.clone()))));
+    let shapes: Vec<(&str, Value)> = shapes.into_iter().flatten().collect();
+    if shapes.is_empty() { Ok(()) } else { marker::put(to, to_node, marker::RESIZE, &shapes) }
 }

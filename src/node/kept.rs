@@ -4,7 +4,11 @@ use super::checkpoint::ATTRIBUTE;
 use super::store::Kept;
 use super::{Group, Store, lookup, path};
 use crate::error::{Result, bail};
-use crate::metadata::{Format, Map, v3};
+use crate::json;
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::{Format, Map, Value, v2, v3};
+use crate::store::get;
+use crate::store::prefix::hidden;
 use std::sync::Arc;
 
 impl Kept {
@@ -20,13 +24,25 @@ impl Kept {
         let now = match lookup::find_bare(store, path)? {
             Some(found) if found.format == Format::V3 => v3::attributes(&found.document).and_then(|all| all.get(ATTRIBUTE).cloned()),
             Some(_) => lookup::attributes_v2(store, path)?.get(ATTRIBUTE).cloned(),
-            None => None,
+            None => begun(store, path)?,
         };
         if now.as_ref() != Some(attribute) {
             let what = if now.is_some() { "replaced by another one of its name" } else { "removed" };
             bail!(NotFound, "the checkpoint {} was {what} since it was opened; open the newest one", path::display(path));
         }
         Ok(())
+    }
+}
+
+/// What says which checkpoint is being made at `path`, for those who have its group from its maker.
+fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
+    let document = get(&**store.shared(), &path::join(path, &hidden(v3::DOCUMENT)), MAX_CONSOLIDATED)?;
+    match document {
+        Some(bytes) => Ok(v3::attributes(&json::parse_object(&bytes, MAX_CONSOLIDATED)?).and_then(|all| all.get(ATTRIBUTE).cloned())),
+        None if get(&**store.shared(), &path::join(path, &hidden(v2::GROUP)), MAX_CONSOLIDATED)?.is_some() => {
+            Ok(lookup::attributes_v2(store, path)?.get(ATTRIBUTE).cloned())
+        }
+        None => Ok(None),
     }
 }
 

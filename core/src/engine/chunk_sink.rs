@@ -38,6 +38,12 @@ pub(super) fn make<T>(array: &BoundArray, mut change: impl FnMut() -> Result<T>)
     change()
 }
 
+/// Says whether a change of a chunk failed because another process was faster.
+pub(super) fn is_overtaken(array: &BoundArray, result: &Result<()>) -> bool {
+    swap::is_overtaken(&*array.store, result)
+        || array.store.files().is_some() && matches!(result, Err(e) if e.kind() == ErrorKind::Conflict)
+}
+
 /// How often a change of a chunk in a folder is made again: each time another process has replaced the chunk as a whole.
 const MOST: u32 = 200;
 

@@ -29,7 +29,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::{Change, LockUse, Object, swap};
+use crate::store::{Change, LockUse, Object};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -285,7 +285,7 @@ impl WriteJob {
         chunk_sink::start(change, &self.array, &s.key, move |result| {
             again.flight_landed();
             again.bytes_used(bytes);
-            let overtaken = swap::is_overtaken(&*task.job.array.store, &result);
+            let overtaken = chunk_sink::is_overtaken(&task.job.array, &result);
             let result = result.inspect(|()| task.job.settle(&task.item.chunk));
             drop(guard);
             let request = again.clone();

@@ -71,7 +71,13 @@ impl Root {
                 Some(text) => Some(text.to_string()),
                 None => Some(format!("file:{}", percent_encode(path.as_os_str().as_encoded_bytes()))),
             },
-            Root::Zip(path) => path.to_str().filter(|text| !text.starts_with("//")).map(|text| format!("zip:{text}")),
+            // A name that looks like a URL follows its folder.
+            Root::Zip(path) => {
+                path.to_str().filter(|text| !text.starts_with("//")).map(|text| match text.starts_with(':') || scheme(text).is_some() {
+                    true => format!("zip:./{text}"),
+                    false => format!("zip:{text}"),
+                })
+            }
             Root::Remote(remote, _) => Some(remote.location()),
             Root::Memory(name) => Some(name).filter(|name| !name.is_empty()).map(|name| format!("memory:{name}")),
         }
