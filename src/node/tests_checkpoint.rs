@@ -118,7 +118,8 @@ fn a_checkpoint_tells_where_it_is_made() {
             fill(&group, n).unwrap();
             let place = group.store().root().unwrap().location().unwrap();
             let others = Store::open(&Context::with_threads(1), &place, Mode::ReadWrite, &[]).unwrap();
-            let u = Array::open(&others, "u").unwrap();
+            let Node::Group(imported) = Node::import(&others, &group.export().unwrap()).unwrap() else { panic!("an array") };
+            let u = imported.open_array("u").unwrap();
             // SAFETY: the memory lives as long as the call.
             unsafe { u.write(&Selection::all(&[4]), &view(&mut [n + 1; 4], &[4])) }.unwrap();
             group.commit().unwrap();

@@ -80,14 +80,15 @@ impl<'a> ChunkSink<'a> {
         Ok(ChunkSink { condition, ..self })
     }
 
-    /// Looks, just before the new file gets the name, whether the old one still has it: a file without a name was replaced or erased.
+    /// Looks, just before the new file gets the name, whether the old one still has one: a file without a name was replaced or erased. Of one that has
+    /// others, as checkpoints share files by links, this is not known.
     pub fn instead_of(self, old: Option<&'a Object>) -> ChunkSink<'a> {
         ChunkSink { old, ..self }
     }
 
     fn check_old(&self) -> Result<()> {
         match self.old {
-            Some(old) if !old.still_current()? => bail!(Conflict, "another process has replaced the chunk meanwhile"),
+            Some(old) if !old.stamp()?.current => bail!(Conflict, "another process has replaced the chunk meanwhile"),
             _ => Ok(()),
         }
     }
