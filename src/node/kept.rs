@@ -4,7 +4,6 @@ use super::checkpoint::ATTRIBUTE;
 use super::store::Kept;
 use super::{Group, Store, lookup, path};
 use crate::error::{Result, bail};
-use crate::json;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::store::get;
@@ -38,7 +37,7 @@ impl Kept {
 fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
     let document = get(&**store.shared(), &path::join(path, &hidden(v3::DOCUMENT)), MAX_CONSOLIDATED)?;
     match document {
-        Some(bytes) => Ok(v3::attributes(&json::parse_object(&bytes, MAX_CONSOLIDATED)?).and_then(|all| all.get(ATTRIBUTE).cloned())),
+        Some(bytes) => Ok(v3::attributes(&v3::parse_group(&bytes)?.document).and_then(|all| all.get(ATTRIBUTE).cloned())),
         None if get(&**store.shared(), &path::join(path, &hidden(v2::GROUP)), MAX_CONSOLIDATED)?.is_some() => {
             Ok(lookup::attributes_v2(store, path)?.get(ATTRIBUTE).cloned())
         }

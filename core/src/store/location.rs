@@ -334,7 +334,7 @@ mod tests {
             ("d/x.zip", "zip:d/x.zip"),
             ("zip:///d/x.data", "zip:/d/x.data"),
             ("memory:sim.zarr", "memory:sim.zarr"),
-            ("s3a://bucket/a b/x.zarr/", "s3a://bucket/a b/x.zarr"),
+            ("s3a://bucket/a b/x.zarr/", "s3://bucket/a b/x.zarr"),
             ("az://c/x.zarr", "az://c/x.zarr"),
             ("abfs://c@account.dfs.core.windows.net/x.zarr", "abfs://c@account/x.zarr"),
             ("https://u:w@h:80/a%20%3F/x.zarr?token", "https://u:w@h:80/a%20%3F/x.zarr?token"),
@@ -344,6 +344,8 @@ mod tests {
             assert_eq!(root.location().as_deref(), Some(told), "{location}");
             assert_eq!(parse(told).unwrap(), root, "{location}");
         }
+        let archive = parse("file:run:1.zip").unwrap().location().unwrap();
+        assert_eq!((archive.as_str(), parse(&archive).unwrap()), ("zip:./run:1.zip", Root::Zip(PathBuf::from("./run:1.zip"))));
         assert_eq!(parse("memory:").unwrap().location(), None);
         let below = |location: &str| parse(location).unwrap().below("states/one").and_then(|root| root.location());
         assert_eq!(below("file:///d/x.zarr#mode=zarr").as_deref(), Some("/d/x.zarr/states/one"));
