@@ -2400,8 +2400,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
  * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,
- * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
- * series of the dimension is open; those of documents, chunks and stores.
+ * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_UNSUPPORTED` for one that
+ * has the dimension twice; `OZARR_ERR_AGAIN` while another series of the dimension is open; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_series **out);
