@@ -149,23 +149,32 @@ impl Dataset {
     }
 
     /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
-    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed.
+    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed. Those of a group above,
+    /// which the arrays may be known from, are brought in step with the lengths.
     fn mend(&self) -> Result<()> {
         let variables = self.0.state.read(|state| state.variables.clone());
         let (differences, mut documents) = self.compare()?;
-        match differences {
-            None => variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true)),
-            Some(differences) if differences.is_empty() => {}
-            Some(_) => {
-                for OpenVariable { array, .. } in &variables {
-                    documents.remove(array.path()).map_or_else(|| array.refresh(), |found| array.renew_from(found))?;
-                }
-                if self.known_dimensions().differences().next().is_none() {
-                    self.consolidate()?;
-                }
+        if differences.is_none() {
+            variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
+        }
+        let differ = differences.is_some_and(|differences| !differences.is_empty());
+        let mut changed = Vec::new();
+        for OpenVariable { array, .. } in &variables {
+            let before = array.shape();
+            match documents.remove(array.path()) {
+                Some(found) if differ || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
+                None if differ || array.is_listed() => array.refresh()?,
+                _ => {}
+            }
+            if array.shape() != before {
+                changed.push(array.path().to_string());
             }
         }
-        Ok(())
+        match self.known_dimensions().differences().next() {
+            None if differ => self.consolidate(),
+            None => upkeep::after_change(self.group().store(), &changed, None),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
