@@ -2304,8 +2304,9 @@ OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, cons
 /**
  * Writes times to a region (NULL: the whole array), given as counts of `units` as for
  * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
- * count of the array's own unit is `OZARR_ERR_RANGE`; floating-point arrays hold fractions of it, and a
- * time that their digits would change, counted in `units`, is `OZARR_ERR_RANGE` there.
+ * count of the array's own unit, or whose count means "missing" in the array, is `OZARR_ERR_RANGE`;
+ * floating-point arrays hold fractions of the unit, and a time that their digits would change, counted
+ * in `units`, is `OZARR_ERR_RANGE` there.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`; `OZARR_ERR_ARGUMENT` for
  * units that cannot be understood; `OZARR_ERR_TYPE` for elements that are no numbers;
@@ -2399,8 +2400,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  *
  * Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
  * `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,
- * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
- * series of the dimension is open; those of documents, chunks and stores.
+ * `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_UNSUPPORTED` for one that
+ * has the dimension twice; `OZARR_ERR_AGAIN` while another series of the dimension is open; those of
+ * documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_series_open(ozarr_dataset *dataset, const char *dimension, int64_t keep,
     int64_t publish_every, size_t memory, ozarr_series **out);

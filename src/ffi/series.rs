@@ -52,8 +52,9 @@ use std::ffi::{c_char, c_void};
 ///
 /// Errors: `OZARR_ERR_NOT_FOUND` without such a dimension, `OZARR_ERR_ARGUMENT` if no variable has it,
 /// `OZARR_ERR_BOUNDS` for fewer than `keep` steps (nothing is changed), `OZARR_ERR_READ_ONLY`,
-/// `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_AGAIN` while another
-/// series of the dimension is open; those of documents, chunks and stores.
+/// `OZARR_ERR_TYPE` for variables whose elements have no fixed size; `OZARR_ERR_UNSUPPORTED` for one that
+/// has the dimension twice; `OZARR_ERR_AGAIN` while another series of the dimension is open; those of
+/// documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_open(

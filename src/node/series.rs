@@ -63,12 +63,23 @@ impl SeriesArray {
     }
 }
 
+/// Checks that an array has the name of dimension `d` once: steps are slabs along one dimension.
+fn check_once(name: &str, array: &Array, d: usize) -> Result<()> {
+    let names = array.dimension_names();
+    match names.get(d) {
+        Some(Some(own)) if names.iter().flatten().filter(|there| *there == own).count() > 1 => {
+            bail!(Unsupported, "the variable {name:?} has the dimension {own:?} more than once, along which no single step can be written")
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Series {
     /// Opens the steps of a dataset along a dimension behind the first `keep` of them, or behind the last one that is whole (`steps_there`);
     /// what is beyond is cut off, and shorter variables have what is stored there, else the fill value. The steps are published when their number passes a multiple of `every`; 0: of the depth of the chunks of variables with further
     /// dimensions, the largest one. At most `memory` bytes are used for steps that wait (0: as many as are needed).
     ///
-    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Bounds` for fewer than `keep` steps; `Again` while
+    /// Errors: those of [`Appender::open`]; `Argument` if no variable has the dimension; `Unsupported` if one has it twice; `Bounds` for fewer than `keep` steps; `Again` while
     /// another series of the dimension is open, in any process.
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
@@ -78,6 +89,7 @@ impl Series {
         if along.is_empty() {
             bail!(Argument, "no variable has the dimension {dimension:?}; define them first");
         }
+        along.iter().try_for_each(|(name, array, d)| check_once(name, array, *d))?;
         let alone = lock_alone(dataset, dimension)?;
         if let Some(own) = along.iter().position(|(name, array, _)| name == dimension && array.rank() == 1) {
             along[own..].rotate_left(1);
@@ -242,6 +254,7 @@ impl Series {
         let mut late = Vec::new();
         for (name, array, d) in self.dataset.along(&self.dimension) {
             if self.parts.iter().all(|part| part.name != name) {
+                check_once(&name, &array, d)?;
                 let mark = Appender::prepare(&array, None)?;
                 array.finish_cut()?;
                 let claim = Claim::new(array.store().shared().capabilities().swaps, mark);

@@ -6,7 +6,7 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::v3::{Document, NodeType};
-use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, json, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
@@ -30,6 +30,12 @@ pub(super) struct StoredDocument {
 }
 
 impl StoredDocument {
+    /// Whether it is an array's of that shape.
+    pub fn has_shape(&self, shape: &[u64]) -> bool {
+        let lengths = self.document.get("shape").and_then(Value::as_array);
+        lengths.is_some_and(|lengths| lengths.iter().map(Value::as_u64).eq(shape.iter().copied().map(Some)))
+    }
+
     /// Reads the document `name` from the bytes under its key.
     pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<StoredDocument> {
         let read = || match name {

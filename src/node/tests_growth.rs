@@ -621,6 +621,43 @@ fn a_dataset_of_a_killed_run_opens_and_is_mended() {
     }
 }
 
+/// As xarray leaves it that appends to a group of a store: what is consolidated above the group is out of date.
+#[test]
+fn a_dataset_that_is_opened_from_its_parent_has_the_lengths_of_the_documents() {
+    for (format, own) in [(Format::V2, true), (Format::V2, false), (Format::V3, true), (Format::V3, false)] {
+        let first = Store::memory(&Context::with_threads(1));
+        let root = Group::create(&first, "", Some(format), Create::New).unwrap();
+        let ds = Dataset::open(Group::create(&first, "run", Some(format), Create::New).unwrap()).unwrap();
+        ds.define_time("time", 10, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+        let variable = VariableSpec::new(crate::dtype::DataType::Int32, &["time"]);
+        ds.define_variable("t", &variable, Create::New).unwrap();
+        if own {
+            ds.group().consolidate().unwrap();
+        }
+        root.consolidate().unwrap();
+        for name in ["t", "time"] {
+            let key = path::join("run", &path::join(name, document::array_document(format)));
+            let mut document = json::parse_object(&first.key_get(&key).unwrap().unwrap(), 1 << 20).unwrap();
+            document.insert("shape".into(), json::parse_text("[20]").unwrap());
+            first.key_put(&key, json::to_text(&Value::Object(document)).as_bytes()).unwrap();
+        }
+        if own {
+            Group::open(&anew(&first), "run").unwrap().consolidate().unwrap();
+        }
+        let told = || Group::open(&anew(&first), "").unwrap().open_array("run/t").unwrap().shape()[0];
+        assert_eq!(told(), 10, "{format:?} {own}");
+        let store = anew(&first);
+        let ds = Dataset::open(Group::open(&store, "").unwrap().open_group("run").unwrap()).unwrap();
+        let time = ds.dimension("time").unwrap();
+        assert_eq!((time.length, time.longest, told()), (20, 20, 20), "{format:?} {own}");
+        let new = ds.define_variable("new", &variable, Create::New).unwrap();
+        assert_eq!(new.shape().as_slice(), [20]);
+        ds.close().unwrap();
+        assert_eq!(Group::open(&anew(&first), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?} {own}");
+        assert_eq!(Dataset::open(Group::open(&anew(&first), "run").unwrap()).unwrap().dimension("time").unwrap().longest, 20);
+    }
+}
+
 #[test]
 fn a_variable_that_grows_has_chunks_of_many_steps() {
     let store = Store::memory(&Context::with_threads(1));

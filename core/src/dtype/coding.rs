@@ -222,8 +222,10 @@ impl Coded {
                 let comes_back = |i: usize| real_count(values.add(i).read(), num, add, den) == Some(counts.add(i).read());
                 (0..n).find(|i| !comes_back(*i)).map_or(Ok(()), Err)?;
             }
-            let any = gone[..n].iter().position(|gone| *gone);
-            let Some(any) = any else { return Ok(()) };
+            if matches!(self.coding.rule, Rule::Time { .. }) {
+                (0..n).find(|i| !gone[*i] && self.is_missing_in(run.dst_at(*i))).map_or(Ok(()), Err)?;
+            }
+            let Some(any) = gone[..n].iter().position(|gone| *gone) else { return Ok(()) };
             let Some(missing) = self.coding.missing.first() else { return if real { Ok(()) } else { Err(any) } };
             let mut bytes = missing.clone();
             if self.stored.swapped() {
@@ -263,6 +265,15 @@ impl Coded {
         self.coding.missing.iter().any(|m| m.as_slice() == element)
     }
 
+    /// # Safety
+    /// One stored element at `at`, in the order in which it is stored.
+    unsafe fn is_missing_in(&self, at: *const u8) -> bool {
+        // SAFETY: the caller's promise.
+        let element = unsafe { std::slice::from_raw_parts(at, self.stored.size()) };
+        let swapped = self.stored.swapped();
+        self.coding.missing.iter().any(|m| if swapped { m.iter().rev().eq(element) } else { m.as_slice() == element })
+    }
+
     /// Why the element at `src` does not fit.
     ///
     /// # Safety
@@ -279,7 +290,9 @@ impl Coded {
             (Way::Encode, Rule::Scale { scale, offset }) => {
                 format!("{what}, which packed by scale_factor {scale} and add_offset {offset} does not fit into {stored}")
             }
-            (Way::Encode, Rule::Time { .. }) => format!("{what}, no count of the array's unit that {stored} holds"),
+            (Way::Encode, Rule::Time { .. }) => {
+                format!("{what}, no count of the array's unit that {stored} holds and that does not mean \"missing\"")
+            }
         }
     }
 }
@@ -486,6 +499,36 @@ mod tests {
         };
         assert_eq!(run(&[7200, -3600, NOT_A_TIME]), Ok(vec![2, -1, i16::from_ne_bytes([1, 2])]));
         assert_eq!((run(&[0, 1800]), run(&[3600 << 20])), (Err(1), Err(0)));
+    }
+
+    #[test]
+    fn a_time_that_would_be_read_as_missing_is_refused() {
+        for (t, missing, good, bad) in [
+            (DataType::Int32, 0i32.to_ne_bytes().to_vec(), &[3600, -3600, NOT_A_TIME][..], 0),
+            (DataType::Int64, (-999i64).to_ne_bytes().to_vec(), &[0, 3600, NOT_A_TIME], -999 * 3600),
+            (DataType::Float32, 2f32.to_ne_bytes().to_vec(), &[0, 3600, NOT_A_TIME], 7200),
+            (DataType::Float64, (-9f64).to_ne_bytes().to_vec(), &[1800, NOT_A_TIME], -9 * 3600),
+        ] {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let (stored, coding) = (ElementType::new(t, order), times(&[&missing], 3600, 1, 0));
+                let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
+                let run = |values: &[i64]| {
+                    let mut out = vec![0u8; values.len() * t.size()];
+                    let dst_stride = t.size() as isize;
+                    // SAFETY: both sides have as many elements.
+                    let done = unsafe {
+                        coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride, n: values.len() })
+                    };
+                    done.map(|()| out)
+                };
+                let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
+                assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");
+                assert_eq!(run(&[good[0], bad, good[1]]), Err(1), "{t:?} {bad}");
+                // SAFETY: one element of the source's type.
+                let why = unsafe { coded.explain((&raw const bad).cast()) };
+                assert!(why.contains("\"missing\""), "{why}");
+            }
+        }
     }
 
     #[test]

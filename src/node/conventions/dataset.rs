@@ -149,23 +149,32 @@ impl Dataset {
     }
 
     /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
-    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed.
+    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed. Those of a group above,
+    /// which the arrays may be known from, are brought in step with the lengths.
     fn mend(&self) -> Result<()> {
         let variables = self.0.state.read(|state| state.variables.clone());
         let (differences, mut documents) = self.compare()?;
-        match differences {
-            None => variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true)),
-            Some(differences) if differences.is_empty() => {}
-            Some(_) => {
-                for OpenVariable { array, .. } in &variables {
-                    documents.remove(array.path()).map_or_else(|| array.refresh(), |found| array.renew_from(found))?;
-                }
-                if self.known_dimensions().differences().next().is_none() {
-                    self.consolidate()?;
-                }
+        if differences.is_none() {
+            variables.iter().for_each(|v| self.group().store().note_named(v.array.path(), true));
+        }
+        let differ = differences.is_some_and(|differences| !differences.is_empty());
+        let mut changed = Vec::new();
+        for OpenVariable { array, .. } in &variables {
+            let before = array.shape();
+            match documents.remove(array.path()) {
+                Some(found) if differ || array.is_listed() && !found.has_shape(&before) => array.renew_from(found)?,
+                None if differ || array.is_listed() => array.refresh()?,
+                _ => {}
+            }
+            if array.shape() != before {
+                changed.push(array.path().to_string());
             }
         }
-        Ok(())
+        match self.known_dimensions().differences().next() {
+            None if differ => self.consolidate(),
+            None => upkeep::after_change(self.group().store(), &changed, None),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Where consolidated metadata differ from the documents, `None` without any or in a store that lists nothing; and the documents, each of
@@ -397,10 +406,12 @@ impl Dataset {
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
         along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
         let mut before = Vec::with_capacity(along.len());
-        for (_, array, d) in &along {
-            // The other dimensions stay as long as they are there, whatever this handle knows.
-            let along = |now: &[u64]| now.iter().enumerate().map(|(e, &n)| if e == *d { length } else { n }).collect();
-            before.push(array.resize_document(along, keep_outside)?);
+        for (_, array, _) in &along {
+            // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
+            let names = array.dimension_names();
+            let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
+            let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
+            before.push(array.resize_document(resized, keep_outside)?);
         }
         let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
         let tell = if before.iter().any(Option::is_some) { upkeep::after_change_now } else { upkeep::after_change };
@@ -423,7 +434,7 @@ impl Dataset {
         Ok(self.dimension(name)?.length)
     }
 
-    /// The variables that have a dimension: their names and arrays, and which of their dimensions it is.
+    /// The variables that have a dimension: their names and arrays, and which of their dimensions it is, the first one.
     pub(in crate::node) fn along(&self, name: &str) -> Vec<(String, Array, usize)> {
         self.0.state.read(|state| {
             let place = |v: &OpenVariable| v.dimensions.iter().position(|d| d == name);
@@ -505,7 +516,7 @@ mod tests {
     use crate::dtype::Element;
     use crate::engine::{Memory, Overflow, Selection};
     use crate::limits::c_strides;
-    use crate::node::{Context, Create, NodeKind, Spec};
+    use crate::node::{Context, Create, NodeKind, Series, Spec};
 
     fn memory_store() -> Store {
         Store::memory(&Context::default())
@@ -687,6 +698,44 @@ mod tests {
         assert_eq!((t.length, t.longest), (5, 6));
         let e = ds.close().unwrap_err();
         assert!(e.message().contains("\"a\"") && e.message().contains("\"b\""), "{e}");
+    }
+
+    /// As zarr-python and xarray write covariances.
+    #[test]
+    fn a_dimension_that_a_variable_has_twice_is_resized_in_both_places() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory_store();
+            let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+            let make = |name: &str, names: &[&str], shape: &[u64]| {
+                let mut spec = Spec::new(DataType::Int16, shape).unwrap();
+                spec.set_format(format).unwrap();
+                spec.set_chunks(&vec![4; shape.len()]).unwrap();
+                spec.set_fill(DataType::Int16, &7i16.to_ne_bytes()).unwrap();
+                spec.set_dimension_names(names.iter().map(|n| Some(n.to_string())).collect()).unwrap();
+                Array::create(&store, name, &spec, Create::New).unwrap()
+            };
+            make("x", &["x"], &[5]);
+            let cov = make("cov", &["x", "y", "x"], &[5, 2, 5]);
+            let all = |n: u64| Selection::all(&[n, 2, n]);
+            // SAFETY: the memory is this function's.
+            unsafe { cov.write(&all(5), &memory(&mut [1i16; 50], &[5, 2, 5], DataType::Int16)) }.unwrap();
+            drop(cov);
+            let ds = Dataset::open(root).unwrap();
+            let e = Series::open(&ds, "x", None, 0, 0).err().unwrap();
+            assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("\"cov\""), "{e}");
+            for n in [10, 3, 5] {
+                ds.resize_dimension("x", n).unwrap();
+                let cov = ds.variable("cov").unwrap();
+                assert_eq!((cov.shape().as_slice(), ds.dimension("x").unwrap().longest), (&[n, 2, n][..], n), "{format:?}");
+            }
+            ds.close().unwrap();
+            let mut got = [0i16; 50];
+            // SAFETY: as above.
+            unsafe { ds.variable("cov").unwrap().read(&all(5), &memory(&mut got, &[5, 2, 5], DataType::Int16)) }.unwrap();
+            for (at, found) in got.into_iter().enumerate() {
+                assert_eq!(found, if at / 10 < 3 && at % 5 < 3 { 1 } else { 7 }, "{at}");
+            }
+        }
     }
 
     /// What another handle made longer along another dimension is not cut off.

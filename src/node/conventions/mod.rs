@@ -8,6 +8,7 @@ pub mod cf;
 pub mod dataset;
 pub(in crate::node) mod missing;
 pub mod nczarr;
+mod nczarr_type;
 pub(super) mod nczarr_update;
 pub mod ome;
 mod open_variable;
@@ -15,7 +16,8 @@ pub mod time;
 pub mod variable;
 
 pub use dataset::Dataset;
-pub use nczarr::{NcArray, NcDimension, NcType};
+pub use nczarr::{NcArray, NcDimension};
+pub use nczarr_type::NcType;
 pub use ome::{ImageAxis, ImageLevel, Multiscale};
 pub use time::{Calendar, Moment, TimeUnits};
 pub use variable::VariableSpec;

@@ -2,6 +2,7 @@
 //! its keys; written in the newest.
 //! Convention: netCDF-C, "NetCDF-4 Zarr Implementation" (checklist NZ-01 to NZ-22).
 
+use super::nczarr_type::{JSON, NcType, fits, type_of};
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
@@ -35,47 +36,6 @@ pub struct NcArray {
     pub dimensions: Vec<String>,
     /// Whether the variable has no dimensions, though the array has one of length 1.
     pub is_scalar: bool,
-}
-
-/// What the type of an attribute or variable is in netCDF.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NcType {
-    /// `NC_CHAR`.
-    Char,
-    /// `NC_STRING`.
-    String,
-    /// Any JSON.
-    Json,
-    /// A number of that type.
-    Number(DataType),
-}
-
-impl NcType {
-    /// The type of one attribute, as `_nczarr_attr` has it (NZ-08).
-    pub fn parse(text: &str) -> Option<NcType> {
-        let (order, rest) = text.split_at_checked(1)?;
-        match (order, rest) {
-            (">", "S1") => Some(NcType::Char),
-            (_, "J0") => Some(NcType::Json),
-            (_, rest) if rest.starts_with('S') => Some(NcType::String),
-            _ => {
-                // One writer has numbers in "the order of this host".
-                let plain = format!("{}{rest}", if order == "|" || order == "=" { "<" } else { order });
-                let element = crate::dtype::parse_v2::parse(&plain.as_str().into()).ok()?;
-                element.data_type.is_number().then_some(NcType::Number(element.data_type))
-            }
-        }
-    }
-
-    /// The name of the type: `char`, `string`, `json`, or that of a number.
-    pub fn name(&self) -> String {
-        match self {
-            NcType::Char => "char".into(),
-            NcType::String => "string".into(),
-            NcType::Json => "json".into(),
-            NcType::Number(data_type) => data_type.name().into(),
-        }
-    }
 }
 
 /// The part of NCZarr's keys about one thing.
@@ -452,41 +412,10 @@ fn set_parts(all: &mut Map, parts: &[(KeyPart, Value)], known: &Map, array: Opti
         let kept = known.get(name).and_then(Value::as_str).filter(|text| fits(text, value)).map(str::to_string);
         types.insert(name.clone(), fill.or(kept).unwrap_or_else(|| type_of(value).into()).into());
     }
-    types.insert(own[0].into(), "|J0".into());
+    types.insert(own[0].into(), JSON.into());
     let mut member = Map::new();
     member.insert("types".into(), Value::Object(types));
     all.insert(own[0].into(), Value::Object(member));
-}
-
-/// Whether a value can be of the type that was written for it.
-fn fits(text: &str, value: &Value) -> bool {
-    match (NcType::parse(text), NcType::parse(type_of(value))) {
-        (Some(NcType::Number(_)), Some(NcType::Number(_))) => true,
-        (Some(NcType::Char | NcType::String), Some(NcType::Char)) => true,
-        (Some(a), Some(b)) => a == b,
-        _ => false,
-    }
-}
-
-/// The type that an attribute is given: text is characters, numbers have the least type that holds all of them.
-fn type_of(value: &Value) -> &'static str {
-    let integer = |value: &Value| match (value.as_i64(), value.as_u64()) {
-        (Some(n), _) if i32::try_from(n).is_ok() => Some("<i4"),
-        (Some(_), _) => Some("<i8"),
-        (None, Some(_)) => Some("<u8"),
-        (None, None) => None,
-    };
-    let number = |value: &Value| value.is_number().then(|| integer(value).unwrap_or("<f8"));
-    match value {
-        Value::String(_) | Value::HalfPairs(_) => ">S1",
-        Value::Number(_) => number(value).unwrap_or("<f8"),
-        Value::Array(items) if !items.is_empty() => {
-            let types: Option<Vec<&'static str>> = items.iter().map(number).collect();
-            let widest = ["<f8", "<u8", "<i8", "<i4"];
-            types.and_then(|types| widest.into_iter().find(|t| types.contains(t))).unwrap_or("|J0")
-        }
-        _ => "|J0",
-    }
 }
 
 #[cfg(test)]
