@@ -164,6 +164,11 @@ pub trait VariableCodec: Send + Sync {
         false
     }
 
+    /// Whether any thread may use it: not so where it has codecs of the program inside.
+    fn any_thread(&self) -> bool {
+        true
+    }
+
     /// The elements of the encoded buffer, for the stages behind.
     fn encoded_item(&self) -> ElementType {
         BYTES

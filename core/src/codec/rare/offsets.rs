@@ -135,6 +135,10 @@ impl VariableCodec for Offsets {
         "zarrs.vlen"
     }
 
+    fn any_thread(&self) -> bool {
+        self.data.any_thread() && self.index.any_thread()
+    }
+
     fn encode(&self, items: &[u8], _shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
         // SAFETY: the engine passes buffers of items whose bytes it keeps.
         let list = || unsafe { variable::items(items) };
