@@ -115,8 +115,10 @@ impl Chain {
                 *stage = other;
             }
         }
-        if let Body::Shards(shards, _) = &mut self.body {
-            *shards = Arc::new(shards.unverified());
+        match &mut self.body {
+            Body::Elements(_) => {}
+            Body::Variable(_, codec) => *codec = codec.unverified().unwrap_or_else(|| codec.clone()),
+            Body::Shards(shards, _) => *shards = Arc::new(shards.unverified()),
         }
         self
     }

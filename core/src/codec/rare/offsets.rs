@@ -135,6 +135,10 @@ impl VariableCodec for Offsets {
         "zarrs.vlen"
     }
 
+    fn unverified(&self) -> Option<Arc<dyn VariableCodec>> {
+        Some(Arc::new(Offsets { data: self.data.clone().unverified(), index: self.index.clone().unverified(), ..*self }))
+    }
+
     fn any_thread(&self) -> bool {
         self.data.any_thread() && self.index.any_thread()
     }
