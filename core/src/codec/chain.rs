@@ -115,15 +115,21 @@ impl Chain {
                 *stage = other;
             }
         }
-        if let Body::Shards(shards, _) = &mut self.body {
-            *shards = Arc::new(shards.unverified());
+        match &mut self.body {
+            Body::Elements(_) => {}
+            Body::Variable(_, codec) => *codec = codec.unverified().unwrap_or_else(|| codec.clone()),
+            Body::Shards(shards, _) => *shards = Arc::new(shards.unverified()),
         }
         self
     }
 
     /// Whether any thread may encode and decode with it.
     pub fn any_thread(&self) -> bool {
-        let inside = if let Body::Shards(shards, _) = &self.body { shards.any_thread() } else { true };
+        let inside = match &self.body {
+            Body::Elements(_) => true,
+            Body::Variable(_, codec) => codec.any_thread(),
+            Body::Shards(shards, _) => shards.any_thread(),
+        };
         inside && self.stages.iter().all(|stage| stage.any_thread())
     }
 

@@ -211,7 +211,12 @@ impl Stage for Checksum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::bound::Leaf;
+    use crate::codec::chain::Chain;
     use crate::codec::testing::*;
+    use crate::dtype::variable::VarItem;
+    use crate::metadata::Codecs;
+    use crate::metadata::extension::Extension;
 
     fn stage(id: &str, json: &str) -> StageRef {
         stage_v2(id, json, DataType::UInt8)
@@ -305,5 +310,51 @@ mod tests {
         assert!(stage.decode_range(&bytes, 100, 95, &mut [0; 8]).unwrap().is_err());
         bytes[50] ^= 1;
         assert!(stage.decode_range(&bytes, 100, 0, &mut [0; 8]).unwrap().is_err());
+    }
+
+    /// Decodes with a leaf's codecs: the elements, or the bytes of all texts.
+    fn decoded(leaf: &Leaf, stored: &[u8]) -> Result<Vec<u8>> {
+        let mut bytes = stored.to_vec();
+        for stage in leaf.stages.iter().rev() {
+            let mut out = Vec::new();
+            stage.decode(&bytes, Dest::AtMost(&mut out, 100))?;
+            bytes = out;
+        }
+        leaf.variable.as_ref().map_or(Ok(bytes.clone()), |codec| codec.decode(bytes, &mut VarItem::EMPTY.to_element()))
+    }
+
+    #[test]
+    fn checksums_inside_other_codecs_are_left_out_too() {
+        let conditional = r#"{"name": "conditional", "configuration": {"codecs": ["crc32c"]}}"#;
+        let vlen = |members: &str| format!(r#"[{{"name": "zarrs.vlen", "configuration": {{{members}}}}}]"#);
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        // The last byte of the checksum is that many bytes from the end.
+        let cases = [
+            (DataType::UInt8, r#"["bytes", "crc32c"]"#.to_string(), 1),
+            (DataType::UInt8, format!(r#"["bytes", {conditional}]"#), 1),
+            (DataType::UInt8, r#"[{"name": "n5_default", "configuration": {"codecs": [{"name": "transpose", "configuration": {"order": [0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]}}]"#.to_string(), 1),
+            (DataType::VarText, vlen(&format!(r#""data_codecs": ["bytes", {conditional}], "index_codecs": [{little}]"#)), 1),
+            (DataType::VarText, vlen(&format!(r#""data_codecs": ["bytes"], "index_codecs": [{little}, "crc32c"], "index_location": "end""#)), 9),
+        ];
+        for (data_type, list, from_end) in cases {
+            let list_of = crate::json::parse_text(&list).unwrap();
+            let codecs = Codecs::V3(list_of.as_array().unwrap().iter().map(|v| Extension::from_v3(v).unwrap()).collect());
+            let chain = Chain::parse(&codecs, data_type, 1).unwrap();
+            let (leaf, unverified) = (chain.bind_leaf(&[1]).unwrap(), chain.unverified().bind_leaf(&[1]).unwrap());
+            let mut stored = b"a".to_vec();
+            if let Some(codec) = &leaf.variable {
+                codec.encode(&VarItem::new(b"a").to_element(), &[1], &mut stored).unwrap();
+            }
+            for stage in &leaf.stages {
+                let mut out = Vec::new();
+                stage.encode(&stored, &mut out).unwrap();
+                stored = out;
+            }
+            assert_eq!(decoded(&leaf, &stored).unwrap(), b"a", "{list}");
+            let last = stored.len() - from_end;
+            stored[last] ^= 1;
+            assert_eq!(decoded(&leaf, &stored).unwrap_err().kind(), ErrorKind::Checksum, "{list}");
+            assert_eq!(decoded(&unverified, &stored).unwrap(), b"a", "{list}");
+        }
     }
 }

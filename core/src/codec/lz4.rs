@@ -93,6 +93,10 @@ impl Stage for Lz4 {
         if size > MAX_INPUT {
             bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
         }
+        // No byte of a block makes more than 255.
+        if size / 255 > block.len() {
+            bail!(Chunk, "the lz4 header says {size} bytes, expected at most {} of a block of {}", block.len() * 255, block.len());
+        }
         let dst = dst.check_first(size, |first| decode_first(block, first))?;
         decode_known(dst, size, &mut |out| match decode_block(block, out)? {
             n if n == size => Ok(()),
@@ -133,5 +137,10 @@ mod tests {
             let e = stage.decode(&bytes, Dest::AtMost(&mut Vec::new(), 200)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Chunk, "{size}: {e}");
         }
+        // No room is made for what so short a block cannot become.
+        bytes[..4].copy_from_slice(&(200u32 << 20).to_le_bytes());
+        let mut out = Vec::new();
+        let e = stage.decode(&bytes, Dest::AtMost(&mut out, 256 << 20)).unwrap_err();
+        assert_eq!((e.kind(), out.capacity()), (ErrorKind::Chunk, 0), "{e}");
     }
 }

@@ -9,7 +9,7 @@
 
 use super::build::Built;
 use super::config::{Config, as_number};
-use super::stage::{Dest, Stage};
+use super::stage::{Dest, Size, Stage};
 use super::streams::{check_whole, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -18,6 +18,7 @@ use crate::metadata::{Value, json::brief};
 use half::f16;
 use pco::data_types::Number;
 use pco::errors::{ErrorKind as PcoKind, PcoError};
+use pco::standalone::guarantee::chunk_size;
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
@@ -29,6 +30,8 @@ const BLOCK: usize = 2048;
 struct Pcodec {
     data_type: DataType,
     config: ChunkConfig,
+    /// The most numbers of a page.
+    page: usize,
 }
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
@@ -41,12 +44,13 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     if let Some(other) = config.text("paging_spec")?.filter(|s| *s != "equal_pages_up_to") {
         return Err(config.error("paging_spec", format!("found {other:?}, expected \"equal_pages_up_to\"")));
     }
+    let page = config.int("equal_pages_up_to", 1, 1 << 24, 1 << 18)? as usize;
     let chunk = ChunkConfig::default()
         .with_compression_level(config.int("level", 0, 12, 8)? as usize)
         .with_mode_spec(mode(config)?)
         .with_delta_spec(delta(config)?)
-        .with_paging_spec(PagingSpec::EqualPagesUpTo(config.int("equal_pages_up_to", 1, 1 << 24, 1 << 18)? as usize));
-    Ok(Built::bytes(Pcodec { data_type: item.data_type, config: chunk }))
+        .with_paging_spec(PagingSpec::EqualPagesUpTo(page));
+    Ok(Built::bytes(Pcodec { data_type: item.data_type, config: chunk, page }))
 }
 
 /// numcodecs' names; and, as other writers of v3 have them, attempts with a parameter: `{"try_int_mult": 10}`.
@@ -193,6 +197,14 @@ impl Stage for Pcodec {
         "pcodec"
     }
 
+    /// Every page has a head of its own, which may be longer than its numbers.
+    fn encoded_size(&self, decoded: Size) -> Size {
+        let (n, numbers) = (decoded.max(), decoded.max() / self.data_type.swap_unit().max(1));
+        let pages = numbers.div_ceil(self.page.max(1));
+        let heads = pages.saturating_mul(chunk_size::<u64>(1));
+        Size::AtMost(n.saturating_add(n / 4).saturating_add(heads).saturating_add(1 << 16))
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         use DataType::*;
         check_whole("pcodec", src.len(), self.data_type.size())?;
@@ -268,6 +280,17 @@ mod tests {
             }
         }
         round_trips(&*doc_stage(include_str!("pcodec.rs")), &[0, 4, 4096]);
+    }
+
+    #[test]
+    fn the_stated_size_is_enough_for_pages_of_few_numbers() {
+        for (t, size) in [(DataType::Int16, 2), (DataType::Float32, 4), (DataType::Complex128, 16)] {
+            for page in [1, 2, 7, 63] {
+                let stage = stage(&format!(r#"{{"level": 8, "equal_pages_up_to": {page}}}"#), t);
+                let data = sample(12_000 * size);
+                assert!(decoded(&stage, &encoded(&stage, &data)) == data, "{t:?} {page}");
+            }
+        }
     }
 
     #[test]

@@ -384,6 +384,10 @@ mod tests {
             }
         }
         assert!(!chain(&v3(&format!(r#"[{big}, "test.bytes"]"#))).unwrap().any_thread());
+        for (data, index) in [("\"bytes\", \"test.bytes\"", big), ("\"bytes\"", &format!(r#"{big}, "test.bytes""#))] {
+            let list = format!(r#"[{{"name": "zarrs.vlen", "configuration": {{"data_codecs": [{data}], "index_codecs": [{index}]}}}}]"#);
+            assert!(!Chain::parse(&v3(&list), DataType::VarText, 1).unwrap().any_thread(), "{list}");
+        }
         for id in ["test.bytes", "test.array", "test.serial"] {
             let filter = Extension::from_v2(&crate::json::json!({"id": id, "level": 3})).unwrap();
             let element = ElementType::new(DataType::UInt16, ByteOrder::Big);

@@ -100,7 +100,7 @@ pub trait Stage: Any + Send + Sync {
         None
     }
 
-    /// Of a checksum: the same stage without the comparison when decoding.
+    /// Of a checksum, and of what has one inside: the same stage without the comparison when decoding.
     fn unverified(&self) -> Option<StageRef> {
         None
     }
@@ -162,6 +162,16 @@ pub trait VariableCodec: Send + Sync {
     /// Whether an array's fill value must come back from it as it was.
     fn keeps_fill(&self) -> bool {
         false
+    }
+
+    /// Of what has checksums inside: the same codec without their comparison when decoding.
+    fn unverified(&self) -> Option<Arc<dyn VariableCodec>> {
+        None
+    }
+
+    /// Whether any thread may use it: not so where it has codecs of the program inside.
+    fn any_thread(&self) -> bool {
+        true
     }
 
     /// The elements of the encoded buffer, for the stages behind.

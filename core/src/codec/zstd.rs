@@ -20,6 +20,8 @@ use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDi
 const SMALL: usize = 128 << 10;
 /// Bytes that are decoded at once only to be skipped.
 const SKIP: usize = 64 << 10;
+/// Bytes that are made room for at once where a frame states them, however short it is.
+const STATED: usize = 64 << 20;
 
 pub(super) struct Zstd {
     level: i32,
@@ -161,9 +163,10 @@ impl Stage for Zstd {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
-        // A frame that states its size saves the growing; a lying one costs at most the destination's limit.
+        // A frame that states its size saves the growing; how much a lying one costs is bounded here and by the destination's limit.
         let stated = zstd_safe::get_frame_content_size(src).ok().flatten().and_then(|n| usize::try_from(n).ok());
-        let hint = stated.unwrap_or_else(|| src.len().saturating_mul(4));
+        let believed = src.len().saturating_mul(16).max(STATED);
+        let hint = stated.map_or_else(|| src.len().saturating_mul(4), |n| n.min(believed));
         decode_growing(dst, hint, &mut |out| {
             with_decompressor(|context| match context.decompress(out, src) {
                 Ok(n) => Ok(Some(n)),
@@ -315,6 +318,9 @@ mod tests {
         let mut out = Vec::new();
         assert!(zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, 5000)).is_err());
         assert!(out.capacity() <= 8192);
+        let mut out = Vec::new();
+        assert!(zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, 256 << 20)).is_err());
+        assert!(out.capacity() <= STATED);
         assert!(zstd(0, false).decode(&bytes, Dest::Exact(&mut [0; 10])).is_err());
     }
 

@@ -102,6 +102,9 @@ impl CodecList {
         let (Position::Array(members, _) | Position::Serial(members) | Position::Bytes(members)) = position;
         let mut configuration = codec.configuration.clone();
         configuration.retain(|name, value| members.contains(&name.as_str()) && !(value.is_null() && name == "astype"));
+        for name in members {
+            configuration.get_mut(name).into_iter().for_each(|value| without_texts(name, value));
+        }
         match position {
             Position::Array(_, after) => {
                 if self.bytes {
@@ -150,6 +153,38 @@ impl CodecList {
             bail!(Unsupported, "a filter of {} where the elements are {} has no form in Zarr v3", brief(value), self.item.data_type.name());
         }
         Ok(())
+    }
+}
+
+/// The members that are integers, which v2 may have as texts.
+const INTEGERS: &[&str] = &[
+    "acceleration",
+    "blocksize",
+    "check",
+    "clevel",
+    "delta_encoding_order",
+    "digits",
+    "elementsize",
+    "equal_pages_up_to",
+    "format",
+    "initval",
+    "keepbits",
+    "level",
+    "mode",
+    "precision",
+    "preset",
+];
+
+/// Makes a number, or true or false, of a text that v2 has instead (HD-14); v3 does not take such texts.
+fn without_texts(name: &str, value: &mut Value) {
+    let Value::String(text) = &*value else { return };
+    let plain = match (name, text.as_str()) {
+        ("checksum", "YES" | "NO") => Some(Value::from(text == "YES")),
+        (_, text) if INTEGERS.contains(&name) => text.parse::<i64>().ok().map(Value::from),
+        _ => None,
+    };
+    if let Some(plain) = plain {
+        *value = plain;
     }
 }
 

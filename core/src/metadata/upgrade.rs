@@ -162,6 +162,19 @@ mod tests {
                 r#","dtype":"|u1","compressor":{"id":"lzma","preset":2,"delta":1}"#,
                 r#"[{"name":"bytes"},{"name":"numcodecs.lzma","configuration":{"preset":2}}]"#,
             ),
+            // Numbers in texts, as netCDF-C has written them, and GDAL's "YES".
+            (
+                r#","filters":[{"id":"shuffle","elementsize":"4"}],"compressor":{"id":"zlib","level":"5"}"#,
+                r#"[{"name":"bytes","configuration":{"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{"level":5}}]"#,
+            ),
+            (
+                r#","dtype":"|u1","compressor":{"id":"blosc","cname":"zstd","clevel":"3","shuffle":"bitshuffle","blocksize":"0"}"#,
+                r#"[{"name":"bytes"},{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":1,"blocksize":0}}]"#,
+            ),
+            (
+                r#","dtype":"|u1","compressor":{"id":"zstd","level":"-3","checksum":"YES"}"#,
+                r#"[{"name":"bytes"},{"name":"zstd","configuration":{"level":-3,"checksum":true}}]"#,
+            ),
             // netCDF-C's size of the type; then the bytes have elements of one byte.
             (
                 r#","filters":[{"id":"shuffle","elementsize":0},{"id":"fletcher32"}]"#,

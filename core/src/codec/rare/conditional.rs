@@ -14,6 +14,7 @@ use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
+use std::sync::Arc;
 
 struct Conditional {
     stages: Vec<StageRef>,
@@ -90,6 +91,11 @@ impl Stage for Conditional {
         dst.extend_from_slice(&header);
         dst.extend_from_slice(bytes);
         Ok(())
+    }
+
+    fn unverified(&self) -> Option<StageRef> {
+        let stages = self.stages.iter().map(|stage| stage.unverified().unwrap_or_else(|| stage.clone())).collect();
+        Some(Arc::new(Conditional { stages, header: self.header }))
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {

@@ -128,6 +128,11 @@ impl Stage for BlockStage {
         Ok(())
     }
 
+    fn unverified(&self) -> Option<StageRef> {
+        let inner = self.inner.as_ref()?.unverified()?;
+        Some(Arc::new(BlockStage { inner: Some(inner), ..self.clone() }))
+    }
+
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let (shape, payload) = self.header(src)?;
         let n = limits::chunk_bytes(&self.shape, self.item)?;

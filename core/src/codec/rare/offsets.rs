@@ -8,7 +8,8 @@
 use crate::codec::bound::Leaf;
 use crate::codec::chain::Chain;
 use crate::codec::config::Config;
-use crate::codec::stage::{Dest, Size, VariableCodec};
+use crate::codec::stage::{Dest, FIRST_ROOM, Size, VariableCodec};
+use crate::codec::streams::wrong_size;
 use crate::dtype::variable::{self, VarItem};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
@@ -102,6 +103,10 @@ fn decode_leaf(leaf: &Leaf, encoded: &[u8]) -> Result<Vec<u8>> {
         let (src, mut next) = (now.as_deref().unwrap_or(encoded), Vec::new());
         let most = size.max().saturating_mul(2).saturating_add(1 << 16);
         match size {
+            // A size that damaged offsets may say is not made room for before the bytes are there.
+            Size::Exact(n) if *n > src.len().saturating_mul(16).max(FIRST_ROOM) => stage
+                .decode(src, Dest::AtMost(&mut next, *n))
+                .and_then(|()| if next.len() == *n { Ok(()) } else { Err(wrong_size(next.len(), *n)) }),
             Size::Exact(n) => stage.decode(src, Dest::Exact(grow(&mut next, *n)?)),
             Size::AtMost(_) => stage.decode(src, Dest::AtMost(&mut next, most)),
         }
@@ -133,6 +138,14 @@ fn turn(element: ElementType, bytes: &mut [u8]) {
 impl VariableCodec for Offsets {
     fn name(&self) -> &'static str {
         "zarrs.vlen"
+    }
+
+    fn unverified(&self) -> Option<Arc<dyn VariableCodec>> {
+        Some(Arc::new(Offsets { data: self.data.clone().unverified(), index: self.index.clone().unverified(), ..*self }))
+    }
+
+    fn any_thread(&self) -> bool {
+        self.data.any_thread() && self.index.any_thread()
     }
 
     fn encode(&self, items: &[u8], _shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
@@ -233,6 +246,25 @@ mod tests {
                 for n in 0..stored.len() {
                     assert!(codec.decode(stored[..n].to_vec(), &mut items).is_err(), "{json}: {n} bytes");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_are_read_and_lying_offsets_are_errors() {
+        let text = vec![b'a'; 3 << 20];
+        let zstd = r#"["bytes", {"name": "zstd", "configuration": {"level": 1}}]"#;
+        let gzip = r#"["bytes", {"name": "gzip", "configuration": {"level": 1}}, "crc32c"]"#;
+        for codecs in [zstd, gzip] {
+            let codec = codec(&PLAIN.replace("[\"bytes\"]", codecs), DataType::VarText).unwrap();
+            let (mut stored, mut items) = (Vec::new(), VarItem::EMPTY.to_element().to_vec());
+            codec.encode(&buffer(&[&text]), &[], &mut stored).unwrap();
+            assert!(codec.decode(stored.clone(), &mut items).unwrap() == text, "{codecs}");
+            // The last offset, which is the size of all texts.
+            for size in [0u32, 1, (3 << 20) - 1, (3 << 20) + 1, 200 << 20] {
+                stored[12..16].copy_from_slice(&size.to_le_bytes());
+                let e = codec.decode(stored.clone(), &mut items).map(|_| ()).err();
+                assert_eq!(e.map(|e| e.kind()), (size > 0).then_some(ErrorKind::Chunk), "{codecs}: {size}");
             }
         }
     }
