@@ -188,6 +188,13 @@ static void specs() {
     REFUSES_SPEC("spec::suggest", suggest());
     REFUSES_SPEC("spec::to_json", to_json());
     REFUSES("array::create", ozarr::array::create("never.zarr", gone()));
+    const ozarr::spec away = gone();
+    ozarr::copy_options as_away;
+    as_away.spec = &away;
+    st.create_array("whole", ozarr::spec::of<int>({4}));
+    REFUSES("copy", ozarr::copy("c.zarr", "never.zarr", as_away));
+    REFUSES("copy", ozarr::copy(st, "whole", st, "never", as_away));
+    CHECK(st.kind("never") == ozarr::node_kind::none);
 }
 
 static void others() {
