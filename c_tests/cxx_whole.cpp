@@ -132,6 +132,31 @@ static void requests_take_what_reads_take() {
     ozarr::shutdown();
 }
 
+// A function that is called as a request is done may free that request, and begin the next one in its place.
+static void requests_go_on_in_their_place() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8}));
+    std::vector<int> out(8);
+    ozarr::request current;
+    ozarr::request_options options;
+    int left = 3, lost = 0;
+    auto token = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = token;
+    options.done = [&, token](ozarr_status, const char *) {
+        // The function's own variables may be gone behind the assignment: these stay.
+        int &gone = lost;
+        const std::weak_ptr<int> *const watch = &watched;
+        const long owners = watch->use_count();
+        current = ozarr::request();
+        gone += watch->use_count() != owners;
+        if (gone == 0 && --left > 0) current = t.iread(out, {}, options);
+    };
+    current = t.iread(out, {}, options);
+    while (current) current.wait();
+    CHECK(lost == 0 && left == 0);
+    options.done = nullptr;
+    EQUAL(token.use_count(), 1);
+}
+
 static void datasets_hold_what_numbers_mean() {
     auto ds = ozarr::dataset::create("run.zarr");
     ds.define_coordinate("x", std::vector<double>{0.5, 1.5, 2.5}, "m");
@@ -361,6 +386,7 @@ static void specifications_in_detail() {
 int main() {
     mdspans_are_memory();
     requests_take_what_reads_take();
+    requests_go_on_in_their_place();
     datasets_hold_what_numbers_mean();
     processes_share_metadata_and_parts();
     copies_tell_their_progress();
