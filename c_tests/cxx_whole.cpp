@@ -61,6 +61,7 @@ public:
         std::size_t required_span_size() const { return size; }
     };
     using element_type = T;
+    using reference = T &;
     plain_mdspan(T *data, std::array<std::size_t, Rank> extents, std::array<std::size_t, Rank> strides) : data_(data), extents_{extents}, strides_(strides) {}
     T *data_handle() const { return data_; }
     const extents_type &extents() const { return extents_; }
@@ -76,6 +77,12 @@ private:
     extents_type extents_;
     std::array<std::size_t, Rank> strides_;
 };
+
+// Its elements are not what is in the memory: such as std::linalg::scaled gives it.
+struct computed_mdspan : plain_mdspan<double, 1> {
+    using reference = double;
+};
+static_assert(writes<plain_mdspan<double, 1> &>(0) && !writes<computed_mdspan &>(0) && !reads<computed_mdspan &>(0));
 
 static void mdspans_are_memory() {
     auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<double>({3, 4, 5}).chunks({1, 4, 5}));
