@@ -202,6 +202,11 @@ static void others() {
     moved_away(c);
     REFUSES("context::set", c.set("threads", "1"));
     REFUSES("context::setting", c.setting("threads"));
+    REFUSES("store::open, context", ozarr::store::open("c.zarr", "r", {}, &c));
+    struct nothing : ozarr::own_store {
+        std::optional<bytes> get(const std::string &) override { return {}; }
+    };
+    REFUSES("store::own, context", ozarr::store::own(std::make_unique<nothing>(), "r", &c));
     moved_away(st);
     REFUSES("store::create_array", st.create_array("x", ozarr::spec::of<int>({4})));
     REFUSES("store::create_group", st.create_group("x"));
