@@ -69,6 +69,9 @@ static void lists_of_elements() {
     CHECK((t.read_points<double>({0, 0, 1, 3, 2, 4, 3, 2, 3, 1, 1, 2}) == std::vector<double>{-1.5, -2, -3, -4}));
     t.fill(7, {{0, 0, 0}, {1, 1, 5}});
     CHECK((t.read<int>({{0, 0, 0}, {1, 1, 5}}) == std::vector<int>{7, 7, 7, 7, 7}));
+    auto flags = ozarr::store::memory().create_array("b", ozarr::spec::of<bool>({2}));
+    flags.fill(true);
+    CHECK((flags.read<std::uint8_t>() == std::vector<std::uint8_t>{1, 1}));
     t.fill(2.5);
     CHECK((t.read_points<double>({2, 2, 2}) == std::vector<double>{2.5}));
     THROWS(OZARR_ERR_BOUNDS, "point 0, dimension 1", t.read_points<double>({0, 3, 0}));

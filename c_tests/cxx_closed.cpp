@@ -188,6 +188,13 @@ static void specs() {
     REFUSES_SPEC("spec::suggest", suggest());
     REFUSES_SPEC("spec::to_json", to_json());
     REFUSES("array::create", ozarr::array::create("never.zarr", gone()));
+    const ozarr::spec away = gone();
+    ozarr::copy_options as_away;
+    as_away.spec = &away;
+    st.create_array("whole", ozarr::spec::of<int>({4}));
+    REFUSES("copy", ozarr::copy("c.zarr", "never.zarr", as_away));
+    REFUSES("copy", ozarr::copy(st, "whole", st, "never", as_away));
+    CHECK(st.kind("never") == ozarr::node_kind::none);
 }
 
 static void others() {
@@ -195,6 +202,11 @@ static void others() {
     moved_away(c);
     REFUSES("context::set", c.set("threads", "1"));
     REFUSES("context::setting", c.setting("threads"));
+    REFUSES("store::open, context", ozarr::store::open("c.zarr", "r", {}, &c));
+    struct nothing : ozarr::own_store {
+        std::optional<bytes> get(const std::string &) override { return {}; }
+    };
+    REFUSES("store::own, context", ozarr::store::own(std::make_unique<nothing>(), "r", &c));
     moved_away(st);
     REFUSES("store::create_array", st.create_array("x", ozarr::spec::of<int>({4})));
     REFUSES("store::create_group", st.create_group("x"));

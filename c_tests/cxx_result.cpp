@@ -34,6 +34,14 @@ int main() {
     auto refused = ozarr::array::create("run.zarr/w", wrong);
     CHECK(!refused && refused.error().status() == OZARR_ERR_RANK);
     CHECK(!wrong.to_json() && wrong.problem().has_value());
+    ozarr::copy_options as_wrong;
+    as_wrong.spec = &wrong;
+    auto copied = ozarr::copy("run.zarr/t", "run.zarr/w", as_wrong);
+    CHECK(!copied && copied.error().status() == OZARR_ERR_RANK && !ozarr::array::open("run.zarr/w").ok());
+    const auto unread = ozarr::spec::from_json("{");
+    as_wrong.spec = &unread;
+    copied = ozarr::copy("run.zarr/t", "run.zarr/w", as_wrong);
+    CHECK(!copied && copied.error().status() == OZARR_ERR_ARGUMENT);
 
     auto g = ozarr::group::open("run.zarr");
     CHECK(g && g->children()->size() == 1);

@@ -61,6 +61,7 @@ public:
         std::size_t required_span_size() const { return size; }
     };
     using element_type = T;
+    using reference = T &;
     plain_mdspan(T *data, std::array<std::size_t, Rank> extents, std::array<std::size_t, Rank> strides) : data_(data), extents_{extents}, strides_(strides) {}
     T *data_handle() const { return data_; }
     const extents_type &extents() const { return extents_; }
@@ -76,6 +77,12 @@ private:
     extents_type extents_;
     std::array<std::size_t, Rank> strides_;
 };
+
+// Its elements are not what is in the memory: such as std::linalg::scaled gives it.
+struct computed_mdspan : plain_mdspan<double, 1> {
+    using reference = double;
+};
+static_assert(writes<plain_mdspan<double, 1> &>(0) && !writes<computed_mdspan &>(0) && !reads<computed_mdspan &>(0));
 
 static void mdspans_are_memory() {
     auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<double>({3, 4, 5}).chunks({1, 4, 5}));
@@ -130,6 +137,31 @@ static void requests_take_what_reads_take() {
     THROWS(OZARR_ERR_RANK, "strides", t.iread(ozarr::strided(&halo[0][0], 80, {8})));
     THROWS(OZARR_ERR_NULL, "", ozarr::request().wait());
     ozarr::shutdown();
+}
+
+// A function that is called as a request is done may free that request, and begin the next one in its place.
+static void requests_go_on_in_their_place() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8}));
+    std::vector<int> out(8);
+    ozarr::request current;
+    ozarr::request_options options;
+    int left = 3, lost = 0;
+    auto token = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = token;
+    options.done = [&, token](ozarr_status, const char *) {
+        // The function's own variables may be gone behind the assignment: these stay.
+        int &gone = lost;
+        const std::weak_ptr<int> *const watch = &watched;
+        const long owners = watch->use_count();
+        current = ozarr::request();
+        gone += watch->use_count() != owners;
+        if (gone == 0 && --left > 0) current = t.iread(out, {}, options);
+    };
+    current = t.iread(out, {}, options);
+    while (current) current.wait();
+    CHECK(lost == 0 && left == 0);
+    options.done = nullptr;
+    EQUAL(token.use_count(), 1);
 }
 
 static void datasets_hold_what_numbers_mean() {
@@ -361,6 +393,7 @@ static void specifications_in_detail() {
 int main() {
     mdspans_are_memory();
     requests_take_what_reads_take();
+    requests_go_on_in_their_place();
     datasets_hold_what_numbers_mean();
     processes_share_metadata_and_parts();
     copies_tell_their_progress();

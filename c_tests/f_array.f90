@@ -527,6 +527,10 @@ contains
     call check(stat == OZARR_ERR_ARGUMENT .and. all(around == "around"), "a start of characters")
     call a%read(back, start=1, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANK, message, "start", "a start that is no list")
+    call a%read(back, start=["a", "b"], stat=stat)
+    message = "of another call"
+    call a%open(store, "nowhere", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "nowhere", "the message of the call behind one with characters")
     call a%open(store, "v")
     call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill="x", names=["x", "y"], compressor="zstd", &
       attributes='{"units": "m", "long_name": "a text of more than fifty letters, all of them"}', stat=stat, errmsg=around(2))

@@ -184,6 +184,13 @@ contains
     call s%set_attributes_json("{}", stat, message); call refuses("spec%set_attributes_json")
     call s%to_json(text, stat, message); call refuses("spec%to_json")
     call s%suggest(text, stat, message); call refuses("spec%suggest")
+    call given%create("source.zarr", OZARR_INT32, [4])
+    call ozarr_copy("source.zarr", "never.zarr", spec=s, stat=stat, errmsg=message); call refuses("copy, spec")
+    call st%memory()
+    call given%create(st, "a", OZARR_INT32, [4])
+    call ozarr_copy(st, "a", st, "b", spec=s, stat=stat, errmsg=message); call refuses("copy, spec")
+    call st%close()
+    call given%close()
   end subroutine specs
 
   subroutine others()

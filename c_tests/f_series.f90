@@ -73,9 +73,9 @@ contains
     type(ozarr_dataset) :: ds
     type(ozarr_series) :: s
     call ds%open("run.zarr", mode="r+")
-    call s%open(ds, "time")
+    call s%open(ds, "time" // achar(0))
     call check(s%position() == 6, "a restart goes on behind the last step")
-    call s%put("p", [1, 2, 3])
+    call s%put("p" // achar(0), [1, 2, 3])
     call s%step(42.0)
     call s%flush()
     call check(s%published() == 7, "flush publishes")

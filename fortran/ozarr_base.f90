@@ -124,11 +124,14 @@ contains
     character(4096) :: line
     character(kind=c_char), pointer, contiguous :: letters(:)
     integer(c_int32_t) :: outcome
+    logical :: is_known
     outcome = ozf_outcome(status)
+    ! Asked in each call, which takes the mark of this call's arguments back.
+    is_known = ozf_errmsg_is_known() /= 0
     if (present(stat)) stat = outcome
     if (outcome == OZARR_OK) return
     letters => letters_at(ozf_message())
-    if (present(errmsg) .and. ozf_errmsg_is_known() /= 0) call put_letters(letters, errmsg)
+    if (present(errmsg) .and. is_known) call put_letters(letters, errmsg)
     if (present(stat)) return
     line = "ozarr:"
     call put_letters(letters, line(8:))

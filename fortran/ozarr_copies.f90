@@ -25,8 +25,10 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(ozarr_copy_options), target :: options
-    call options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
-    call done(copy_call(c_text(source), c_text(dest), c_loc(options)), stat, errmsg)
+    integer(c_int32_t) :: status
+    call options_of(options, status, overwrite, zarr_format, spec, raw, link, overflow, memory)
+    if (status == OZARR_OK) status = copy_call(c_text(source), c_text(dest), c_loc(options))
+    call done(status, stat, errmsg)
   end subroutine copy_location
 
   ! Copies from a path in one open store to a path in another, or in the same one.
@@ -38,17 +40,25 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(ozarr_copy_options), target :: options
-    call options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
-    call done(ozarr_copy_at(store%handle, c_text(path), dest_store%handle, c_text(dest_path), c_loc(options)), stat, errmsg)
+    integer(c_int32_t) :: status
+    call options_of(options, status, overwrite, zarr_format, spec, raw, link, overflow, memory)
+    if (status == OZARR_OK) status = ozarr_copy_at(store%handle, c_text(path), dest_store%handle, c_text(dest_path), c_loc(options))
+    call done(status, stat, errmsg)
   end subroutine copy_store
 
-  subroutine options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
+  subroutine options_of(options, status, overwrite, zarr_format, spec, raw, link, overflow, memory)
     type(ozarr_copy_options), intent(out), target :: options
+    integer(c_int32_t), intent(out) :: status
     include "copy_options.inc"
+    status = OZARR_OK
     options%struct_size = c_sizeof(options)
     options%mode = create_mode(overwrite)
     if (present(zarr_format)) options%zarr_format = int(zarr_format, c_int32_t)
-    if (present(spec)) options%spec = spec%handle
+    if (present(spec)) then
+      ! No handle would be "as the source is".
+      if (.not. spec%is_open()) status = refused(OZARR_ERR_NULL, "the specification is not open")
+      options%spec = spec%handle
+    end if
     if (present(raw)) options%flags = ior(options%flags, merge(OZARR_COPY_RAW, 0_c_int32_t, raw))
     if (present(link)) options%flags = ior(options%flags, merge(OZARR_COPY_LINK, 0_c_int32_t, link))
     if (present(overflow)) options%overflow = int(overflow, c_int32_t)

@@ -170,8 +170,8 @@ contains
       end do
       call buffer%give(found, status)
       if (status /= OZARR_OK) return
-      if (found == name) variable%dim = variable%rank - d
-      if (found == name) return
+      if (found == name(:length_of(name))) variable%dim = variable%rank - d
+      if (variable%dim > 0) return
     end do
   end subroutine find_dimension
 
@@ -231,7 +231,7 @@ contains
     end if
     do i = 1, size(self%variables)
       if (self%variables(i)%name == 0) exit
-      if (self%names(self%variables(i)%name) == name) return
+      if (self%names(self%variables(i)%name) == name(:length_of(name))) return
     end do
     status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name)
   end subroutine find_variable

@@ -60,6 +60,15 @@ find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.
 ! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
+# A project of C++ alone, for which CMake finds no MPI of C.
+how="a component that is optional"
+mkdir optional
+echo 'cmake_minimum_required(VERSION 3.18)
+project(optional LANGUAGES CXX)
+find_package(ozarr CONFIG REQUIRED COMPONENTS cxx OPTIONAL_COMPONENTS mpi)' > optional/CMakeLists.txt
+cmake -S optional -B optional/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 || { cat log >&2; exit 1; }
+echo "$how: ok"
+
 if [ -n "$(find "$prefix" -name ozarr.3)" ]; then
     how="manual pages of the functions"
     # Each function that the header declares, and nothing that troff warns of.

@@ -410,7 +410,7 @@ public:
     returned<void> fill(const T &value, const region &r = {}) const {
         OZARR_HPP_CHECK(misfit(r));
         const c_region where(r);
-        return detail::checked(ozarr_array_fill(h_, where.pointer, code_of<T>(), &value));
+        return detail::checked(ozarr_array_fill(h_, where.pointer, static_cast<ozarr_type>(type_of<T>::value), &value));
     }
 
     // Growing.

@@ -41,6 +41,8 @@ returned<void> set_context_log(ozarr_context *c, log_level level, F &log) {
 
 } // namespace detail
 
+class store;
+
 /// Settings for stores.
 class context : public detail::handle<ozarr_context, ozarr_context_free> {
 public:
@@ -73,6 +75,7 @@ public:
     }
 
 private:
+    friend class store;
     // No handle would be the default context.
     detail::problem empty() const {
         if (h_ != nullptr) return {};

@@ -29,15 +29,19 @@ struct copy_options {
 
 namespace detail {
 
-/// The options as C has them; what `progress` throws becomes an error with its text.
-inline ozarr_copy_options c_copy_options(const copy_options &options) {
-    ozarr_copy_options o = OZARR_COPY_OPTIONS_INIT;
+/// Gives the options as C has them, or what is wrong with their specification; what `progress` throws becomes an error with its text.
+inline problem c_copy_options(const copy_options &options, ozarr_copy_options &o) {
+    if (options.spec != nullptr) {
+        if (options.spec->problem()) return options.spec->problem();
+        // No handle would be "as the source is".
+        if (!*options.spec) return error(OZARR_ERR_NULL, "the specification is empty, expected one that was created");
+    }
     o.mode = static_cast<ozarr_create_mode>(options.mode);
     o.zarr_format = options.zarr_format;
     o.flags = options.flags;
     o.memory = options.memory;
     o.spec = options.spec == nullptr ? nullptr : options.spec->get();
-    if (!options.progress) return o;
+    if (!options.progress) return {};
     o.user = const_cast<copy_options *>(&options);
     o.progress = [](void *user, std::int64_t done, std::int64_t total) -> ozarr_status {
         const auto &function = static_cast<const copy_options *>(user)->progress;
@@ -47,19 +51,21 @@ inline ozarr_copy_options c_copy_options(const copy_options &options) {
         return caught([&] { return function(done, total) ? OZARR_OK : OZARR_ERR_CANCELLED; });
 #endif
     };
-    return o;
+    return {};
 }
 
 } // namespace detail
 
 /// Copies the node at a location, with everything below it.
 inline returned<void> copy(const std::string &source, const std::string &dest, const copy_options &options = {}) {
-    const ozarr_copy_options o = detail::c_copy_options(options);
+    ozarr_copy_options o = OZARR_COPY_OPTIONS_INIT;
+    OZARR_HPP_CHECK(detail::c_copy_options(options, o));
     return detail::checked(ozarr_copy(detail::c_text(source), detail::c_text(dest), &o));
 }
 /// The same between paths of stores.
 inline returned<void> copy(const store &from, const std::string &path, store &to, const std::string &to_path, const copy_options &options = {}) {
-    const ozarr_copy_options o = detail::c_copy_options(options);
+    ozarr_copy_options o = OZARR_COPY_OPTIONS_INIT;
+    OZARR_HPP_CHECK(detail::c_copy_options(options, o));
     return detail::checked(ozarr_copy_at(from.get(), detail::c_text(path), to.get(), detail::c_text(to_path), &o));
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace ozarr {
@@ -35,12 +36,14 @@ namespace detail {
 /// The function that a request calls; a base before the handle, so that it lives longer.
 struct request_done {
     std::unique_ptr<std::function<void(ozarr_status, const char *)>> function;
+    /// It is called once, and may free or replace its own request: so it is kept here while it runs.
     static ozarr_status call(void *user, ozarr_status status, const char *message) noexcept {
+        const auto kept = std::move(*static_cast<std::function<void(ozarr_status, const char *)> *>(user));
 #ifdef OZARR_NO_EXCEPTIONS
-        (*static_cast<std::function<void(ozarr_status, const char *)> *>(user))(status, message);
+        kept(status, message);
 #else
         try {
-            (*static_cast<std::function<void(ozarr_status, const char *)> *>(user))(status, message);
+            kept(status, message);
         } catch (...) {
             return OZARR_ERR_CALLBACK;
         }

@@ -97,6 +97,7 @@ public:
     /// `options`: pairs of key and value, such as {{"file.sync", "each"}}.
     static returned<store> open(const std::string &location, const char *mode = "r",
                                 const std::vector<std::pair<std::string, std::string>> &options = {}, const context *settings = nullptr) {
+        if (settings != nullptr) OZARR_HPP_CHECK(settings->empty());
         std::vector<const char *> list;
         for (const auto &option : options) {
             list.push_back(detail::c_text(option.first));
@@ -111,6 +112,7 @@ public:
     /// A store of the program's own functions. The object lives as long as any handle on the store.
     static store own(std::unique_ptr<own_store> functions, const char *mode = "r+", const context *settings = nullptr) {
         if (!functions) throw error(OZARR_ERR_NULL, "the store has no functions");
+        if (settings != nullptr) OZARR_HPP_CHECK(settings->empty());
         const std::string name = functions->name();
         const ozarr_store_table table = detail::own_table(*functions, name);
         store s;

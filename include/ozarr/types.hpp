@@ -229,12 +229,14 @@ strided(T *, std::size_t, const index &, std::size_t = 0) -> strided<T>;
 
 namespace detail {
 
-/// Whether T is an mdspan of the standard, or of another library that looks like it: Kokkos' for C++17.
+/// Whether T is an mdspan of the standard, or of another library that looks like it: Kokkos' for C++17. Its accessor has to give the elements
+/// themselves: those of `std::linalg::scaled` and the like compute others.
 template <class T, class = void>
 struct is_mdspan : std::false_type {};
 template <class T>
-struct is_mdspan<T, std::void_t<typename T::element_type, typename T::extents_type, decltype(std::declval<const T &>().data_handle()),
-                                decltype(std::declval<const T &>().mapping().required_span_size()), decltype(std::declval<const T &>().stride(0))>>
+struct is_mdspan<T, std::void_t<std::enable_if_t<std::is_same_v<typename T::reference, typename T::element_type &>>, typename T::extents_type,
+                                decltype(std::declval<const T &>().data_handle()), decltype(std::declval<const T &>().mapping().required_span_size()),
+                                decltype(std::declval<const T &>().stride(0))>>
     : std::true_type {};
 
 /// The memory of a call: elements from `data` on; contiguous, or with strides that count elements, and then with extents if these are known.

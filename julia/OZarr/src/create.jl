@@ -145,6 +145,7 @@ function _layout(spec, what, size, o)
 end
 
 _fill(spec, x::AbstractArray, fill) = _fill(spec, eltype(x), fill)
+_fill(spec, x::AbstractArray, fill::AbstractString) = _fill(spec, eltype(x), fill)
 _fill(spec, what, fill::AbstractString) = _check(ozarr_spec_set_member_json(spec, "fill_value", json_text(fill)))
 _fill(spec, what, fill) = _check(ozarr_spec_set_member_json(spec, "fill_value", json_text(fill)))
 _fill(spec, T::Type, fill::AbstractString) = _check(ozarr_spec_set_member_json(spec, "fill_value", json_text(fill)))

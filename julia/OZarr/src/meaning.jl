@@ -114,13 +114,13 @@ end
     OZarr.read_times(DateTime, z, indices...)
 
 The times of an array with an attribute `units` such as "days since 2000-01-01" (and perhaps `calendar`), or of points in time: as counts of
-`units`, `typemin(Int64)` where they are missing; or as `DateTime`, with `missing`, where the calendar is Julia's.
+`units`, `typemin(Int64)` where they are missing; or as `DateTime`, with `missing`, where the calendar is Julia's (the standard one is from 1582-10-15 on).
 """
 read_times(z::ZArray, units::AbstractString, I...) =
     _read_as((a, region, memory) -> ozarr_array_read_times(a, region, units, memory[].data, memory[].size), Int64, z, I)
 function read_times(::Type{DateTime}, z::ZArray, I...)
     _check_calendar(z)
-    counts = read_times(z, _milliseconds, I...)
+    counts = _gregorian(z, read_times(z, _milliseconds, I...))
     return counts isa AbstractArray ? Union{Missing,DateTime}[_moment(c) for c in counts] : _moment(counts)
 end
 
@@ -134,10 +134,12 @@ write_times!(z::ZArray, counts, units::AbstractString, I...) =
     _write_as((a, region, memory) -> ozarr_array_write_times(a, region, units, memory[].data, memory[].size), Int64, z, counts, I)
 function write_times!(z::ZArray, times::Union{Missing,DateTime,AbstractArray{<:Union{Missing,DateTime}}}, I...)
     _check_calendar(z)
-    return write_times!(z, times isa AbstractArray ? Int64[_count(t) for t in times] : _count(times), _milliseconds, I...)
+    counts = times isa AbstractArray ? Int64[_count(t) for t in times] : _count(times)
+    return write_times!(z, _gregorian(z, counts), _milliseconds, I...)
 end
 
 const _milliseconds = "milliseconds since 1970-01-01"
+const _reform = -12_219_292_800_000 # 1582-10-15 in these
 _moment(count) = count == typemin(Int64) ? missing : DateTime(Dates.UTM(count + Dates.UNIXEPOCH))
 _count(t) = ismissing(t) ? typemin(Int64) : Dates.value(t) - Dates.UNIXEPOCH
 
@@ -145,6 +147,16 @@ function _check_calendar(z)
     calendar = get(z.attrs, "calendar", "standard")
     lowercase(calendar) in ("standard", "gregorian", "proleptic_gregorian") ||
         throw(ArgumentError("the calendar is $calendar, expected standard or proleptic_gregorian for DateTime: take counts of units"))
+end
+
+# The counts, unless one is of a date that Julia has otherwise: before 1582-10-15 the calendar "standard" of an array of numbers is Julian.
+function _gregorian(z, counts)
+    eltype(z) <: Real && lowercase(get(z.attrs, "calendar", "standard")) != "proleptic_gregorian" || return counts
+    for count in counts
+        count == typemin(Int64) || count >= _reform ||
+            throw(ArgumentError("found a time before 1582-10-15 in the calendar standard, expected later ones for DateTime: take counts of units"))
+    end
+    return counts
 end
 
 _calendar(calendar) = calendar === nothing ? Cstring(C_NULL) : calendar

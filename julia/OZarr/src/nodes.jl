@@ -16,6 +16,7 @@ Opens a store; mode "r+" is for writing, too. `options` are those of `ozarr_stor
 dictionary: `OZarr.store("run.zarr", Dict("file.sync" => "each"))`.
 """
 function store(location::AbstractString, options::AbstractDict = Dict{String,String}(); mode::AbstractString = "r", context::Union{Nothing,Context} = nothing, more...)
+    context === nothing || _alive(context)
     texts = String[]
     for (key, value) in Iterators.flatten((options, more))
         push!(texts, String(key), string(value))

@@ -37,6 +37,8 @@ end
     OZarr.iwrite(z, x, indices...; copy = false, seconds = nothing)
 
 Begins to write `x` to a region (without indices: the whole array). `x` must not change until the request is done; or, with `copy = true`, until this returns.
+
+Keep the request until it is done: one that the garbage collector takes is cancelled, unless `copy = true`. So is a read.
 """
 iwrite(z::ZArray, x::AbstractArray, I...; copy::Bool = false, seconds = nothing) =
     _begin(ozarr_array_iwrite_ex, z, _writable(x, z), I, Ref(ozarr_request_options(flags = copy ? OZARR_REQUEST_COPY : 0, seconds = _limit(seconds))))
@@ -98,8 +100,11 @@ function error_of(r::Request)
 end
 Base.close(r::Request) = _release(r, ozarr_request_free)
 
-# `use(count, handles)`; the requests live as long as the call.
-_with_requests(use, requests) = GC.@preserve requests use(length(requests), Ptr{Cvoid}[Base.unsafe_convert(Ptr{Cvoid}, r) for r in requests])
+# `use(count, handles)`; the requests live as long as the call, also those that a generator makes.
+function _with_requests(use, requests)
+    kept = collect(Request, requests)
+    return GC.@preserve kept use(length(kept), Ptr{Cvoid}[Base.unsafe_convert(Ptr{Cvoid}, r) for r in kept])
+end
 
 "Waits until all requests are done; the first error is an exception."
 wait_all(requests; seconds::Real = -1) = _with_requests((n, list) -> _check(ozarr_requests_wait_all(list, n, seconds, C_NULL)), requests)
