@@ -62,7 +62,10 @@ contains
     if (present(raw)) options%flags = ior(options%flags, merge(OZARR_COPY_RAW, 0_c_int32_t, raw))
     if (present(link)) options%flags = ior(options%flags, merge(OZARR_COPY_LINK, 0_c_int32_t, link))
     if (present(overflow)) options%overflow = int(overflow, c_int32_t)
-    if (present(memory)) options%memory = memory
+    if (present(memory)) then
+      if (memory < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=memory, after=", expected at least 0")
+      options%memory = memory
+    end if
   end subroutine options_of
 
 end module ozarr_copies
