@@ -243,7 +243,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
     entry!("ozarr_spec_new_dtype", new(out), {
         let element = element_of(dtype, "dtype")?;
         // SAFETY: `rank` numbers, by the function's contract.
-        let mut spec = unsafe { super::spec::spec_of_type(element.data_type, rank, shape) }?;
+        let mut spec = unsafe { super::types::spec_of_type(element.data_type, rank, shape) }?;
         if element.swapped() {
             spec.set_byte_order(ByteOrder::Big)?;
         }

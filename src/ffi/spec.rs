@@ -22,9 +22,9 @@ use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::{ozarr_order, ozarr_status};
-use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, text};
 use super::types::{Specification, create, data_type, format_of, is_order_f, ozarr_array, ozarr_create_mode, ozarr_spec, ozarr_type};
-use crate::dtype::{ByteOrder, DataType};
+use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
 use crate::limits::MAX_JSON_VALUES;
@@ -456,19 +456,7 @@ pub unsafe extern "C" fn ozarr_spec_free(spec: *mut ozarr_spec) {
 /// # Safety `shape` is NULL or has `rank` numbers.
 pub(super) unsafe fn new_spec(r#type: ozarr_type, rank: i32, shape: *const i64) -> Result<Spec> {
     // SAFETY: the caller's promise.
-    unsafe { spec_of_type(data_type(r#type, None)?, rank, shape) }
-}
-
-/// A specification of that data type and rank.
-///
-/// # Safety `shape` is NULL or has `rank` numbers.
-pub(super) unsafe fn spec_of_type(data_type: DataType, rank: i32, shape: *const i64) -> Result<Spec> {
-    let rank = self::rank(rank)?;
-    match shape.is_null() && rank > 0 {
-        true => Spec::without_shape(data_type, rank),
-        // SAFETY: the caller's promise.
-        false => Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?),
-    }
+    unsafe { super::types::spec_of_type(data_type(r#type, None)?, rank, shape) }
 }
 
 /// The shuffle of a number from C; `None` leaves it to the compressor.

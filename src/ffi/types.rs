@@ -415,6 +415,19 @@ pub(super) fn to_write(handle: *const ozarr_array, argument: &str) -> Result<Ref
     Ok(array)
 }
 
+/// A specification of that data type and rank.
+///
+/// # Safety
+/// `shape` is NULL or has `rank` numbers.
+pub(super) unsafe fn spec_of_type(data_type: DataType, rank: i32, shape: *const i64) -> Result<node::Spec> {
+    let rank = super::strings::rank(rank)?;
+    match shape.is_null() && rank > 0 {
+        true => node::Spec::without_shape(data_type, rank),
+        // SAFETY: the caller's promise.
+        false => node::Spec::new(data_type, &unsafe { super::strings::lengths(shape, rank, "shape", 0) }?),
+    }
+}
+
 /// Gives the program a handle of the array, where it wants one.
 ///
 /// # Safety `out` is NULL or points to room for a handle.

@@ -136,8 +136,7 @@ impl Appender {
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
         // Nobody else is behind the end.
-        let growths = Default::default();
-        let endless = Arc::new(BoundArray { shape, growths, write_back: Some(kept.clone()), ..(*bound).clone() });
+        let endless = Arc::new(BoundArray { shape, growths: Default::default(), write_back: Some(kept.clone()), ..(*bound).clone() });
         let array = array.clone();
         let (published, doubtful, known, condition) = (position, None, None, Condition::None);
         let (silent, looked) = (false, None);

@@ -21,6 +21,16 @@ impl Array {
         marker::put(self.store(), self.path(), marker::RESIZE, &[(KEPT, number_list(old))])
     }
 
+    /// Keeps writes that began before the array became shorter from what is behind its new end.
+    pub(super) fn cut_waiting(&self, old: &[u64], shape: &[u64]) {
+        self.growths().cut(shape);
+        let state = self.state();
+        let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
+        for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
+            kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
+        }
+    }
+
     /// Says that all of it is erased, or that nothing is outside any more.
     pub(super) fn end_cut(&self) -> Result<()> {
         marker::erase(self.store(), self.path(), marker::RESIZE)

@@ -63,23 +63,13 @@ impl Array {
             }
             self.publish_shape(&old, next, condition)?;
             if gone.is_some() {
-                self.cut(&old, &shape);
+                self.cut_waiting(&old, &shape);
             }
             if kept.is_some_and(|kept| shape.iter().zip(&kept).all(|(new, kept)| new >= kept)) {
                 self.end_cut()?;
             }
             Ok(gone)
         })
-    }
-
-    /// Keeps writes that began before the array became shorter from what is behind its new end.
-    fn cut(&self, old: &[u64], shape: &[u64]) {
-        self.growths().cut(shape);
-        let state = self.state();
-        let Ok((bound, kept)) = state.bound.as_ref().map(|bound| (bound, &bound.write_back)) else { return };
-        for d in (0..shape.len()).filter(|&d| shape[d] < old[d]) {
-            kept.iter().for_each(|kept| kept.drop_from(&bound.grid, d, shape[d]));
-        }
     }
 
     /// The shape of which elements are to be erased when an array gets the shape `shape`, if there are any, and the one of which some are kept

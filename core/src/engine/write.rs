@@ -343,11 +343,9 @@ impl WriteJob {
             return self.change(&chain, first, changes, sink, s).map_err(|e| self.annotate(first, e, &s.key));
         }
         // A shard is never decoded as a whole: one after the other.
-        let last = members.len() - 1;
-        members
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { sink } else { ChunkSink::now(&self.array) }, s))
+        let Some(((last, item), before)) = members.split_last() else { return Ok(()) };
+        before.iter().try_for_each(|(job, item)| job.write(item, Some(request), ChunkSink::now(&self.array), s))?;
+        last.write(item, Some(request), sink, s)
     }
 
     /// Stores items of handles whose stores, or documents, are not the same, in their order, each by its own.
