@@ -1,13 +1,14 @@
 //! A dataset: a group as netCDF and xarray see it, with dimensions that its arrays share, variables, and coordinates among them.
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
+use super::coordinates;
 use super::open_variable::OpenVariable;
 use super::variable::{VariableSpec, shape_of};
 
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
+use crate::metadata::Format;
 use crate::metadata::lint::{Finding, Severity};
-use crate::metadata::{Format, Value, json};
 use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
@@ -17,9 +18,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// The attribute that names coordinates, of a variable or of the group (XR-09).
-const COORDINATES: &str = "coordinates";
 
 /// How often a variable is looked at again that another process changes meanwhile.
 const MOST_LOOKS: usize = 100;
@@ -117,11 +115,11 @@ impl Dataset {
     /// changed reads the documents that consolidated metadata speak for when they are first needed (`settle`), not here.
     pub fn open(group: Group) -> Result<Dataset> {
         let mut state = DatasetState::default();
-        let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
+        let mut coordinates = coordinates::words(group.attributes())?;
         for (name, array) in group.arrays()? {
             let names = array.dimension_names();
             Dimensions::default().add_array(&name, &names, &array.shape())?;
-            coordinates.extend(words(array.attributes().view()?.get(COORDINATES)));
+            coordinates.extend(coordinates::words(array.attributes())?);
             let dimensions: Vec<String> = names.into_iter().flatten().collect();
             state.insert(OpenVariable { name, dimensions, places: Vec::new(), array });
         }
@@ -482,9 +480,9 @@ impl Dataset {
             }
         }
         for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
-            set_words(variable.array.attributes(), &list)?;
+            coordinates::set_words(variable.array.attributes(), &list)?;
         }
-        if of_group.is_empty() { Ok(()) } else { set_words(self.0.group.attributes(), &of_group) }
+        if of_group.is_empty() { Ok(()) } else { coordinates::set_words(self.0.group.attributes(), &of_group) }
     }
 }
 
@@ -496,19 +494,6 @@ fn check_name(name: &str) -> Result<()> {
     path::check_new(name)
 }
 
-fn words(value: Option<&Value>) -> Vec<String> {
-    value.and_then(Value::as_str).map(|text| text.split_whitespace().map(str::to_string).collect()).unwrap_or_default()
-}
-
-fn set_words(attributes: &crate::node::Attributes, words: &[&str]) -> Result<()> {
-    let text = words.join(" ");
-    let there = attributes.view()?.get(COORDINATES).map(json::to_compact);
-    if there.as_deref() == Some(&json::to_compact(&Value::from(text.as_str()))) {
-        return Ok(());
-    }
-    attributes.set_string(COORDINATES, &text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -516,6 +501,7 @@ mod tests {
     use crate::dtype::Element;
     use crate::engine::{Memory, Overflow, Selection};
     use crate::limits::c_strides;
+    use crate::metadata::json;
     use crate::node::{Context, Create, NodeKind, Series, Spec};
 
     fn memory_store() -> Store {

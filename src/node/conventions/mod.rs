@@ -5,6 +5,7 @@
 
 mod axis;
 pub mod cf;
+mod coordinates;
 pub mod dataset;
 pub(in crate::node) mod missing;
 pub mod nczarr;
