@@ -364,11 +364,10 @@ impl Appender {
     }
 
     fn check_length(&self, fresh: &ArrayState) -> Result<()> {
-        let found = fresh.meta.shape.clone();
-        let expected = |length: u64| found == self.shape_of(length);
+        let expected = |length: u64| fresh.meta.shape == self.shape_of(length);
         if !expected(self.published) && !self.doubtful.is_some_and(expected) {
             let known = self.shape_of(self.published);
-            let (found, known) = (counting::shape(&found), counting::shape(&known));
+            let (found, known) = (counting::shape(&fresh.meta.shape), counting::shape(&known));
             let this = if self.silent { "series" } else { "appender" };
             let e = err!(
                 State,
