@@ -12,8 +12,11 @@ pub(super) fn is_padded(data_type: DataType) -> bool {
 /// may be any byte in a file.
 pub(super) fn is_set_anew(data_type: DataType) -> bool {
     match data_type {
+        DataType::Bool => true,
         DataType::Struct(s) => s.fields().iter().any(|f| is_set_anew(f.element.data_type)),
-        other => other == DataType::Bool || is_padded(other),
+        // The usual ones at once: this is asked for each call.
+        DataType::Int32 | DataType::Int64 | DataType::Float32 | DataType::Float64 => false,
+        other => is_padded(other),
     }
 }
 
