@@ -5,8 +5,11 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, Kind};
 use crate::metadata::Value;
 
-/// The type of an attribute that is any JSON, and that of one that is a list of texts, with netCDF's default of their length.
+/// The type of NCZarr's own keys. netCDF-C reads no attribute of a node where another one has it.
 pub(super) const JSON: &str = "|J0";
+/// The type of texts, and of JSON that is no number: netCDF-C reads it as its text.
+const CHARS: &str = ">S1";
+/// The type of a list of texts, with netCDF's default of their length.
 const STRINGS: &str = "|S128";
 
 /// The names that netCDF-C reads as real numbers, in any case of their letters.
@@ -61,10 +64,9 @@ pub(super) fn fits(text: &str, value: &Value) -> bool {
     };
     match NcType::parse(text) {
         Some(NcType::Number(data_type)) => items.iter().all(|item| holds(data_type, item)),
-        Some(NcType::Char) => is_text(value),
+        Some(NcType::Char) => type_of(value) == CHARS,
         Some(NcType::String) => items.iter().all(is_text),
-        Some(NcType::Json) => matches!(type_of(value), JSON | STRINGS),
-        None => false,
+        Some(NcType::Json) | None => false,
     }
 }
 
@@ -80,11 +82,13 @@ fn holds(data_type: DataType, value: &Value) -> bool {
         Value::String(text) => is_real && NOT_FINITE.iter().any(|name| text.eq_ignore_ascii_case(name)),
         Value::Number(number) if is_real => number.as_str().parse().is_ok_and(is_in_range),
         Value::Number(_) => Fill::from_json_v3(data_type, value).is_ok(),
+        Value::Bool(_) => !is_real,
         _ => false,
     }
 }
 
-/// The type that an attribute is given: text is characters, a list of texts strings, and numbers have the least type that holds all of them.
+/// The type that an attribute is given: text is characters, a list of texts strings, true and false are 1 and 0, and numbers have the least type
+/// that holds all of them. netCDF-C reads what else JSON has as characters.
 pub(super) fn type_of(value: &Value) -> &'static str {
     let integer = |value: &Value| match (value.as_i64(), value.as_u64()) {
         (Some(n), _) if i32::try_from(n).is_ok() => Some("<i4"),
@@ -94,15 +98,15 @@ pub(super) fn type_of(value: &Value) -> &'static str {
     };
     let number = |value: &Value| value.is_number().then(|| integer(value).unwrap_or("<f8"));
     match value {
-        Value::String(_) | Value::HalfPairs(_) => ">S1",
+        Value::Bool(_) => "<u1",
         Value::Number(_) => number(value).unwrap_or("<f8"),
         Value::Array(items) if !items.is_empty() => {
             let types: Option<Vec<&'static str>> = items.iter().map(number).collect();
             let widest = ["<f8", "<u8", "<i8", "<i4"];
-            let other = if items.iter().all(is_text) { STRINGS } else { JSON };
+            let other = if items.iter().all(is_text) { STRINGS } else { CHARS };
             types.and_then(|types| widest.into_iter().find(|t| types.contains(t))).unwrap_or(other)
         }
-        _ => JSON,
+        _ => CHARS,
     }
 }
 
@@ -133,15 +137,20 @@ mod tests {
             ("<u8", "18446744073709551615", "<u8"),
             ("|S7", r#"["a", "b"]"#, "|S7"),
             ("|S7", r#""a""#, "|S7"),
-            ("|S7", r#"["a", 1]"#, "|J0"),
+            ("|S7", r#"["a", 1]"#, ">S1"),
             ("|S7", "1", "<i4"),
             (">S1", r#""a""#, ">S1"),
             (">S1", r#"["a", "b"]"#, "|S128"),
-            ("|J0", r#"["a", "b"]"#, "|J0"),
-            ("|J0", r#"{"a": 1}"#, "|J0"),
+            (">S1", r#"{"a": 1}"#, ">S1"),
+            ("|J0", r#"["a", "b"]"#, "|S128"),
+            ("|J0", r#"{"a": 1}"#, ">S1"),
+            ("|J0", "null", ">S1"),
+            ("|J0", "true", "<u1"),
+            ("<i4", "true", "<i4"),
+            ("<f8", "true", "<u1"),
             ("|J0", "1", "<i4"),
             ("", r#"["a", "b"]"#, "|S128"),
-            ("", "[]", "|J0"),
+            ("", "[]", ">S1"),
         ];
         for (known, value, want) in cases {
             let parsed = json::parse_text(value).unwrap();
