@@ -39,6 +39,7 @@ def from_c(store, keys):
             equal("dimensions of w", d["g/w"].dimensions, ("x", "y"))
             equal("dimensions of s", d["s"].dimensions, ())
             equal("type of levels", t.levels.dtype, np.dtype("i4"))
+            equal("other JSON", (int(t.forecast), t.grid, t.nothing, t.none, t.flags), (1, '{"a": 1}', "null", "[]", ["a", "b"]))
 
 
 def write_netcdf(store):

@@ -53,6 +53,14 @@ int main(int argc, char **argv) {
     check(ozarr_attr_set_string(ozarr_array_node(t), "units", "K"));
     check(ozarr_attr_set_json(ozarr_array_node(t), "levels", "[1, 2, 3]"));
     check(ozarr_attr_set_double(ozarr_array_node(t), "scale", 0.25));
+    /* What netCDF has no type for. (Without the keys netCDF-C reads no attribute of a node that has null or lists of texts.) */
+    if (!old && !strcmp(argv[2], "on")) {
+        check(ozarr_attr_set_json(ozarr_array_node(t), "forecast", "true"));
+        check(ozarr_attr_set_json(ozarr_array_node(t), "grid", "{\"a\": 1}"));
+        check(ozarr_attr_set_json(ozarr_array_node(t), "nothing", "null"));
+        check(ozarr_attr_set_json(ozarr_array_node(t), "none", "[]"));
+        check(ozarr_attr_set_json(ozarr_array_node(t), "flags", "[\"a\", \"b\"]"));
+    }
 
     double places[] = {0, 10, 20, 30};
     ozarr_array *xs = create(store, "x", "<f8", 1, &four, x);
