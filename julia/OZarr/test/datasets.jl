@@ -50,6 +50,15 @@ end
     write_times!(u, [DateTime(2000, 2, 1), missing])
     @test isequal(read_times(DateTime, u), [DateTime(2000, 2, 1), missing])
     @test fails(() -> write_times!(u, DateTime(2000, 1, 1, 5), 1), OZarr.OZARR_ERR_RANGE)
+    # Before 1582-10-15 the standard calendar is not Julia's.
+    @test_throws ArgumentError write_times!(u, DateTime(1500, 1, 1), 1)
+    write_times!(u, DateTime(1582, 10, 15), 1)
+    @test read_times(DateTime, u, 1) == DateTime(1582, 10, 15)
+    write_times!(u, [-200_000], "days since 2000-01-01", 1:1)
+    @test_throws ArgumentError read_times(DateTime, u)
+    g = define_time!(ds, "g", "days since 2000-01-01"; length = 1, calendar = "proleptic_gregorian")
+    write_times!(g, [DateTime(1500, 1, 1)])
+    @test read_times(DateTime, g, 1) == DateTime(1500, 1, 1)
     @test OZarr.time_to_text("days since 2000-02-28", 1; calendar = "noleap") == OZarr.time_to_text("days since 2000-01-01", 60 - 1; calendar = "noleap")
     @test OZarr.time_from_text("days since 2000-01-01", OZarr.time_to_text("days since 2000-01-01", 45)) == 45
     close(ds)

@@ -87,6 +87,10 @@ end
     halo = zeros(Float32, 10, 10)
     more = [OZarr.iread!(view(halo, 2:9, 2:9), z), OZarr.iwrite(z, fill(-1, 2, 2), 1:2, 1:2; copy = true, seconds = 60)]
     OZarr.wait_all(more)
+    columns = [zeros(8) for _ in 1:8]
+    OZarr.wait_all(OZarr.iread!(columns[k], z, :, k) for k in 1:8)
+    @test reduce(hcat, columns) == Array(z)
+    @test OZarr.fill_value(OZarr.create(OZarr.memory(), "n", x; fill = "NaN")) === NaN
     @test OZarr.wait_any(more) in (1, 2) && z[1, 1] == -1 && halo[2:9, 2:9] in (x, Array(z)) && halo[1, 1] == 0
     @test_throws DimensionMismatch OZarr.iread!(zeros(3), z, :, 1)
     @test_throws ArgumentError OZarr.iread!(1:8, z, :, 1)
