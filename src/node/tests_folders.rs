@@ -5,10 +5,9 @@ use super::tests_growth::Folder;
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::Result;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::memory::MemoryStore;
-use crate::store::{Capabilities, Condition, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Storage};
+use crate::store::{Condition, SharedStore};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -227,53 +226,6 @@ fn consolidated_metadata_know_what_is_changed_in_parts_of_a_store() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A folder in which something is done once a chunk was opened.
-struct Between {
-    inner: LocalStore,
-    due: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-impl Storage for Between {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn open(&self, key: &str) -> Result<Option<Object>> {
-        let found = self.inner.open(key)?;
-        let due = if key.contains("/c/") { self.due.lock().unwrap().take() } else { None };
-        due.into_iter().for_each(|run| run());
-        Ok(found)
-    }
-
-    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.inner.put(key, parts, condition)
-    }
-
-    fn erase_keys(&self, keys: Keys<'_>) -> Result<bool> {
-        self.inner.erase_keys(keys)
-    }
-
-    fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
-        self.inner.list_keys(prefix, into)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(prefix, key, often)
-    }
-
-    fn files(&self) -> Option<&dyn LocalFiles> {
-        self.inner.files()
-    }
-
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
-}
-
 /// Handles of two contexts share no lock in memory, as those of two processes.
 #[test]
 fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed_is_changed_as_it_is_then() {
@@ -298,12 +250,20 @@ fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed
         for (spec, ours) in [(spec(&[4], &[4]), 9), (spec(&[4], &[4]), 0), (sharded.clone(), 9), (sharded.clone(), 0)] {
             let theirs = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
             before.into_iter().for_each(|value| write(&theirs, 0, &mut [value; 4]));
-            let inner = LocalStore::open(&folder.0, true, SyncMode::None).unwrap();
-            let store = Arc::new(Between { inner, due: Mutex::default() });
-            let array = Array::open(&Store::from_shared(&Context::with_threads(1), store.clone(), Mode::ReadWrite), "a").unwrap();
-            *store.due.lock().unwrap() = Some(Box::new(move || other(&theirs, value)));
+            let due = Arc::new(Mutex::new(None));
+            let waiting = due.clone();
+            let tell = move |next: Next<'_>| {
+                let begins = matches!(next, Next::Opened(key) if key.contains("/c/"));
+                let theirs: Option<Array> = if begins { waiting.lock().unwrap().take() } else { None };
+                theirs.iter().for_each(|theirs| other(theirs, value));
+                Ok(())
+            };
+            let inner = Arc::new(LocalStore::open(&folder.0, true, SyncMode::None).unwrap());
+            let store = Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner, tell, name: None }), Mode::ReadWrite);
+            let array = Array::open(&store, "a").unwrap();
+            *due.lock().unwrap() = Some(theirs);
             write(&array, 0, &mut [ours]);
-            assert!(store.due.lock().unwrap().is_none());
+            assert!(due.lock().unwrap().is_none());
             assert_eq!(read_all(&array), [ours, value, value, value], "{i} {ours}");
         }
     }

@@ -501,6 +501,16 @@ mod tests {
         assert_eq!((run(&[0, 1800]), run(&[3600 << 20])), (Err(1), Err(0)));
     }
 
+    /// The bytes of times in the stored type, or the number of the first that it does not hold.
+    fn encoded(coded: &Coded, stored: DataType, values: &[i64]) -> std::result::Result<Vec<u8>, usize> {
+        let mut out = vec![0u8; values.len() * stored.size()];
+        let dst_stride = stored.size() as isize;
+        // SAFETY: both sides have as many elements.
+        let done =
+            unsafe { coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride, n: values.len() }) };
+        done.map(|()| out)
+    }
+
     #[test]
     fn a_time_that_would_be_read_as_missing_is_refused() {
         for (t, missing, good, bad) in [
@@ -512,15 +522,7 @@ mod tests {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let (stored, coding) = (ElementType::new(t, order), times(&[&missing], 3600, 1, 0));
                 let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
-                let run = |values: &[i64]| {
-                    let mut out = vec![0u8; values.len() * t.size()];
-                    let dst_stride = t.size() as isize;
-                    // SAFETY: both sides have as many elements.
-                    let done = unsafe {
-                        coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride, n: values.len() })
-                    };
-                    done.map(|()| out)
-                };
+                let run = |values: &[i64]| encoded(&coded, t, values);
                 let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
                 assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");
                 assert_eq!(run(&[good[0], bad, good[1]]), Err(1), "{t:?} {bad}");
@@ -545,15 +547,7 @@ mod tests {
         ] {
             let stored = ElementType::new(t, order);
             let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &coding, Overflow::Error).unwrap();
-            let run = |values: &[i64]| {
-                let mut out = vec![0u8; values.len() * t.size()];
-                let dst_stride = t.size() as isize;
-                // SAFETY: both sides have as many elements.
-                let done = unsafe {
-                    coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride, n: values.len() })
-                };
-                done.map(|()| out)
-            };
+            let run = |values: &[i64]| encoded(&coded, t, values);
             let back = decode(stored, &coding, &run(good).unwrap(), DataType::Int64).unwrap();
             assert_eq!(back.iter().map(|count| *count as i64).collect::<Vec<_>>(), good, "{t:?}");
             bad.iter().for_each(|count| assert_eq!(run(&[0, *count]), Err(1), "{t:?} {count}"));
