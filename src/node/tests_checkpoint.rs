@@ -230,6 +230,29 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+#[test]
+fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
+    use std::os::unix::fs::MetadataExt;
+    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-parts-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+    let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+    let all = Checkpoints::new(&store, "").unwrap();
+    let files = ["one", "two"].map(|name| {
+        let group = all.begin(name).unwrap();
+        group.set_link_unchanged(true).unwrap();
+        let mut spec = Spec::new(DataType::Int32, &[2]).unwrap();
+        spec.set_chunks(&[2]).unwrap();
+        let u = Array::create(group.store(), "u", &spec, Create::New).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { u.write(&Selection::new(&[2], &[0], &[1], None).unwrap(), &view(&mut [7], &[1])) }.unwrap();
+        group.commit().unwrap();
+        std::fs::metadata(root.join(name).join("u/c/0")).unwrap().ino()
+    });
+    assert_eq!(files[0], files[1]);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// The write that fails while pruning is each one in turn, and so are all that follow: consolidated metadata name a checkpoint that is there.
 #[test]
 fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {

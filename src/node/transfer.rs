@@ -103,7 +103,7 @@ impl Way<'_> {
     pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<()> {
         let file = if self.link { self.from.shared().file(key) } else { None };
         if let Some(file) = file
-            && self.to.shared().link(to_key, &file).map_err(|e| e.at_key(to_key))?
+            && self.to.shared().link(to_key, &file, true).map_err(|e| e.at_key(to_key))?
         {
             moves.linked.fetch_add(1, Ordering::Relaxed);
             return Ok(());

@@ -101,8 +101,8 @@ impl dyn Storage + '_ {
     }
 
     /// Links a file to a key ([`LocalFiles::link`](super::LocalFiles::link)).
-    pub fn link(&self, key: &str, file: &Path) -> Result<bool> {
-        self.files().map_or(Ok(false), |files| files.link(key, file))
+    pub fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.link(key, file, replaces))
     }
 
     /// Renames all keys of a prefix ([`LocalFiles::rename_prefix`](super::LocalFiles::rename_prefix)).

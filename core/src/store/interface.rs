@@ -305,9 +305,9 @@ pub trait LocalFiles {
     /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if no file does.
     fn file(&self, key: &str) -> Option<PathBuf>;
 
-    /// Stores what `file` holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
-    /// possible. The file must not be changed in place from then on, only be replaced.
-    fn link(&self, key: &str, file: &Path) -> Result<bool>;
+    /// Stores what `file` holds under `key` without a copy of it, by a hard link. What `key` held is replaced if `replaces`, and
+    /// else in the way. `false` if that is not possible. The file must not be changed in place from then on, only be replaced.
+    fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool>;
 
     /// Gives every key that starts with `from` the same name behind `to`, which must hold no key, all at once; `false`, and nothing done, if
     /// that is not possible (both end in `/`).

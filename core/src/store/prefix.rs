@@ -90,7 +90,7 @@ impl PrefixStore {
     }
 
     /// Makes `to`, a key of the store inside, a link to the value that `key` had before, if that is a file of the same bytes; else `false`.
-    fn link_same(&self, key: &str, to: &str, parts: &[&[u8]]) -> Result<bool> {
+    fn link_same(&self, key: &str, to: &str, parts: &[&[u8]], replaces: bool) -> Result<bool> {
         let Some(before) = self.links.0.read(|prefix| prefix.as_ref().map(|prefix| format!("{prefix}{key}"))) else { return Ok(false) };
         let len = parts.iter().map(|part| part.len()).sum::<usize>();
         let opened = match self.inner.open(&before) {
@@ -109,7 +109,7 @@ impl PrefixStore {
             bytes.get(at - part.len()..at) == Some(*part)
         };
         match self.inner.file(&before) {
-            Some(file) if bytes.len() == len && parts.iter().all(is_same) => self.inner.link(to, &file),
+            Some(file) if bytes.len() == len && parts.iter().all(is_same) => self.inner.link(to, &file, replaces),
             _ => Ok(false),
         }
     }
@@ -135,7 +135,10 @@ impl Storage for PrefixStore {
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         let to = self.key(key)?;
-        let linked = condition == Condition::None && self.link_same(key, &to, parts)?;
+        let linked = match condition {
+            Condition::Match(_) => false,
+            Condition::None | Condition::Absent => self.link_same(key, &to, parts, condition == Condition::None)?,
+        };
         if linked { Ok(()) } else { self.inner.put(&to, parts, condition) }
     }
 
@@ -203,8 +206,8 @@ impl LocalFiles for PrefixStore {
         self.inner.file(&self.key(key).ok()?)
     }
 
-    fn link(&self, key: &str, file: &Path) -> Result<bool> {
-        self.inner.link(&self.key(key)?, file)
+    fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {
+        self.inner.link(&self.key(key)?, file, replaces)
     }
 
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {

@@ -85,8 +85,8 @@ impl LocalFiles for Counting {
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.files("file").file(key)
     }
-    fn link(&self, key: &str, file: &Path) -> Result<bool> {
-        self.files("link").link(key, file)
+    fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {
+        self.files("link").link(key, file, replaces)
     }
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.files("rename_prefix").rename_prefix(from, to)
@@ -122,7 +122,7 @@ const USES: &[(&str, Use)] = &[
     ("start", |s| s.start_change("p/k", Change::Put(vec![2], Condition::None), Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),
     ("publish", |s| s.publish("p/k", s.stage("p/k").unwrap()).unwrap()),
-    ("link", |s| assert!(s.link("p/l", &s.file("p/k").unwrap_or_default()).is_ok())),
+    ("link", |s| assert!(s.link("p/l", &s.file("p/k").unwrap_or_default(), true).is_ok())),
     ("flush", |s| s.flush().unwrap()),
     ("erase_keys", |s| assert!(s.erase("p/k").unwrap())),
     ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),

@@ -431,7 +431,7 @@ impl LocalFiles for LocalStore {
         check_key(key).ok().and_then(|()| self.root.join(key).canonicalize().ok())
     }
 
-    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+    fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {
         self.check_writable()?;
         let (path, from) = (KeyPath::of_key(key)?, c_path(file)?);
         check_name(key)?;
@@ -449,7 +449,7 @@ impl LocalFiles for LocalStore {
                     self.durability.names_changed(root, key, &made)?;
                     return self.durability.sync_early(root).map(|()| true);
                 }
-                Err(Errno(libc::EEXIST)) => {
+                Err(Errno(libc::EEXIST)) if replaces => {
                     let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
                     if there.is_ok() && there == os::stat_at(CWD, &from, false).map(|st| file_id(&st)) {
                         return Ok(true);
@@ -460,7 +460,7 @@ impl LocalFiles for LocalStore {
                     }
                 }
                 Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, 1, &mut made)?,
-                // The file is gone, or there are no links, or not from there to here.
+                // The key is taken, the file is gone, or there are no links, or not from there to here.
                 Err(_) => return Ok(false),
             }
         }

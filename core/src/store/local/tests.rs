@@ -1068,11 +1068,14 @@ fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
         let (from, to) = (folder.store(mode), LocalStore::open(&folder.0.join("other"), true, mode).unwrap());
         put(&from, "a/b", b"1").unwrap();
         let file = from.file("a/b").unwrap();
-        assert!(to.link("x/y/k", &file).unwrap());
+        assert!(to.link("x/y/k", &file, true).unwrap());
         assert_eq!(value(&to, "x/y/k").unwrap(), b"1");
-        assert!(to.link("x/y/k", &file).unwrap(), "again");
+        assert!(to.link("x/y/k", &file, true).unwrap(), "again");
         put(&to, "full", b"old").unwrap();
-        assert!(to.link("full", &file).unwrap());
+        assert!(!to.link("full", &file, false).unwrap());
+        assert_eq!(value(&to, "full").unwrap(), b"old");
+        assert!(to.link("free", &file, false).unwrap());
+        assert!(to.link("full", &file, true).unwrap());
         assert_eq!(value(&to, "full").unwrap(), b"1");
         // What a reader has open counts as replaced: which of its names was it?
         let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
@@ -1081,11 +1084,11 @@ fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
         to.flush().unwrap();
         assert_eq!(value(&from, "a/b").unwrap(), b"1");
         assert_eq!(from.file("none"), None);
-        assert!(!to.link("k", &folder.0.join("none")).unwrap());
-        assert!(!to.link("k", &folder.0).unwrap(), "a folder");
-        assert_eq!(to.link(LOCK_NAME, &file).unwrap_err().kind(), ErrorKind::Name);
+        assert!(!to.link("k", &folder.0.join("none"), true).unwrap());
+        assert!(!to.link("k", &folder.0, true).unwrap(), "a folder");
+        assert_eq!(to.link(LOCK_NAME, &file, true).unwrap_err().kind(), ErrorKind::Name);
         let reader = LocalStore::open(&folder.0.join("other"), false, mode).unwrap();
-        assert_eq!(reader.link("k", &file).unwrap_err().kind(), ErrorKind::ReadOnly);
+        assert_eq!(reader.link("k", &file, true).unwrap_err().kind(), ErrorKind::ReadOnly);
     }
 }
 
