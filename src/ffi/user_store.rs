@@ -238,7 +238,6 @@ impl Calls for UserStore {
             list: t.list.is_some(),
             list_dir: t.list_dir.is_some(),
             versions: t.flags & OZARR_STORE_HAS_VERSIONS != 0,
-            remote: t.flags & OZARR_STORE_IS_REMOTE != 0,
             any_thread: t.flags & OZARR_CALLBACK_ANY_THREAD != 0,
         }
     }

@@ -34,8 +34,6 @@ pub struct Can {
     pub list_dir: bool,
     /// Answers bring a token. Without tokens versions are digests of whole values, and ranges are cut out of these.
     pub versions: bool,
-    /// Reads are worth having in flight together. Only ranges of a version are: of other stores each value is read whole, once.
-    pub remote: bool,
     /// The functions may be called by any thread, also at the same time.
     pub any_thread: bool,
 }
@@ -586,7 +584,6 @@ mod tests {
         list: true,
         list_dir: true,
         versions: true,
-        remote: true,
         any_thread: true,
     };
 
@@ -697,7 +694,7 @@ mod tests {
         assert_eq!(store.put("k", &[b"x"], Condition::Match(first.version().unwrap())).unwrap_err().kind(), ErrorKind::Conflict);
         let parts = read_now(&store, "k", &[ByteRange::Suffix { len: 2 }], None).unwrap().unwrap().parts;
         assert_eq!(parts, [b"24"]);
-        assert!(Can { remote: false, ..ALL } != ALL && !CallbackStore { can: Can::default(), ..store }.capabilities().writable);
+        assert!(!CallbackStore { can: Can::default(), ..store }.capabilities().writable);
     }
 
     /// Functions that give what they like.
