@@ -71,16 +71,13 @@ impl Appender {
         array.store().check_writable()?;
         array.dialect().refuse()?;
         array.store_waiting()?;
-        let mark = if let Some(mut found) = found {
+        if let Some(mut found) = found {
             let mark = std::mem::take(&mut found.mark);
-            array.renew_from(found)?;
-            mark
-        } else {
-            let (fresh, text, _) = array.read_with_text(array.format())?;
-            array.renew(fresh, None)?;
-            claim::mark_in(&text)
-        };
-        Ok(mark)
+            return array.renew_from(found).map(|()| mark);
+        }
+        let (fresh, text, _) = array.read_with_text(array.format())?;
+        array.renew(fresh, None)?;
+        Ok(claim::mark_in(&text))
     }
 
     /// Claims an array now, where claims are needed. `over`: from whoever has claimed it since its document was read.
