@@ -29,9 +29,10 @@ impl Store {
 
     /// With `some`, NCZarr's keys are looked at of changed nodes only, if that will do for now.
     fn consolidate_all(&self, some: bool) -> Result<()> {
-        self.write_nczarr(some)?;
+        // What NCZarr's keys cannot say (a dimension of a fixed length that grew) keeps no reader from the metadata of Zarr.
+        let written = self.write_nczarr(some);
         upkeep::catch_up(self)?;
-        self.consolidate_pending()
+        self.consolidate_pending().and(written)
     }
 
     /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.

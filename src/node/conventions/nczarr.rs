@@ -585,6 +585,18 @@ mod tests {
     }
 
     #[test]
+    fn consolidated_metadata_are_written_where_keys_cannot_be() {
+        let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
+        let store = Store::new(&context, shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
+        Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        let a = array(&store, "a", DataType::Int32, &[2], Some(&["x"]));
+        store.close(None).unwrap();
+        a.resize(&[3], false).unwrap();
+        assert!(store.close(None).unwrap_err().message().contains("which is defined as 2"));
+        assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
+    }
+
+    #[test]
     fn pure_hierarchies_stay_pure() {
         let store = Store::memory(&Context::default());
         array(&store, "t", DataType::Float32, &[3], Some(&["x"]));
