@@ -25,8 +25,7 @@ impl Dataset {
         if let Some(units) = units {
             variable = variable.with("units", units);
         }
-        self.define_dimension(name, length)?;
-        self.define_with_values(name, &variable, Create::New, write_values)
+        self.define_with(name, length, || self.define_with_values(name, &variable, Create::New, write_values))
     }
 
     /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`
@@ -35,7 +34,6 @@ impl Dataset {
         TimeUnits::parse(units, Calendar::parse(calendar)?)?;
         let variable = VariableSpec { chunks: chunk.map(|n| vec![n]), ..VariableSpec::new(DataType::Int64, &[name]) };
         let variable = variable.with("units", units).with("calendar", calendar).with("standard_name", "time");
-        self.define_dimension(name, length)?;
-        self.define_variable(name, &variable, how)
+        self.define_with(name, length, || self.define_variable(name, &variable, how))
     }
 }

@@ -2,7 +2,7 @@
 //! Convention: CF 5, "Coordinate Systems".
 
 use crate::error::Result;
-use crate::metadata::{Value, json};
+use crate::metadata::Value;
 use crate::node::Attributes;
 
 const COORDINATES: &str = "coordinates";
@@ -14,12 +14,14 @@ pub(super) fn words(attributes: &Attributes) -> Result<Vec<String>> {
     Ok(text.split_whitespace().map(str::to_string).collect())
 }
 
-/// Sets the names, unless they are there already.
-pub(super) fn set_words(attributes: &Attributes, words: &[&str]) -> Result<()> {
-    let text = words.join(" ");
-    let there = attributes.view()?.get(COORDINATES).map(json::to_compact);
-    if there.as_deref() == Some(&json::to_compact(&Value::from(text.as_str()))) {
-        return Ok(());
+/// Adds the names that are missing. Those that are there stay, whatever they name: variables of other groups, labels (CF 6.1).
+pub(super) fn add_words(attributes: &Attributes, added: &[&str]) -> Result<()> {
+    let mut all = words(attributes)?;
+    let before = all.len();
+    for word in added {
+        if !all.iter().any(|there| there == word) {
+            all.push(word.to_string());
+        }
     }
-    attributes.set_string(COORDINATES, &text)
+    if all.len() == before { Ok(()) } else { attributes.set_string(COORDINATES, &all.join(" ")) }
 }

@@ -81,6 +81,14 @@ impl DatasetState {
         })
     }
 
+    /// Takes back the dimension that was defined last, unless a variable has it.
+    fn take_back(&mut self, name: &str) {
+        let place = self.defined.len().saturating_sub(1);
+        if self.defined.last().is_some_and(|(last, _)| last == name) && self.variables.iter().all(|v| !v.places.contains(&place)) {
+            self.defined.pop();
+        }
+    }
+
     /// Knows a variable, and gives the one of that name that it knew.
     fn insert(&mut self, mut known: OpenVariable) -> Option<OpenVariable> {
         known.places = known.dimensions.iter().zip(&known.array.shape()).map(|(name, &length)| self.define(name, length)).collect();
@@ -248,6 +256,17 @@ impl Dataset {
             None => {
                 state.define(name, length);
                 Ok(())
+            }
+        })
+    }
+
+    /// Defines a dimension, and with it the variable that `variable` makes: where that fails, a dimension that is new is taken back.
+    pub(super) fn define_with(&self, name: &str, length: u64, variable: impl FnOnce() -> Result<Array>) -> Result<Array> {
+        let was_there = self.known_dimensions().find(name).is_some();
+        self.define_dimension(name, length)?;
+        variable().inspect_err(|_| {
+            if !was_there {
+                self.0.state.write(|state| state.take_back(name));
             }
         })
     }
@@ -480,9 +499,9 @@ impl Dataset {
             }
         }
         for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
-            coordinates::set_words(variable.array.attributes(), &list)?;
+            coordinates::add_words(variable.array.attributes(), &list)?;
         }
-        if of_group.is_empty() { Ok(()) } else { coordinates::set_words(self.0.group.attributes(), &of_group) }
+        if of_group.is_empty() { Ok(()) } else { coordinates::add_words(self.0.group.attributes(), &of_group) }
     }
 }
 
@@ -502,7 +521,7 @@ mod tests {
     use crate::engine::{Memory, Overflow, Selection};
     use crate::limits::c_strides;
     use crate::metadata::json;
-    use crate::node::{Context, Create, NodeKind, Series, Spec};
+    use crate::node::{Attributes, Context, Create, NodeKind, Series, Spec};
 
     fn memory_store() -> Store {
         Store::memory(&Context::default())
@@ -604,6 +623,57 @@ mod tests {
             let other = VariableSpec { chunks: Some(vec![7, 1]), ..variable.clone() };
             assert_eq!(again.define_variable("t", &other, Create::OpenIfSame).err().unwrap().kind(), ErrorKind::Exists);
         }
+    }
+
+    #[test]
+    fn what_a_handle_of_a_variable_collects_is_gone_with_it() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("x", 2).unwrap();
+        let made = ds.define_variable("t", &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
+        for given_up in [made, ds.variable("t").unwrap()] {
+            given_up.attributes().begin().unwrap();
+            given_up.attributes().set_i64("given_up", 1).unwrap();
+        }
+        ds.variable("t").unwrap().attributes().set_i64("kept", 2).unwrap();
+        ds.close().unwrap();
+        assert_eq!(Array::open(&store, "t").unwrap().attributes().names().unwrap(), ["kept"]);
+    }
+
+    #[test]
+    fn a_coordinate_that_could_not_be_made_leaves_no_dimension() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("y", 3).unwrap();
+        let fails = |_: &Array| -> Result<()> { bail!(Range, "no") };
+        for name in ["x", "y"] {
+            let length = if name == "y" { 3 } else { 4 };
+            let failed = ds.define_coordinate(name, length, None, DataType::Float64, None, Some(&fails));
+            assert_eq!(failed.err().unwrap().kind(), ErrorKind::Range);
+        }
+        assert!(ds.define_time("time", 2, None, "hours since 2000-01-01", "standard", Create::OpenIfSame).is_ok());
+        let names: Vec<_> = ds.dimensions().unwrap().into_iter().map(|d| d.name).collect();
+        assert_eq!(names, ["y", "time"]);
+        ds.define_coordinate("x", 5, None, DataType::Float64, None, None).unwrap();
+    }
+
+    #[test]
+    fn words_of_an_attribute_coordinates_stay_when_others_are_added() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("x", 2).unwrap();
+        for name in ["t", "lat", "area"] {
+            ds.define_variable(name, &VariableSpec::new(DataType::Float32, &["x"]), Create::New).unwrap();
+        }
+        ds.variable("t").unwrap().attributes().set_string("coordinates", "station_name lat /grid/height").unwrap();
+        ds.group().attributes().set_string("coordinates", "crs").unwrap();
+        ds.close().unwrap();
+        let ds = Dataset::open(Group::open(&store, "").unwrap()).unwrap();
+        ds.set_coordinate("area").unwrap();
+        ds.close().unwrap();
+        let of = |node: &Attributes| node.get_string("coordinates").unwrap();
+        assert_eq!(of(Array::open(&store, "t").unwrap().attributes()), "station_name lat /grid/height area");
+        assert_eq!(of(Group::open(&store, "").unwrap().attributes()), "crs");
     }
 
     #[test]
