@@ -93,7 +93,7 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
     entry!("ozarr_group_open_dataset", new(out), {
-        let group = Group::clone(&*ozarr_group::get(group, "group")?);
+        let group = ozarr_group::get(group, "group")?.for_another_handle();
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_dataset::insert(Dataset::open(group)?)?, out, "out") }
     })
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_dataset_open_group", new(out), {
-        let group = ozarr_dataset::get(dataset, "dataset")?.group().clone();
+        let group = ozarr_dataset::get(dataset, "dataset")?.group().for_another_handle();
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(group)?, out, "out") }
     })

@@ -22,15 +22,14 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An open array. Clones share it.
+/// An open array. Clones share it, with what is being collected of its attributes; see [`Array::for_another_handle`].
 #[derive(Clone)]
-pub struct Array(Arc<ArrayInner>);
+pub struct Array(Arc<ArrayInner>, Arc<Attributes>);
 
 struct ArrayInner {
     store: Store,
     path: String,
     state: ForkPreserved<Arc<ArrayState>>,
-    attributes: Attributes,
     handling: ForkPreserved<Handling>,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing. One that was exported
     /// by another process is the document itself.
@@ -95,12 +94,18 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect).of_elements(meta.data_type);
+        let attributes = Attributes::new((store, &path), (meta.format, meta.dialect), Some(meta.data_type), known);
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
         let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
         let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
-        Ok(Array(Arc::new(ArrayInner { store: store.clone(), path, state, attributes, handling, listed, stats })))
+        let inner = ArrayInner { store: store.clone(), path, state, handling, listed, stats };
+        Ok(Array(Arc::new(inner), Arc::new(attributes)))
+    }
+
+    /// The same array for another handle, which collects changes of the attributes for itself.
+    pub fn for_another_handle(&self) -> Array {
+        Array(self.0.clone(), Arc::new(self.1.for_another_handle()))
     }
 
     /// The store.
@@ -183,7 +188,7 @@ impl Array {
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> String {
         let mut document = self.state().meta.document.clone();
-        if let (Format::V3, Some(attributes)) = (self.format(), self.0.attributes.published()) {
+        if let (Format::V3, Some(attributes)) = (self.format(), self.1.published()) {
             document.insert("attributes".into(), Value::Object((*attributes).clone()));
         }
         json::to_text(&Value::Object(document))
@@ -192,7 +197,7 @@ impl Array {
     /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,
     /// names of dimensions and attributes. Each setting of it can be changed on its own.
     pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
-        let attributes = self.0.attributes.view()?;
+        let attributes = self.1.view()?;
         Spec::like(&self.state().meta, (*attributes).clone(), format, &mut Vec::new())
     }
 
@@ -367,7 +372,7 @@ impl Array {
 
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
-        &self.0.attributes
+        &self.1
     }
 
     /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.

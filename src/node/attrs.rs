@@ -20,27 +20,37 @@ const MAX_DEPTH: usize = 100;
 /// changes. A change is applied to what is stored at that moment, under the document's lock, so that changes of other
 /// attributes by other handles, threads and processes stay.
 pub struct Attributes {
+    known: Arc<KnownAttributes>,
+    /// Whether [`Attributes::shown`] shows all of them.
+    raw: AtomicBool,
+    collected: ForkPreserved<Collected>,
+}
+
+/// What all handles of one open node know of its attributes.
+struct KnownAttributes {
     store: Store,
     path: String,
     format: Format,
     dialect: Dialect,
     kind: NodeKind,
     /// The type of the array's elements; `None` for a group.
-    pub(super) element: Option<DataType>,
-    /// Whether [`Attributes::shown`] shows all of them.
-    raw: AtomicBool,
-    state: ForkPreserved<AttributesState>,
+    element: Option<DataType>,
+    /// As last read or published.
+    current: ForkPreserved<Option<Arc<Map>>>,
 }
 
+/// The changes that one handle collects.
 #[derive(Default)]
-struct AttributesState {
-    /// As last read or published.
-    current: Option<Arc<Map>>,
+struct Collected {
     /// Between `begin` and `commit`.
     pending: Option<Uncommitted>,
+    /// How many were stored by commits so far, so that two at once leave out none that came between them.
+    stored: u64,
 }
 
 struct Uncommitted {
+    /// The attributes that `view` was made of.
+    base: Arc<Map>,
     /// The attributes with the changes.
     view: Arc<Map>,
     changes: Vec<AttributeChange>,
@@ -74,6 +84,21 @@ pub enum JsonKind {
     Object = 6,
 }
 
+impl Collected {
+    /// How many changes were stored by now, and those that are to be.
+    fn to_store(&self) -> Option<(u64, Vec<AttributeChange>)> {
+        Some((self.stored, self.pending.as_ref()?.changes.clone()))
+    }
+
+    /// Takes away the changes up to that number, of which another thread may have stored some. What it added meanwhile is kept for its own commit.
+    fn have_stored(&mut self, upto: u64) {
+        let Some(pending) = &mut self.pending else { return };
+        let done = pending.changes.len().min(upto.saturating_sub(self.stored) as usize);
+        pending.changes.drain(..done);
+        self.stored += done as u64;
+    }
+}
+
 impl JsonKind {
     fn of(value: &Value) -> JsonKind {
         match value {
@@ -94,39 +119,36 @@ pub(super) fn is_integer(number: &Number) -> bool {
 }
 
 impl Attributes {
-    /// The attributes of a node; `None` where they are yet to be read.
-    pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map>) -> Attributes {
-        let state = AttributesState { current: current.map(Arc::new), pending: None };
-        let (path, dialect, state) = (path.to_string(), Dialect::Final, ForkPreserved::new(state));
-        Attributes { store: store.clone(), path, format, dialect, kind, element: None, raw: AtomicBool::new(false), state }
+    /// The attributes of a node of `dialect`; `None` where they are yet to be read. Those of a draft cannot be changed. `element`: the type of an
+    /// array's elements.
+    pub(super) fn new(
+        place: (&Store, &str),
+        (format, dialect): (Format, Dialect),
+        element: Option<DataType>,
+        current: Option<Map>,
+    ) -> Attributes {
+        let kind = if element.is_some() { NodeKind::Array } else { NodeKind::Group };
+        let (store, path, current) = (place.0.clone(), place.1.to_string(), ForkPreserved::new(current.map(Arc::new)));
+        Attributes::of(Arc::new(KnownAttributes { store, path, format, dialect, kind, element, current }))
     }
 
-    /// These attributes as those of an array with elements of that type.
-    pub(super) fn of_elements(self, element: DataType) -> Attributes {
-        Attributes { element: Some(element), ..self }
+    fn of(known: Arc<KnownAttributes>) -> Attributes {
+        Attributes { known, raw: AtomicBool::new(false), collected: ForkPreserved::default() }
+    }
+
+    /// The same attributes for another handle, which collects changes of its own.
+    pub(super) fn for_another_handle(&self) -> Attributes {
+        Attributes::of(self.known.clone())
     }
 
     /// Forgets what was read, and takes `current` instead; `None` where it is to be read when it is asked for. Collected changes stay.
     pub(super) fn renew(&self, current: Option<Map>) -> Result<()> {
-        let mut fresh = match current {
+        let fresh = match current {
             Some(all) => all,
-            None => lookup::reported_attributes_v2(&self.store, &self.path)?,
+            None => lookup::reported_attributes_v2(&self.known.store, &self.known.path)?,
         };
-        self.state.write(|state| {
-            let current = Arc::new(fresh.clone());
-            if let Some(pending) = &mut state.pending {
-                // A change that is of no use by now (what it erases is gone) is told by the commit.
-                pending.changes.iter().for_each(|change| drop(self.apply(&mut fresh, change)));
-                pending.view = Arc::new(fresh);
-            }
-            drop(state.current.replace(current));
-        });
+        drop(self.known.current.write(|current| current.replace(Arc::new(fresh))));
         Ok(())
-    }
-
-    /// Makes these the attributes of a node of `dialect`; those of a draft cannot be changed.
-    pub(super) fn of(self, dialect: Dialect) -> Attributes {
-        Attributes { dialect, ..self }
     }
 
     /// All attributes.
@@ -158,7 +180,7 @@ impl Attributes {
     }
 
     fn hides(&self, name: &str) -> bool {
-        !self.is_raw() && is_hidden(name, self.format, self.kind)
+        !self.is_raw() && is_hidden(name, self.known.format, self.known.kind)
     }
 
     /// One attribute; an error of kind `NotFound` names those that are there.
@@ -185,7 +207,7 @@ impl Attributes {
 
     /// Lets `edit` change all attributes that are stored now, in one write.
     pub(super) fn edit(&self, edit: &dyn Fn(&mut Map)) -> Result<()> {
-        self.store.check_writable()?;
+        self.known.store.check_writable()?;
         self.publish(&|attributes| {
             edit(attributes);
             Ok(())
@@ -194,30 +216,29 @@ impl Attributes {
 
     /// From here on changes are collected; this handle sees them, the store does not.
     pub fn begin(&self) -> Result<()> {
-        self.store.check_writable()?;
-        self.dialect.refuse()?;
-        let view = self.view()?;
-        self.state.write(|state| {
-            if state.pending.is_some() {
+        self.known.store.check_writable()?;
+        self.known.dialect.refuse()?;
+        let base = self.current()?;
+        self.collected.write(|collected| {
+            if collected.pending.is_some() {
                 bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
             }
-            state.pending = Some(Uncommitted { view, changes: Vec::new() });
+            collected.pending = Some(Uncommitted { view: base.clone(), base, changes: Vec::new() });
             Ok(())
         })
     }
 
     /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
     pub fn commit(&self) -> Result<()> {
-        let Some(changes) = self.state.read(|state| state.pending.as_ref().map(|p| p.changes.clone())) else {
+        let Some((before, changes)) = self.collected.read(Collected::to_store) else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
             self.store_change(&|attributes| changes.iter().try_for_each(|change| self.apply(attributes, change)))?;
         }
-        // What another thread added meanwhile is kept for its own commit.
-        self.state.write(|state| state.pending.iter_mut().for_each(|p| drop(p.changes.drain(..changes.len().min(p.changes.len())))));
+        self.collected.write(|collected| collected.have_stored(before + changes.len() as u64));
         self.tell()?;
-        self.state.write(|state| drop(state.pending.take_if(|pending| pending.changes.is_empty())));
+        drop(self.collected.write(|collected| collected.pending.take_if(|pending| pending.changes.is_empty())));
         Ok(())
     }
 
@@ -256,45 +277,77 @@ impl Attributes {
 
     /// What getters see: the collected changes included.
     pub(super) fn view(&self) -> Result<Arc<Map>> {
-        let known = self.state.read(|state| state.pending.as_ref().map(|p| &p.view).or(state.current.as_ref()).cloned());
-        if let Some(known) = known {
+        let current = self.current()?;
+        // Only changes are rare: a handle that collects none takes no exclusive lock.
+        if self.collected.read(|collected| collected.pending.is_none()) {
+            return Ok(current);
+        }
+        Ok(self.collected.write(|collected| match &mut collected.pending {
+            Some(pending) => {
+                self.rebase(pending, &current);
+                pending.view.clone()
+            }
+            None => current,
+        }))
+    }
+
+    /// Applies the collected changes to what is known now, where that has changed. A change that is of no use by now (what it erases is gone)
+    /// is told by the commit.
+    fn rebase(&self, pending: &mut Uncommitted, current: &Arc<Map>) {
+        if !Arc::ptr_eq(&pending.base, current) {
+            let mut view = (**current).clone();
+            pending.changes.iter().for_each(|change| drop(self.apply(&mut view, change)));
+            (pending.base, pending.view) = (current.clone(), Arc::new(view));
+        }
+    }
+
+    /// As last read or published; read now, if not yet.
+    fn current(&self) -> Result<Arc<Map>> {
+        if let Some(known) = self.published() {
             return Ok(known);
         }
-        let read = Arc::new(lookup::reported_attributes_v2(&self.store, &self.path)?);
-        Ok(self.state.write(|state| state.current.get_or_insert(read).clone()))
+        let read = Arc::new(lookup::reported_attributes_v2(&self.known.store, &self.known.path)?);
+        Ok(self.known.current.write(|current| current.get_or_insert(read).clone()))
     }
 
     /// As last read or published, without collected changes; `None` if not yet read.
     pub(super) fn published(&self) -> Option<Arc<Map>> {
-        self.state.read(|state| state.current.clone())
+        self.known.current.read(Option::clone)
     }
 
     fn change(&self, change: AttributeChange) -> Result<()> {
-        self.store.check_writable()?;
+        self.known.store.check_writable()?;
         self.check_depth(&change)?;
         self.check_numbers(&change)?;
-        let left = self.state.write(|state| {
-            let Some(pending) = &mut state.pending else { return Ok(Some(change)) };
+        let left = if self.collected.read(|collected| collected.pending.is_none()) { Some(change) } else { self.collect(change)? };
+        left.map_or(Ok(()), |change| self.publish(&|attributes| self.apply(attributes, &change)))
+    }
+
+    /// Collects a change; gives it back where none are collected any more.
+    fn collect(&self, change: AttributeChange) -> Result<Option<AttributeChange>> {
+        let current = self.current()?;
+        self.collected.write(|collected| {
+            let Some(pending) = &mut collected.pending else { return Ok(Some(change)) };
+            self.rebase(pending, &current);
             self.apply(Arc::make_mut(&mut pending.view), &change)?;
             pending.changes.push(change);
             Ok(None)
-        })?;
-        left.map_or(Ok(()), |change| self.publish(&|attributes| self.apply(attributes, &change)))
+        })
     }
 
     /// Whether bare NaN and infinities may be stored.
     pub(super) fn allows_non_finite(&self) -> bool {
-        self.store.context().allows_non_finite()
+        self.known.store.context().allows_non_finite()
     }
 
     /// Whether `_FillValue` of this node is text: of floating-point arrays of version 3, where xarray wants a double as base64.
     pub(super) fn fill_is_text(&self) -> bool {
-        self.format == Format::V3 && self.is_real()
+        self.known.format == Format::V3 && self.is_real()
     }
 
     /// Whether the node is an array of floating-point numbers.
     pub(super) fn is_real(&self) -> bool {
-        self.element.is_some_and(|element| element.kind() == Kind::Float)
+        self.known.element.is_some_and(|element| element.kind() == Kind::Float)
     }
 
     /// Bare NaN and infinities of other writers stay; new ones must be allowed.
@@ -345,43 +398,44 @@ impl Attributes {
     }
 
     fn tell(&self) -> Result<()> {
-        upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
+        upkeep::after_change(&self.known.store, std::slice::from_ref(&self.known.path), None)
     }
 
     fn store_change(&self, edit: &dyn Fn(&mut Map) -> Result<()>) -> Result<()> {
-        self.dialect.refuse()?;
-        let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
-        let key = path::join(&self.path, name);
-        document::change(&self.store, &self.path, name, || {
+        self.known.dialect.refuse()?;
+        let name = if self.known.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
+        let key = path::join(&self.known.path, name);
+        document::change(&self.known.store, &self.known.path, name, || {
             let (mut document, before, condition) = self.read_fresh(&key)?;
-            let attributes = match self.format {
+            let attributes = match self.known.format {
                 Format::V2 => &mut document,
                 Format::V3 => attributes_member(&mut document)
                     .ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
             };
             edit(attributes)?;
             let changed = Arc::new(attributes.clone());
-            document::publish_over(&self.store, &key, &document, &before, condition)?;
-            drop(self.state.write(|state| state.current.replace(changed)));
+            document::publish_over(&self.known.store, &key, &document, &before, condition)?;
+            drop(self.known.current.write(|current| current.replace(changed)));
             Ok(())
         })
     }
 
     /// Reads what is stored now, as a text, too, and the condition on which it may be replaced.
     fn read_fresh(&self, key: &str) -> Result<(Map, Vec<u8>, Condition)> {
-        let gone = || lookup::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
-        let shared = &**self.store.shared();
-        match self.format {
+        let gone =
+            || lookup::not_found(&self.known.store, &self.known.path, if self.known.kind == NodeKind::Array { "array" } else { "group" });
+        let shared = &**self.known.store.shared();
+        match self.known.format {
             Format::V3 => {
-                let (bytes, condition) = document::read(&self.store, key, MAX_CONSOLIDATED)?;
+                let (bytes, condition) = document::read(&self.known.store, key, MAX_CONSOLIDATED)?;
                 let bytes = bytes.ok_or_else(gone)?;
                 let document = json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))?;
                 Ok((document, bytes, condition))
             }
             Format::V2 => {
-                let own = path::join(&self.path, if self.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
+                let own = path::join(&self.known.path, if self.known.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
                 shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
-                let (bytes, condition) = document::read(&self.store, key, MAX_DOCUMENT)?;
+                let (bytes, condition) = document::read(&self.known.store, key, MAX_DOCUMENT)?;
                 let attributes = bytes.as_deref().map(v2::parse_attributes).transpose().map_err(|e| e.at_key(key))?;
                 Ok((attributes.unwrap_or_default(), bytes.unwrap_or_default(), condition))
             }
@@ -400,7 +454,7 @@ impl Attributes {
     }
 
     pub(super) fn name(&self) -> &str {
-        path::display(&self.path)
+        path::display(&self.known.path)
     }
 }
 
@@ -419,4 +473,25 @@ fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
     let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));
     let is_netcdf = is_nczarr || name == "_NCProperties" || name == "_nc_model";
     is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_commits_of_the_same_changes_leave_one_that_comes_between_them() {
+        let erase = |name: &str| AttributeChange::Erase(name.to_string());
+        let nothing = Arc::new(Map::new());
+        let pending = Uncommitted { base: nothing.clone(), view: nothing, changes: vec![erase("a"), erase("b")] };
+        let mut collected = Collected { pending: Some(pending), stored: 0 };
+        let (one, other) = (collected.to_store().unwrap(), collected.to_store().unwrap());
+        collected.have_stored(one.0 + one.1.len() as u64);
+        collected.pending.as_mut().unwrap().changes.push(erase("late"));
+        collected.have_stored(other.0 + other.1.len() as u64);
+        let (stored, left) = collected.to_store().unwrap();
+        assert!(stored == 2 && matches!(&left[..], [AttributeChange::Erase(name)] if name == "late"));
+        collected.have_stored(stored + 1);
+        assert_eq!(collected.to_store().unwrap().1.len(), 0);
+    }
 }

@@ -12,9 +12,9 @@ use crate::store::Condition;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// An open group. Clones share it.
+/// An open group. Clones share it, with what is being collected of its attributes; see [`Group::for_another_handle`].
 #[derive(Clone)]
-pub struct Group(Arc<GroupInner>);
+pub struct Group(Arc<GroupInner>, Arc<Attributes>);
 
 struct GroupInner {
     store: Store,
@@ -22,7 +22,6 @@ struct GroupInner {
     format: Format,
     dialect: Dialect,
     document: ForkPreserved<Arc<Map>>,
-    attributes: Attributes,
     /// Consolidated metadata: its own, or those that it was found in.
     catalog: ForkPreserved<CatalogState>,
 }
@@ -142,9 +141,9 @@ impl Group {
             }
         };
         let store = known.as_ref().map_or_else(|| store.clone(), |known| store.keeping(&path, known));
-        let attributes = Attributes::new(&store, &path, format, NodeKind::Group, known).of(dialect);
+        let attributes = Attributes::new((&store, &path), (format, dialect), None, known);
         let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
-        Group(Arc::new(GroupInner { store, path, format, dialect, document, attributes, catalog }))
+        Group(Arc::new(GroupInner { store, path, format, dialect, document, catalog }), Arc::new(attributes))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
@@ -215,6 +214,11 @@ impl Group {
         Group::quietly(store, path.to_string(), found).map(Some)
     }
 
+    /// The same group for another handle, which collects changes of the attributes for itself.
+    pub fn for_another_handle(&self) -> Group {
+        Group(self.0.clone(), Arc::new(self.1.for_another_handle()))
+    }
+
     /// The store.
     pub fn store(&self) -> &Store {
         &self.0.store
@@ -247,7 +251,7 @@ impl Group {
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> String {
         let mut document = (*self.0.document.read(Arc::clone)).clone();
-        if let (Format::V3, Some(attributes)) = (self.0.format, self.0.attributes.published()) {
+        if let (Format::V3, Some(attributes)) = (self.0.format, self.1.published()) {
             document.insert("attributes".into(), Value::Object((*attributes).clone()));
         }
         json::to_text(&Value::Object(document))
@@ -270,7 +274,7 @@ impl Group {
         if fresh.0.format != self.0.format {
             bail!(State, "the group is of format {} by now, this handle knew {}", fresh.0.format.number(), self.0.format.number());
         }
-        self.0.attributes.renew(fresh.0.attributes.published().map(|all| (*all).clone()))?;
+        self.1.renew(fresh.1.published().map(|all| (*all).clone()))?;
         drop(self.0.document.replace(fresh.0.document.read(Arc::clone)));
         drop(self.0.catalog.replace(fresh.0.catalog.read(CatalogState::clone)));
         Ok(())
@@ -339,7 +343,7 @@ impl Group {
 
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
-        &self.0.attributes
+        &self.1
     }
 
     /// The program closes the group: groups that are to be consolidated are, and all is flushed.

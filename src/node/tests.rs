@@ -526,6 +526,34 @@ fn collected_changes_are_seen_here_and_published_at_commit() {
 }
 
 #[test]
+fn each_handle_of_a_node_collects_its_own_changes() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let array = Array::create(&store, "a", &spec(&[1], &[1]), Create::New).unwrap();
+        let handles = [
+            (group.attributes(), &group.for_another_handle().attributes().for_another_handle()),
+            (array.attributes(), &array.for_another_handle().attributes().for_another_handle()),
+        ];
+        for (one, other) in handles {
+            one.begin().unwrap();
+            one.set_i64("mine", 1).unwrap();
+            other.set_i64("theirs", 2).unwrap();
+            assert_eq!(other.names().unwrap(), ["theirs"]);
+            assert_eq!(one.names().unwrap(), ["theirs", "mine"]);
+            one.set_raw(true);
+            assert!(!other.is_raw());
+            other.begin().unwrap();
+            other.erase("theirs").unwrap();
+            one.commit().unwrap();
+            assert_eq!(other.names().unwrap(), ["mine"]);
+            other.commit().unwrap();
+            assert_eq!(one.names().unwrap(), ["mine"]);
+        }
+    }
+}
+
+#[test]
 fn setters_of_many_threads_and_handles_lose_nothing() {
     for format in [Format::V2, Format::V3] {
         let store = memory();

@@ -298,7 +298,7 @@ impl Dataset {
         if self.0.unsettled.load(Ordering::Acquire) && array.is_listed() {
             array.refresh()?;
         }
-        Ok(array)
+        Ok(array.for_another_handle())
     }
 
     fn known(&self, name: &str) -> Result<OpenVariable> {
@@ -361,13 +361,13 @@ impl Dataset {
             }
         };
         if let Some(there) = there {
-            return there.array.refresh().map(|()| there.array);
+            return there.array.refresh().map(|()| there.array.for_another_handle());
         }
         self.insert(OpenVariable {
             name: name.to_string(),
             dimensions: variable.dimensions.clone(),
             places: Vec::new(),
-            array: array.clone(),
+            array: array.for_another_handle(),
         });
         Ok(array)
     }
