@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::info::text_for_non_finite;
+use crate::interrupt;
 use crate::layout::json_or_string;
 use crate::output::{line, tell};
 use crate::place::Place;
@@ -126,6 +127,7 @@ fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attribut
     let context = Context::default().with_settings(Settings { non_finite, ..Settings::default() });
     let (store, above) = Store::locate(&context, location, Mode::ReadWrite)?;
     let node = Node::open(&store, &format!("{above}/{path}"))?;
+    let _held = interrupt::hold(&store)?;
     f(of(&node))?;
     node.store().close(None)?;
     Ok(Place { location: location.into(), path: path.into() })

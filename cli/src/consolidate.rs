@@ -26,12 +26,14 @@ impl Consolidate {
             return self.compare();
         }
         let group = self.place.group(Mode::ReadWrite)?;
-        interrupt::end_with(|| "the consolidated metadata are the old or the new; the same command begins anew".into())?;
+        let next = "the consolidated metadata are the old or the new; the same command begins anew";
+        let interrupt = interrupt::end_with(group.store(), || next.into())?;
         let bar = busy("reading documents");
         let done = group.consolidate();
         bar.finish_and_clear();
         done?;
         group.flush()?;
+        interrupt.check().map_err(|e| interrupt.failure(e, next))?;
         tell(self.json, [("consolidated", self.place.name().into())])
     }
 

@@ -1,6 +1,7 @@
 //! `ozarr create`: a new array or group.
 
 use crate::failure::{Failure, Outcome};
+use crate::interrupt;
 use crate::layout::{Layout, format, json_or_string};
 use crate::list::List;
 use crate::output::tell;
@@ -60,6 +61,7 @@ pub struct CreateNode {
 impl CreateNode {
     pub fn run(&self) -> Outcome {
         let (store, path) = locate(&self.place.location, &self.place.path, Mode::ReadWrite)?;
+        let _held = interrupt::hold(&store)?;
         let how = match (self.overwrite, self.exists_ok) {
             (true, _) => Create::Overwrite,
             (_, true) => Create::OpenIfSame,

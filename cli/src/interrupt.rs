@@ -1,4 +1,5 @@
 //! Ctrl-C in a command that writes: it ends between two pieces of its work, or at once where every piece is whole, and says how to go on.
+//! An archive is not whole between a put and the flush, when nobody can open it: no command ends then.
 
 use crate::failure::{Failure, Outcome};
 use ozarr::error::{Error, ErrorKind, Result};
@@ -41,10 +42,22 @@ impl Interrupt {
     }
 }
 
-/// Ends the program at once when Ctrl-C is pressed, wherever it is in its work; `next` says how to go on.
-pub fn end_with(next: impl FnOnce() -> String + Send + 'static) -> Outcome {
-    if is_ignored() {
-        return Ok(());
+/// Lets no Ctrl-C but a second one end the program while it writes to an archive; in other stores every piece of its work is whole.
+pub fn hold(store: &Store) -> Outcome<Interrupt> {
+    if writes_archive(store) { Interrupt::watch() } else { Ok(Interrupt(Arc::default())) }
+}
+
+fn writes_archive(store: &Store) -> bool {
+    let can = store.capabilities();
+    can.writable && !can.erasable
+}
+
+/// Ends the program at once when Ctrl-C is pressed, wherever it is in its work; `next` says how to go on. In an archive the caller has to
+/// ask what this gives.
+pub fn end_with(store: &Store, next: impl FnOnce() -> String + Send + 'static) -> Outcome<Interrupt> {
+    let interrupt = hold(store)?;
+    if is_ignored() || writes_archive(store) {
+        return Ok(interrupt);
     }
     let wrong = |e: std::io::Error| Failure::file("SIGINT", &e);
     let (mut asked, tell) = UnixStream::pair().map_err(wrong)?;
@@ -54,7 +67,8 @@ pub fn end_with(next: impl FnOnce() -> String + Send + 'static) -> Outcome {
             Failure::Interrupted(next()).tell();
         }
     };
-    std::thread::Builder::new().spawn(wait).map(drop).map_err(wrong)
+    std::thread::Builder::new().spawn(wait).map_err(wrong)?;
+    Ok(interrupt)
 }
 
 /// How a copy that was stopped goes on: `again` makes it anew, but in an archive, which keeps what was put into it.
@@ -77,7 +91,7 @@ fn is_ignored() -> bool {
 mod tests {
     use super::*;
     use crate::place::locate;
-    use ozarr::node::Mode;
+    use ozarr::node::{Create, Group, Mode};
 
     #[test]
     fn a_copy_that_was_stopped_begins_anew_where_it_can() {
@@ -89,5 +103,18 @@ mod tests {
         assert_eq!(told("a.zarr"), "the copy is not complete, the source is untouched; the same command begins anew");
         let of_archive = "the copy is not complete, the source is untouched; an archive cannot erase what it holds: copy into a new one";
         assert_eq!(told("a.zip"), of_archive);
+    }
+
+    #[test]
+    fn only_writing_to_an_archive_is_held() {
+        let folder = std::env::temp_dir().join(format!("ozarr-held-{}", std::process::id()));
+        for (name, is_archive) in [("a.zarr", false), ("a.zip", true)] {
+            let open = |mode| locate(folder.join(name).to_str().unwrap(), "/", mode).map_err(|_| name).unwrap().0;
+            let store = open(Mode::ReadWrite);
+            Group::create(&store, "", None, Create::New).unwrap();
+            store.close(None).unwrap();
+            assert_eq!((writes_archive(&store), writes_archive(&open(Mode::Read))), (is_archive, false), "{name}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

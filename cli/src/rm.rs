@@ -43,7 +43,7 @@ impl Rm {
             NodeKind::Unknown => Value::Null,
         };
         let (left, node) = (store.clone(), path.clone());
-        interrupt::end_with(move || match left.node_kind(&node) {
+        interrupt::end_with(&store, move || match left.node_kind(&node) {
             Ok(NodeKind::None) if node.trim_matches('/').is_empty() => {
                 "the root is gone; what is left of the store is for rm or the like".into()
             }

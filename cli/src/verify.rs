@@ -33,7 +33,8 @@ impl Verify {
         let (store, path) = locate(&self.place.location, &self.place.path, mode)?;
         let bar = progress(0, Some("chunks"), true);
         let options = VerifyOptions { quick: self.quick, repair: self.repair };
-        interrupt::end_with(|| "nothing is changed but what is told as mended; the same command begins anew".into())?;
+        let next = "nothing is changed but what is told as mended; the same command begins anew";
+        let interrupt = interrupt::end_with(&store, || next.into())?;
         let mut printed = Ok(());
         let told = store.verify(
             &path,
@@ -43,16 +44,16 @@ impl Verify {
                 if printed.is_ok() {
                     printed = or_unread(line(&text));
                 }
-                Ok(())
+                interrupt.check()
             },
             &mut |done, all| {
                 bar.set_length(all);
                 bar.set_position(done);
-                Ok(())
+                interrupt.check()
             },
         );
         bar.finish_and_clear();
-        let (done, ()) = (told?, printed?);
+        let (done, ()) = (told.map_err(|e| interrupt.failure(e, next))?, printed?);
         if self.repair {
             store.close(None)?;
         }

@@ -2,6 +2,7 @@
 
 mod program;
 
+use ozarr::node::{Context, Create, Group, Mode, Store};
 use program::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -121,6 +122,48 @@ fn an_interrupted_write_leaves_whole_chunks() {
     let mut child = folder.command("write a.zarr t --raw").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // Less than the array takes: however late the interrupt comes, the program is still writing or waiting for the rest.
+/// Ctrl-C comes when the archive has grown: between the put of a document and the flush nobody can open it.
+#[test]
+fn ctrl_c_leaves_archives_that_can_be_opened() {
+    let folder = Folder::new("ctrl-c-archive");
+    let archive = folder.0.join("a.zip");
+    let open = || Store::locate(&Context::default(), archive.to_str().unwrap(), Mode::ReadWrite).unwrap().0;
+    let store = open();
+    for i in 0..3000 {
+        Group::create(&store, &format!("g{i}"), None, Create::New).unwrap();
+    }
+    store.close(None).unwrap();
+    drop(store);
+    let plain = std::fs::read(&archive).unwrap();
+    folder.ok("consolidate a.zip");
+    let store = open();
+    store.key_put("late/zarr.json", br#"{"zarr_format":3,"node_type":"group"}"#).unwrap();
+    store.close(None).unwrap();
+    drop(store);
+    let stale = std::fs::read(&archive).unwrap();
+    let cases = [
+        ("consolidate a.zip", &plain),
+        ("verify a.zip --repair", &stale),
+        ("attrs set a.zip k 1", &plain),
+        ("create a.zip h --group", &plain),
+    ];
+    for (line, bytes) in cases {
+        std::fs::write(&archive, bytes).unwrap();
+        let mut command = Command::new("env");
+        command.current_dir(&folder.0).args(["--default-signal=INT", program::PROGRAM]).args(line.split(' '));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {
+            if std::fs::metadata(&archive).unwrap().len() > bytes.len() as u64 {
+                Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+                break;
+            }
+        }
+        let err = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        assert!(err.is_empty() || err.starts_with("ozarr: interrupted; "), "ozarr {line}: {err}");
+        assert!(folder.ok("ls a.zip").lines().count() >= 3000, "ozarr {line}");
+    }
+}
+
     let (ended, end) = std::sync::mpsc::channel::<()>();
     let feeder = std::thread::spawn(move || {
         let ones = vec![1u8; 1 << 20];
