@@ -244,7 +244,10 @@ impl Copying<'_> {
         };
         let classic = part.path.is_empty() && self.file.is_classic()?;
         let mut attributes: Map = record::members(&part.attributes, None, format);
-        attributes.insert(RECORD.into(), part.record(classic));
+        let record = part.record(classic);
+        // NCZarr opens no file of format 2 in which a group has an attribute that is an object.
+        let record = if format == Format::V2 { json::to_compact(&record).as_str().into() } else { record };
+        attributes.insert(RECORD.into(), record);
         group.attributes().replace_shown(attributes)?;
         for planned in &part.arrays {
             let spec = planned.spec(&self.from.layout, format)?;

@@ -16,7 +16,7 @@ use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::metadata::extension::Extension;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
@@ -174,7 +174,10 @@ impl Job<'_> {
                 Ok(New::Group(to, document))
             }
             Document::Group(meta) => {
-                let attributes = upgrade::with_nczarr_members(&meta.document, attributes);
+                let mut attributes = upgrade::with_nczarr_members(&meta.document, attributes);
+                if to == Format::V2 {
+                    record_as_text(&mut attributes);
+                }
                 Ok(New::Group(to, if to == Format::V3 { v3::write_group(attributes) } else { attributes }))
             }
             Document::Array(meta) => {
@@ -313,6 +316,14 @@ impl Job<'_> {
         self.report.copied += moves.copied.into_inner();
         self.done += keys.len() as u64;
         Ok(())
+    }
+}
+
+/// Makes the record of libozarr_netcdf the text that it is in format 2, where NCZarr opens no file in which a group has an attribute that
+/// is an object.
+fn record_as_text(attributes: &mut Map) {
+    if let Some(record) = attributes.get_mut("_nc_model").filter(|record| record.is_object()) {
+        *record = json::to_compact(record).into();
     }
 }
 

@@ -151,6 +151,21 @@ fn nczarrs_members_of_version_2_stay_with_a_copy_in_version_2() {
 }
 
 #[test]
+fn the_record_of_netcdf_is_a_text_in_version_2() {
+    let from = memory();
+    put(
+        &from,
+        "zarr.json",
+        r#"{"zarr_format":3,"node_type":"group","attributes":{"_nc_model":{"version":1,"dimensions":{}},"own":{"a":1}}}"#,
+    );
+    let to = memory();
+    copy(&from, "", (&to, ""), RechunkOptions { format: Some(Format::V2), ..RechunkOptions::default() }).unwrap();
+    let attributes = object(&to, ".zattrs");
+    assert_eq!(attributes["_nc_model"].as_str(), Some(r#"{"version":1,"dimensions":{}}"#));
+    assert_eq!(json::to_compact(&attributes["own"]), r#"{"a":1}"#);
+}
+
+#[test]
 fn a_copy_whose_fill_value_changes_has_it_beyond_its_edge_and_in_new_chunks() {
     for (length, whole) in [(5u64, false), (8, true)] {
         let from = memory();
