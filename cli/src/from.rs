@@ -205,7 +205,13 @@ impl Planned {
 
     /// Elements that were never written have netCDF's value for them, or that of the attribute.
     fn set_fill(&self, spec: &mut Spec, version: Format) -> Outcome {
-        let Some(nc) = self.nc() else { return Ok(()) };
+        // In format 2 a fill value means "missing".
+        let undefined = version == Format::V2;
+        let nc = match self.nc() {
+            Some(nc) => nc,
+            None if undefined => return Ok(spec.set_fill_json("null")?),
+            None => return Ok(()),
+        };
         let stated = self.attributes.iter().find(|a| a.name == FILL).map(|a| &a.values);
         let number = match stated {
             Some(Values::Numbers(of, all)) if *of == nc && all.len() == 1 => Some(all[0]),
@@ -213,8 +219,7 @@ impl Planned {
             Some(Values::Strings(all)) if nc == NcType::String && all.len() == 1 => {
                 return Ok(spec.set_fill_json(&json::to_text(&Value::from(all[0].as_str())))?);
             }
-            // In format 2 a fill value means "missing".
-            _ if version == Format::V2 => return Ok(spec.set_fill_json("null")?),
+            _ if undefined => return Ok(spec.set_fill_json("null")?),
             _ => nc.default_fill(),
         };
         match number {
@@ -281,5 +286,39 @@ impl Copying<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cdl::token::Number;
+
+    fn planned(stored: Stored, data_type: DataType) -> Planned {
+        let variable = Variable { group: 0, id: 0, name: "v".into(), stored, dims: vec![0], chunks: None };
+        Planned { variable, attributes: Vec::new(), shape: vec![3], names: vec!["x".into()], data_type, grows: false }
+    }
+
+    /// In format 2 the fill value is what readers take for missing.
+    #[test]
+    fn only_what_is_stated_is_missing_in_format_2() {
+        let layout = Layout::default();
+        let fill = |planned: &Planned, format| {
+            let spec = planned.spec(&layout, format).map_err(|_| "spec").unwrap();
+            let document = spec.to_json().unwrap();
+            json::to_compact(&json::parse_text(document.lines().collect::<String>().as_str()).unwrap()["fill_value"])
+        };
+        let mut stated = planned(Stored::Nc(NcType::Short), DataType::Int16);
+        stated.attributes.push(Attribute { name: FILL.into(), values: Values::Numbers(NcType::Short, vec![Number::Integer(-9)]) });
+        let cases = [
+            (stated, "-9", "-9"),
+            (planned(Stored::Nc(NcType::Short), DataType::Int16), "null", "-32767"),
+            (planned(Stored::Bool, DataType::Bool), "null", "false"),
+            (planned(Stored::Complex(DataType::Complex64), DataType::Complex64), "null", "[0.0,0.0]"),
+            (planned(Stored::Opaque(2), DataType::Raw(2)), "null", "[0,0]"),
+        ];
+        for (planned, v2, v3) in cases {
+            assert_eq!((fill(&planned, Format::V2).as_str(), fill(&planned, Format::V3).as_str()), (v2, v3), "{:?}", planned.data_type);
+        }
     }
 }

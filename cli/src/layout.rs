@@ -8,7 +8,7 @@ use ozarr::node::{Format, KeyEncoding, Map, Order, Separator, Spec, Value, json}
 use std::str::FromStr;
 
 /// How an array is stored.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Layout {
     /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
     /// in pairs, for a dimension: [[8,8,4],[[16,10],7],32]

@@ -126,10 +126,17 @@ def of_types():
         d.createVariable("kind", d.createEnumType("i2", "kind_t", {"a": 1, "b": 300}), ("x",), fill_value=1)[:] = [1, 300, 1]
         d.createVariable("ragged", d.createVLType("i4", "ragged_t"), ("x",))
         d.createVariable("plain", "i4", ("x",))[:] = [1, 2, 3]
+        pair = np.dtype([("r", "f8"), ("i", "f8")])
+        d.createVariable("complex", d.createCompoundType(pair, "complex_t"), ("x",))[:] = np.array([(0, 0), (1, 2), (3, 0)], pair)
     told = run(PROGRAM, "from", "types.nc", "types.zarr").splitlines()
     check("what is left out", told, ["ragged: left out, for its elements have the type ragged_t"])
     root = zarr.open_group(BUILD / "types.zarr", mode="r")
-    check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain")], [[True, False, True], [1, 300, 1], [1, 2, 3]])
+    elements = [[True, False, True], [1, 300, 1], [1, 2, 3], [0, 1 + 2j, 3]]
+    check("elements", [root[n][:].tolist() for n in ("truth", "kind", "plain", "complex")], elements)
+    run(PROGRAM, "from", "types.nc", "types.2.zarr", "--format", "2")
+    with xr.open_dataset(BUILD / "types.2.zarr", engine="zarr", consolidated=False, mask_and_scale=True) as found:
+        check("nothing is missing in format 2", [found[n].values.tolist() for n in ("truth", "plain", "complex")], [elements[0], *elements[2:]])
+    check("NCZarr opens no group with an object", type(zarr.open_group(BUILD / "types.2.zarr", mode="r").attrs["_nc_model"]), str)
 
 
 def of_short():
