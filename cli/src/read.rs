@@ -83,6 +83,9 @@ impl Read {
     }
 
     fn text(&self, array: &Array, out: &mut dyn Write) -> Outcome {
+        if let Some(asked) = self.data_type.filter(|&asked| array.data_type().is_variable() && asked != array.data_type()) {
+            return Err(Failure::Error(format!("elements of {} cannot be converted to {}", array.data_type().name(), asked.name())));
+        }
         let data_type = printed_as(self.data_type.unwrap_or(array.data_type()));
         let form = if self.form.json { Form::Json } else { Form::Csv };
         // How many elements a line of CSV has, and how many of the present one are written.

@@ -175,6 +175,14 @@ fn elements_of_variable_length_are_not_taken_from_bytes() {
         assert!(ran.err.contains("elements of string have no fixed size"), "ozarr {line}: {}", ran.err);
     }
     assert_eq!(folder.ok("read run.zarr s --json"), "[\"none\", \"none\", \"none\"]\n");
+    assert_eq!(folder.ok("read run.zarr s --json --type string"), "[\"none\", \"none\", \"none\"]\n");
+    for data_type in ["float64", "bool", "complex128", "<U4", "bytes"] {
+        for form in ["--json", "--csv"] {
+            let ran = folder.run_with(&format!("read run.zarr s {form} --type {data_type}"), &[]);
+            let told = ran.err.starts_with("ozarr: elements of string cannot be converted to ");
+            assert!(ran.status == Some(1) && told, "{form} --type {data_type}: {}", ran.err);
+        }
+    }
 }
 
 #[test]
