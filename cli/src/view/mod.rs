@@ -9,9 +9,12 @@ use crate::output;
 use answer::{Answer, Shown};
 use clap::Args;
 use std::collections::hash_map::RandomState;
+use std::fs::{File, remove_file};
 use std::hash::BuildHasher;
-use std::io::Cursor;
-use std::sync::Arc;
+use std::io::{self, Cursor, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 /// The most requests that are answered at once.
@@ -40,14 +43,14 @@ impl View {
         let shown = Arc::new(Shown::open(&self.location)?);
         let server = Server::http(("127.0.0.1", self.port)).map_err(|e| Failure::Error(format!("127.0.0.1:{}: {e}", self.port)))?;
         let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
-        let site = Arc::new(Site { token: token(), port });
-        let address = format!("http://127.0.0.1:{port}/{}/", site.token);
+        let site = Arc::new(Site { token: token(), port, way: Mutex::default() });
+        let address = site.address();
         match self.json {
             true => output::tell(true, [("address", address.as_str().into()), ("port", u64::from(port).into())])?,
             false => output::line(&address)?,
         }
         if !self.no_browser {
-            browse(&address);
+            site.browse();
         }
         let server = Arc::new(server);
         let work = |_| {
@@ -70,6 +73,8 @@ impl View {
 struct Site {
     token: String,
     port: u16,
+    /// The file that leads the browser there, until it was there.
+    way: Mutex<Option<PathBuf>>,
 }
 
 /// 128 bits that nobody else knows: two values of a keyed hash whose key the system made.
@@ -78,14 +83,43 @@ fn token() -> String {
     format!("{:016x}{:016x}", word(), word())
 }
 
-/// Opens the address in the browser; where that cannot be, the address is printed all the same.
-fn browse(address: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let null = std::process::Stdio::null;
-    let _ = std::process::Command::new(program).arg(address).stdin(null()).stdout(null()).stderr(null()).spawn();
+/// Makes a page in the folder that only this user can read, and that leads on to the address.
+fn way_to(address: &str, folder: &Path) -> io::Result<PathBuf> {
+    let path = folder.join(format!("ozarr-view-{}.html", token()));
+    let page = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\"><a href=\"{address}\">The store</a>\n");
+    File::options().write(true).create_new(true).mode(0o600).open(&path)?.write_all(page.as_bytes())?;
+    Ok(path)
 }
 
 impl Site {
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token)
+    }
+
+    /// Opens the address in the browser, by a file: everybody on this machine sees the arguments of programs. Where that cannot be, the
+    /// address is printed all the same.
+    fn browse(&self) {
+        let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map_or_else(std::env::temp_dir, PathBuf::from);
+        let Ok(way) = way_to(&self.address(), &folder) else { return };
+        let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let null = std::process::Stdio::null;
+        *self.way() = Some(way.clone());
+        if std::process::Command::new(program).arg(&way).stdin(null()).stdout(null()).stderr(null()).spawn().is_err() {
+            self.forget_way();
+        }
+    }
+
+    fn way(&self) -> std::sync::MutexGuard<'_, Option<PathBuf>> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes the file, which is of no use any more.
+    fn forget_way(&self) {
+        if let Some(way) = self.way().take() {
+            let _ = remove_file(way);
+        }
+    }
+
     /// The path below the token, if the request may be answered: from a page of this very address, which a foreign page cannot make a
     /// browser name, and with the token.
     fn admitted<'a>(&self, host: Option<&str>, url: &'a str) -> Option<&'a str> {
@@ -99,7 +133,10 @@ fn respond(site: &Site, shown: &Shown, request: Request) {
     let answer = match site.admitted(host.as_deref(), request.url()) {
         None => Answer::refused(403, "the address of this page has a random part; take the one that `ozarr view` printed"),
         Some(_) if *request.method() != Method::Get => Answer::refused(405, "expected GET"),
-        Some(path) => shown.answer(path),
+        Some(path) => {
+            site.forget_way();
+            shown.answer(path)
+        }
     };
     let size = answer.body.len();
     let mut response =
@@ -129,10 +166,11 @@ fn respond(site: &Site, shown: &Shown, request: Request) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn only_requests_with_token_and_own_host_are_admitted() {
-        let site = Site { token: "abc".into(), port: 80 };
+        let site = Site { token: "abc".into(), port: 80, way: Mutex::default() };
         assert_eq!(site.admitted(Some("127.0.0.1:80"), "/abc/api/tree?path="), Some("api/tree?path="));
         assert_eq!(site.admitted(Some("localhost:80"), "/abc/"), Some(""));
         for (host, url) in [
@@ -148,5 +186,18 @@ mod tests {
             assert_eq!(site.admitted(host, url), None, "{host:?} {url}");
         }
         assert!(token() != token() && token().len() == 32);
+    }
+
+    #[test]
+    fn the_way_to_the_page_is_for_its_user_only_and_is_gone_when_it_was_taken() {
+        let address = "http://127.0.0.1:80/abc/";
+        let way = way_to(address, &std::env::temp_dir()).unwrap();
+        assert!(std::fs::read_to_string(&way).unwrap().contains(&format!("url={address}\"")));
+        assert_eq!(std::fs::metadata(&way).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!way.to_str().unwrap().contains("abc"));
+        let site = Site { token: "abc".into(), port: 80, way: Mutex::new(Some(way.clone())) };
+        assert_eq!(site.address(), address);
+        site.forget_way();
+        assert!(!way.exists() && site.way().is_none());
     }
 }
