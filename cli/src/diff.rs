@@ -107,7 +107,7 @@ impl Diff {
             };
             let members = [("path", Some(name.into())), ("what", Some(what.into())), ("a", a), ("b", b)];
             let members = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
-            told.push((format!("{}: {what}: {difference}", one_line(name)), object(members)));
+            told.push((format!("{}: {}: {difference}", one_line(name), one_line(what)), object(members)));
         };
         match (a, b) {
             (Node::Array(a), Node::Array(b)) => {

@@ -218,6 +218,12 @@ fn names_that_terminals_act_on_are_escaped() {
         let out = folder.ok(&format!("{line} h.zarr {name}"));
         assert!(!out.contains(['\u{9b}', '\u{202e}']), "ozarr {line}: {out:?}");
     }
+    folder.ok("create none.zarr t --type int8 --shape 4,4");
+    for line in ["diff none.zarr/t h.zarr", "diff none.zarr/t h.zarr --json"] {
+        let ran = folder.run_with(&line.replace("h.zarr", &format!("h.zarr/{name}")), &[]);
+        let out = String::from_utf8(ran.out).unwrap();
+        assert!(ran.status == Some(1) && out.contains("attribute a") && !out.contains(['\u{9b}', '\u{202e}']), "ozarr {line}: {out:?}");
+    }
     let err = folder.run_with(&format!("info h.zarr {name}x"), &[]).err;
     assert!(err.contains("\\u{9b}31m\\u{202e}bx") && !err.contains('\u{9b}'), "{err:?}");
     assert_eq!(folder.ok("ls h.zarr --json"), "[\"a\\u009b31m\\u202eb\"]\n");
