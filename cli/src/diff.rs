@@ -3,7 +3,7 @@
 use crate::digest::ATTRIBUTE;
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome, one_line};
-use crate::info::of_array;
+use crate::info::{of_array, text_for_non_finite};
 use crate::output::{Progress, can_show, line, object, or_unread, progress};
 use crate::place::{below, locate};
 use clap::Args;
@@ -106,7 +106,7 @@ impl Diff {
                 (None, b) => format!("{}, missing in {}", b.as_ref().map(shown).unwrap_or_default(), one_line(&self.a)),
             };
             let members = [("path", Some(name.into())), ("what", Some(what.into())), ("a", a), ("b", b)];
-            let members = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let members = members.into_iter().filter_map(|(name, value)| Some((name, text_for_non_finite(value?))));
             told.push((format!("{}: {}: {difference}", one_line(name), one_line(what)), object(members)));
         };
         match (a, b) {

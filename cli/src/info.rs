@@ -110,7 +110,7 @@ pub fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
         (false, true) => member("codecs"),
         (false, false) => codecs_v2(member("filters"), member("compressor")),
     };
-    put("codecs", codecs);
+    put("codecs", text_for_non_finite(codecs));
     if !v3 {
         put("order", member("order"));
     }

@@ -3,6 +3,7 @@
 use crate::candidates::{Access, Codec, codecs, shapes};
 use crate::copy::size;
 use crate::failure::{Failure, Outcome, shell_word};
+use crate::info::text_for_non_finite;
 use crate::interrupt::Interrupt;
 use crate::output::{line, object, print, progress};
 use crate::place::Place;
@@ -10,7 +11,7 @@ use clap::Args;
 use ozarr::analysis::blocks::read;
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::node::{Array, Context, Create, Mode, Spec, Store, Value, json};
+use ozarr::node::{Array, Context, Create, Mode, Settings, Spec, Store, Value, json};
 use std::time::Instant;
 
 /// Each access is read at this many places.
@@ -138,7 +139,8 @@ impl Tune {
 
     /// Writes the sample with a layout, and reads it in every way.
     fn attempt(&self, array: &Array, sample: &Sample, chunks: Vec<u64>, codec: Codec) -> Outcome<Trial> {
-        let store = Store::memory(&Context::default());
+        // NaN in attributes is the array's own.
+        let store = Store::memory(&Context::default().with_settings(Settings { non_finite: true, ..Settings::default() }));
         let made = Array::create(&store, "a", &spec(array, &chunks, &codec, Some(&sample.shape))?, Create::New)?;
         let all = Selection::all(&sample.shape);
         let mut bytes = sample.bytes.clone();
@@ -186,7 +188,7 @@ impl Tune {
                 ("layouts", rows.into()),
                 ("best", (best as u64).into()),
                 ("gain", Value::from_iter(gains)),
-                ("metadata", json::parse_given(spec)?),
+                ("metadata", text_for_non_finite(json::parse_given(spec)?)),
             ];
             return line(&json::to_text(&object(members)));
         }

@@ -104,6 +104,23 @@ fn the_table_has_every_command() {
     }
 }
 
+/// Other programs put bare NaN and infinities into attributes, which JSON has no form for.
+#[test]
+fn numbers_that_are_none_are_strings_in_json() {
+    let folder = Folder::new("json_nan");
+    for (store, value) in [("a.zarr", "NaN"), ("b.zarr", "[-Infinity]")] {
+        folder.ok(&format!("create {store} t --type float32 --shape 2,3"));
+        folder.ok(&format!("attrs set {store} t lowest {value} --non-finite"));
+    }
+    let ran = folder.run_with("diff a.zarr b.zarr --json", &[]);
+    let found = json::parse_text(std::str::from_utf8(&ran.out).unwrap()).unwrap();
+    assert_eq!(json::to_compact(&found["differences"][0]), r#"{"path":"t","what":"attribute lowest","a":"NaN","b":["-Infinity"]}"#);
+    assert_eq!(
+        told(&folder, "tune a.zarr t --sample 4K --access whole --json", &[])["metadata"]["attributes"]["lowest"].as_str(),
+        Some("NaN")
+    );
+}
+
 #[test]
 fn errors_print_no_json() {
     let folder = stores("json_errors");
