@@ -98,13 +98,16 @@ impl CreateNode {
             (Some(file), ..) => Spec::from_json(&std::fs::read_to_string(file).map_err(|e| Failure::file(file, &e))?)?,
             (None, Some(element), Some(shape)) => {
                 let mut spec = Spec::new(element.data_type, &lengths("shape", &shape.0)?)?;
-                if self.big_endian || element.swapped() {
+                if element.swapped() {
                     spec.set_byte_order(ByteOrder::Big)?;
                 }
                 spec
             }
             _ => return Err(Failure::Usage("--type and --shape are needed".into())),
         };
+        if self.big_endian {
+            spec.set_byte_order(ByteOrder::Big)?;
+        }
         self.layout.apply(&mut spec, self.format)?;
         if let Some(fill) = &self.fill {
             spec.set_fill_json(&json_or_string(fill))?;

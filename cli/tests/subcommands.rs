@@ -326,6 +326,12 @@ fn arrays_and_groups_are_created_as_asked() {
     folder.ok("create a.zarr copy --metadata a.zarr/g/x9/zarr.json --attrs {\"a\":2}");
     let text = folder.ok("info a.zarr copy --json");
     assert!(text.contains("0x7fc00001") && text.contains("\"a\": 2"), "{text}");
+    folder.ok("create a.zarr big --metadata a.zarr/g/x0/.zarray --big-endian");
+    folder.ok("create a.zarr big16 --metadata a.zarr/g/x3/.zarray --big-endian");
+    let text = folder.ok("info a.zarr big16 --json");
+    assert!(text.contains(">i2") && text.contains("delta"), "{text}");
+    let ran = folder.run_with("create a.zarr none --metadata a.zarr/g/x9/zarr.json --big-endian", &[]);
+    assert!(ran.status == Some(1) && ran.err.contains("byte_order: is set, and the codecs are given as a list, too"), "{}", ran.err);
 }
 
 #[test]
