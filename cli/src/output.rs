@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ozarr::node::{Value, json};
+use ozarr::node::{Array, Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -62,6 +62,11 @@ pub fn notes<'a>(all: impl Iterator<Item = &'a String>, as_json: bool) -> Outcom
         return line(&json::to_text(&all.map(|note| Value::from(note.as_str())).collect()));
     }
     print(&all.map(|note| format!("{}\n", one_line(note))).collect::<String>())
+}
+
+/// Prints what was counted of an array's requests on standard error. Nothing can be done about one that is closed or full.
+pub fn tell_stats(array: &Array) {
+    let _ = io::stderr().write_all(array.stats().snapshot().text(array.store().retries()).as_bytes());
 }
 
 /// Prints a JSON object of what was done, if that is wanted.

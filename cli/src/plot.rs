@@ -1,7 +1,7 @@
 //! `ozarr plot`: a picture of an array, as a file or in the terminal.
 
 use crate::failure::{Failure, Outcome, one_line};
-use crate::output::{line, object, progress};
+use crate::output::{line, object, progress, tell_stats};
 use crate::pick::{Pick, Picked};
 use crate::picture::axis::{Axis, number};
 use crate::picture::chart::{self, Plane};
@@ -132,9 +132,7 @@ impl Plot {
         let picture = self.picture(&variables, width, height)?;
         self.give(picture)?;
         if self.stats {
-            for Variable { array, .. } in &variables {
-                eprint!("{}", array.stats().snapshot().text(array.store().retries()));
-            }
+            variables.iter().for_each(|variable| tell_stats(&variable.array));
         }
         if self.json {
             let arrays = Value::from_iter(variables.iter().map(|v| Value::from(v.array.path())));

@@ -2,7 +2,7 @@
 
 use crate::element::{Form, printed_as, push};
 use crate::failure::{Failure, Outcome};
-use crate::output::{progress, texts};
+use crate::output::{progress, tell_stats, texts};
 use crate::place::Place;
 use crate::region::Region;
 use crate::slabs::Slabs;
@@ -63,7 +63,7 @@ impl Read {
         let result = if is_text { self.text(&array, &mut out) } else { self.bytes(&array, &mut out) };
         let done = result.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e)));
         if self.stats {
-            eprint!("{}", array.stats().snapshot().text(array.store().retries()));
+            tell_stats(&array);
         }
         done
     }

@@ -57,6 +57,16 @@ fn a_reader_that_went_away_changes_neither_the_status_nor_the_work() {
 }
 
 #[test]
+fn figures_that_cannot_be_told_are_no_error() {
+    let folder = Folder::new("untold");
+    folder.ok("create a.zarr t --type uint8 --shape 4");
+    for line in ["read a.zarr t --raw --stats", "plot a.zarr t -o t.png --stats"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(folder.command(line).stdout(Stdio::piped()).stderr(full).output().unwrap().status.code(), Some(0), "ozarr {line}");
+    }
+}
+
+#[test]
 fn output_that_cannot_be_written_is_an_error() {
     let folder = Folder::new("full");
     folder.ok("create a.zarr t --type float64 --shape 10");
@@ -112,16 +122,6 @@ fn ctrl_c_in_a_digest_says_which_arrays_have_none() {
     assert_eq!(folder.ok("attrs get a.zarr b"), "{}\n");
 }
 
-/// 96 MiB in chunks of 256 KiB go in, and the program is interrupted when the first chunks are there.
-#[test]
-fn an_interrupted_write_leaves_whole_chunks() {
-    const CHUNK: usize = 256 << 10;
-    const CHUNKS: usize = 384;
-    let folder = Folder::new("interrupt");
-    folder.ok(&format!("create a.zarr t --type uint8 --shape {} --chunks {CHUNK} --compressor none", CHUNK * CHUNKS));
-    let mut child = folder.command("write a.zarr t --raw").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // Less than the array takes: however late the interrupt comes, the program is still writing or waiting for the rest.
 /// Ctrl-C comes when the archive has grown: between the put of a document and the flush nobody can open it.
 #[test]
 fn ctrl_c_leaves_archives_that_can_be_opened() {
@@ -164,6 +164,16 @@ fn ctrl_c_leaves_archives_that_can_be_opened() {
     }
 }
 
+/// 96 MiB in chunks of 256 KiB go in, and the program is interrupted when the first chunks are there.
+#[test]
+fn an_interrupted_write_leaves_whole_chunks() {
+    const CHUNK: usize = 256 << 10;
+    const CHUNKS: usize = 384;
+    let folder = Folder::new("interrupt");
+    folder.ok(&format!("create a.zarr t --type uint8 --shape {} --chunks {CHUNK} --compressor none", CHUNK * CHUNKS));
+    let mut child = folder.command("write a.zarr t --raw").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // Less than the array takes: however late the interrupt comes, the program is still writing or waiting for the rest.
     let (ended, end) = std::sync::mpsc::channel::<()>();
     let feeder = std::thread::spawn(move || {
         let ones = vec![1u8; 1 << 20];
