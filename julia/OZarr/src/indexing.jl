@@ -56,16 +56,21 @@ end
             type_ = _type_number(E), dtype = _dtype_pointer(E)))
         call(z, region, memory)
     end
-    return _bounded(status, z, I)
+    return _bounded(status, z, I, call isa Plain ? E : Any)
 end
 
 @inline _pointer(numbers::Ref) = Ptr{Int64}(Base.unsafe_convert(Ptr{Cvoid}, numbers))
 
-# A failure as an exception: a region outside of the array as Julia's own. Around an end there is another fault, which the message says.
-@inline _bounded(status, z, I) = status == OZARR_OK ? nothing : _unbounded(status, z, I)
-@noinline function _unbounded(status, z, I)
+# The calls that only convert numbers from one type to the other.
+const Plain = Union{typeof(ozarr_array_read_ex),typeof(ozarr_array_write_ex)}
+
+# A failure as an exception, where elements of E are moved: a region outside of the array, and an integer that the other type does not hold, as
+# Julia's own. Around an end there is another fault, which the message says.
+@inline _bounded(status, z, I, E = Any) = status == OZARR_OK ? nothing : _unbounded(status, z, I, E)
+@noinline function _unbounded(status, z, I, E)
     e = _error()
     status == OZARR_ERR_BOUNDS && !any(i -> i isa Periodic, I) && throw(BoundsError(z, I))
+    status == OZARR_ERR_RANGE && E <: Integer && eltype(z) <: Integer && throw(InexactError(:convert, Integer, e.message))
     throw(e)
 end
 
@@ -146,13 +151,13 @@ function _listed(call, z::ZArray{T,N}, J, x::Array{E}) where {T,N,E}
     counts = Int64[length(list) for list in lists]
     # The memory of an empty list may be nowhere, which would be all.
     pointers = Ptr{Int64}[pointer(isempty(list) ? push!(list, 0) : list) for list in lists]
-    return GC.@preserve lists x _bounded(call(z, counts, pointers, _contiguous(x)), z, J)
+    return GC.@preserve lists x _bounded(call(z, counts, pointers, _contiguous(x)), z, J, E)
 end
 
 # One call with the coordinates of points, and contiguous memory.
 function _at_points(call, z::ZArray{T,N}, points::Points, x::Array{E}) where {T,N,E}
     at = Int64[p[N+1-d] - 1 for d in 1:N, p in vec(points.at)]
-    return GC.@preserve x _bounded(call(z, at, length(points.at), _contiguous(x)), z, (points.at,))
+    return GC.@preserve x _bounded(call(z, at, length(points.at), _contiguous(x)), z, (points.at,), E)
 end
 
 _contiguous(x::Array{E}) where {E} = Ref(ozarr_memory(data = pointer(x), size = sizeof(x), type_ = _type_number(E), dtype = _dtype_pointer(E)))

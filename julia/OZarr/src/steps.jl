@@ -30,7 +30,8 @@ Makes dimension `dim` longer and writes `x` there: of as many dimensions as the 
 function Base.append!(z::ZArray{T,N}, x::AbstractArray; dim::Integer = N) where {T,N}
     y, count = _slabs(z, x, dim)
     kept = _type_number(T) == OZARR_BY_DTYPE ? _as_stored(z, y) : y
-    GC.@preserve kept _check(ozarr_array_append(z, N - dim, count, _type_number(eltype(kept)), Ptr{Cvoid}(pointer(kept)), sizeof(kept)))
+    status = GC.@preserve kept ozarr_array_append(z, N - dim, count, _type_number(eltype(kept)), Ptr{Cvoid}(pointer(kept)), sizeof(kept))
+    _bounded(status, z, (), eltype(kept))
     return z
 end
 
@@ -63,7 +64,7 @@ appender(f::Function, z::ZArray; options...) = _closing(f, appender(z; options..
 
 function Base.append!(a::Appender, x::AbstractArray)
     y, count = _slabs(a.array, x, a.dim)
-    GC.@preserve y _check(ozarr_appender_append_ex(a, count, _contiguous(y)))
+    _bounded(GC.@preserve(y, ozarr_appender_append_ex(a, count, _contiguous(y))), a.array, (), eltype(y))
     return a
 end
 Base.push!(a::Appender, x) = append!(a, x isa AbstractArray ? x : fill(x))

@@ -45,6 +45,15 @@ end
     @test Array(i) == [1, 2, 3]
     f = OZarr.create(OZarr.memory(), "f", [1.0, 2.7])
     @test_throws InexactError copyto!(zeros(Int, 2), f)
+    n = OZarr.create(OZarr.memory(), "n", Int8[1, 2, 3])
+    for write in (z -> z[1] = 300, z -> z[1:1] = [300], z -> z[[1]] = [300], z -> z[[true, false, false]] = [300], z -> z[:] = UInt8[1, 2, 200],
+        z -> append!(z, [300]), z -> OZarr.appender(a -> append!(a, [300]), z))
+        @test_throws InexactError write(n)
+    end
+    @test Array(n) == [1, 2, 3]
+    large = OZarr.create(OZarr.memory(), "l", [1, 300])
+    @test_throws InexactError copyto!(Vector{Int8}(undef, 2), large)
+    @test copyto!(Vector{Int8}(undef, 1), large, 1:1) == [1]
     b = OZarr.create(OZarr.memory(), "b", [true, false])
     @test_throws InexactError b[1] = 2
     @test_throws MethodError i[1] = "x"
