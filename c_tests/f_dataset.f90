@@ -72,6 +72,7 @@ contains
     real(real64) :: u(3), back(3)
     real(real32) :: four(3)
     integer(int16) :: stored(3), missing
+    integer(int8) :: small
     logical :: defined
     call ds%create("packed.zarr")
     call ds%define_dimension("x", 3)
@@ -90,6 +91,12 @@ contains
     call ds%define_variable("mask", OZARR_UINT8, ["x"], p, missing=-1_int8)
     call p%read(stored)
     call check(all(stored == 255_int16), "the missing value of a type without a sign")
+    small = 0
+    call p%missing_value(small, defined)
+    call check(small == -1 .and. defined, "the missing value of a type without a sign, as it was given")
+    small = 0
+    call p%fill_value(small)
+    call check(small == -1, "its fill value")
     call ds%close()
   end subroutine packing
 
