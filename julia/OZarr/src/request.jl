@@ -43,23 +43,26 @@ Keep the request until it is done: one that the garbage collector takes is cance
 iwrite(z::ZArray, x::AbstractArray, I...; copy::Bool = false, seconds = nothing) =
     _begin(ozarr_array_iwrite_ex, z, _writable(x, z), I, Ref(ozarr_request_options(flags = copy ? OZARR_REQUEST_COPY : 0, seconds = _limit(seconds))))
 
-# Adds the entries of the jobs, each while the memory of those before it is held, and makes the call.
-function _add(call, entries, jobs, status)
-    length(entries) == length(jobs) && return status[] = call(entries, length(entries))
-    _strided(jobs[length(entries)+1]...) do z, region, memory
-        GC.@preserve region memory begin
-            push!(entries, ozarr_batch_entry(array = Base.unsafe_convert(Ptr{Cvoid}, z),
-                region = Base.unsafe_convert(Ptr{ozarr_region}, region), memory = Base.unsafe_convert(Ptr{ozarr_memory}, memory)))
-            _add(call, entries, jobs, status)
-        end
+# The entry of a job. What it points to is copied to `kept`, for what `_strided` makes lives as long as its call only.
+function _entry(kept, z::ZArray{T,N}, J, parts, x) where {T,N}
+    entry = Ref{ozarr_batch_entry}()
+    keep(p::Ptr) = p == C_NULL ? p : pointer(_keep(kept, copy(unsafe_wrap(Array, p, N))))
+    _strided(z, J, parts, x) do a, region, memory
+        r, m = region[], memory[]
+        r = _keep(kept, Ref(ozarr_region(start = keep(r.start), shape = keep(r.shape), step = keep(r.step), periodic = keep(r.periodic))))
+        m = _keep(kept, Ref(ozarr_memory(data = m.data, size = m.size, offset = m.offset, strides = keep(m.strides), type_ = m.type_, dtype = m.dtype)))
+        entry[] = ozarr_batch_entry(array = Base.unsafe_convert(Ptr{Cvoid}, a),
+            region = Base.unsafe_convert(Ptr{ozarr_region}, r), memory = Base.unsafe_convert(Ptr{ozarr_memory}, m))
         OZARR_OK
     end
+    return entry[]
 end
+_keep(kept, x) = (push!(kept, x); x)
 
 function _many(call, jobs)
-    status = Ref(OZARR_OK)
-    _add(call, ozarr_batch_entry[], jobs, status)
-    _check(status[])
+    kept = Any[]
+    entries = ozarr_batch_entry[_entry(kept, job...) for job in jobs]
+    GC.@preserve kept jobs _check(call(entries, length(entries)))
 end
 
 """

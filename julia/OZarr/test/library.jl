@@ -114,6 +114,10 @@ end
     OZarr.read_many!((view(halo, 2:9, 2:7), t), (column, t, 8:-1:1, 6), (five, p, :), (Int16[], p, 3:2))
     @test halo[2:9, 2:7] == x && sum(halo) == sum(x) && column == 48:-1:41 && five == 1:5
     OZarr.read_many!()
+    # More than there is room for on the stack, if each took some.
+    many = zeros(Int, 5_000)
+    OZarr.read_many!(((view(many, i:i), t, 1:1, 1) for i in 1:5_000)...)
+    @test all(==(1), many)
     @test_throws DimensionMismatch OZarr.read_many!((five, p), (five, t))
     @test_throws BoundsError OZarr.read_many!((zeros(8), t, :, 7))
     @test_throws ArgumentError OZarr.read_many!((1:5, p))
