@@ -17,15 +17,18 @@ copy_node(source::AbstractString, dest::AbstractString; options...) = _copy((o) 
 copy_node(s::Store, path::AbstractString, dest::Store, dest_path::AbstractString; options...) =
     _copy((o) -> ozarr_copy_at(s, path, dest, dest_path, o), options)
 
-# The functions that are called with the progress, by a number that the library gets as `user`, and what they threw.
-const _progress = Dict{UInt,Vector{Any}}()
+# A function that is called with the progress, which the library gets as `user`, and what it threw.
+mutable struct Progress
+    call::Any
+    thrown::Any
+end
 
 function _progressed(user::Ptr{Cvoid}, done::Int64, total::Int64)::Int32
-    call = _progress[UInt(user)]
+    progress = unsafe_pointer_to_objref(user)::Progress
     try
-        call[1](done, total)
+        progress.call(done, total)
     catch e
-        push!(call, e)
+        progress.thrown = Some(e)
         return OZARR_ERR_CALLBACK
     end
     return OZARR_OK
@@ -37,13 +40,11 @@ function _copy(call, given)
     mode = o.overwrite ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW
     o.progress === nothing &&
         return _check(call(Ref(ozarr_copy_options(zarr_format = o.zarr_format, mode = mode, flags = flags, memory = o.memory))))
-    number = isempty(_progress) ? UInt(1) : maximum(keys(_progress)) + UInt(1)
-    _progress[number] = Any[o.progress]
-    status = call(Ref(ozarr_copy_options(zarr_format = o.zarr_format, mode = mode, flags = flags, memory = o.memory, user = Ptr{Cvoid}(number),
-        progress = @cfunction(_progressed, Int32, (Ptr{Cvoid}, Int64, Int64)))))
+    progress = Progress(o.progress, nothing)
+    status = GC.@preserve progress call(Ref(ozarr_copy_options(zarr_format = o.zarr_format, mode = mode, flags = flags, memory = o.memory,
+        user = pointer_from_objref(progress), progress = @cfunction(_progressed, Int32, (Ptr{Cvoid}, Int64, Int64)))))
     # What the function threw is thrown again now that the library has returned.
-    thrown = pop!(_progress, number)
-    length(thrown) > 1 && throw(thrown[2])
+    progress.thrown === nothing || throw(something(progress.thrown))
     _check(status)
 end
 

@@ -35,12 +35,13 @@ end
 
 # ---- logs ----------------------------------------------------------------------------------------------------------
 
-# The functions that log, by a number that the library gets as `user`; a context's stores may outlive it, so they stay.
-const _logs = Function[]
+# The functions that log, each in an object that the library gets as `user`; a context's stores may outlive it, so they stay.
+const _logs = Base.RefValue{Function}[]
+const _logs_lock = ReentrantLock()
 
 function _logged(user::Ptr{Cvoid}, level::Int32, message::Cstring)::Int32
     try
-        _logs[UInt(user)](level == OZARR_LOG_LEVEL_WARNING ? :warning : :info, unsafe_string(message))
+        (unsafe_pointer_to_objref(user)::Base.RefValue{Function})[](level == OZARR_LOG_LEVEL_WARNING ? :warning : :info, unsafe_string(message))
     catch
         return OZARR_ERR_CALLBACK
     end
@@ -55,7 +56,8 @@ the default one's. It runs in the call that finds it.
 """
 function set_log(f::Function, context::Union{Nothing,Context} = nothing; level::Symbol = :warning)
     context === nothing || _alive(context)
-    push!(_logs, f)
+    kept = Ref{Function}(f)
+    lock(() -> push!(_logs, kept), _logs_lock)
     number = _choice("level", level, (off = OZARR_LOG_LEVEL_OFF, warning = OZARR_LOG_LEVEL_WARNING, info = OZARR_LOG_LEVEL_INFO))
-    _check(ozarr_context_set_log(something(context, C_NULL), number, @cfunction(_logged, Int32, (Ptr{Cvoid}, Int32, Cstring)), Ptr{Cvoid}(length(_logs))))
+    _check(ozarr_context_set_log(something(context, C_NULL), number, @cfunction(_logged, Int32, (Ptr{Cvoid}, Int32, Cstring)), pointer_from_objref(kept)))
 end
