@@ -112,12 +112,14 @@ _new_spec(d::Document, ::Nothing) = _opened(out -> ozarr_spec_from_json(d.json, 
 _new_spec(text::AbstractString, size) =
     _with_dtype(d -> _opened(out -> ozarr_spec_new_dtype(d, length(size), _reversed(size), out)), out -> ozarr_dtype_parse(text, 0, out))
 function _new_spec(T::Type, size)
-    number = _type_number(T)
+    number = _not_times(T)
     number == OZARR_BY_DTYPE && return _opened(out -> ozarr_spec_new_dtype(_dtype_pointer(T), length(size), _reversed(size), out))
     return _opened(out -> ozarr_spec_new(number, length(size), _reversed(size), out))
 end
 # Without a size, for variables of a dataset.
-_new_spec(T::Type, rank::Integer) = _opened(out -> ozarr_spec_new(_type_number(T), rank, C_NULL, out))
+_new_spec(T::Type, rank::Integer) = _opened(out -> ozarr_spec_new(_not_times(T), rank, C_NULL, out))
+# The number of a type, which must not be one of Julia's times: as structs, which they are, no other program would know them.
+_not_times(T) = T <: Dates.AbstractTime ? throw(ArgumentError("found $T, expected a type such as \"<M8[ms]\", for OZarr.write_times!")) : _type_number(T)
 
 _rank(size::Tuple) = length(size)
 _rank(rank::Integer) = rank

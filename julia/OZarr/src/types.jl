@@ -19,7 +19,8 @@ function _type_number(T::Type)
     throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64, String, Vector{UInt8} and structs of these; found $T"))
 end
 
-_has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
+# Of a union of them each element may be of another one.
+_has_number(::Type{T}) where {T} = isconcretetype(T) && T <: Union{map(first, _types)...}
 
 # Whether elements of type E may lose something on their way to T that Julia would not let go.
 _is_lossy(::Type{T}, ::Type{E}) where {T,E} = T === Bool ? E !== Bool : T <: Integer ? !(E <: Integer) : T <: Real && !(E <: Real)

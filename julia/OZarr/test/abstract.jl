@@ -57,6 +57,11 @@ end
     b = OZarr.create(OZarr.memory(), "b", [true, false])
     @test_throws InexactError b[1] = 2
     @test_throws MethodError i[1] = "x"
+    mixed = Union{Int,Float64}[4, 5.0, 6]
+    i[:] = mixed
+    @test Array(i) == [4, 5, 6] && copyto!(Vector{Union{Int,Float64}}(undef, 2), f) == [1.0, 2.7]
+    mixed[2] = 5.5
+    @test_throws InexactError i[:] = mixed
 end
 
 @testset "around the ends of a dimension" begin

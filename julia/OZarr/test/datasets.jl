@@ -47,6 +47,8 @@ end
     @test read_times(t, "hours since 2000-01-01") == [24, typemin(Int64)]
     @test_throws ArgumentError read_times(DateTime, t)
     u = define_time!(ds, "u", "days since 2000-01-01"; length = 2)
+    @test_throws ArgumentError OZarr.create(OZarr.memory(), "x", [DateTime(2000)])
+    @test_throws ArgumentError OZarr.create(OZarr.memory(), "x", Dates.Day, 2)
     write_times!(u, [DateTime(2000, 2, 1), missing])
     @test isequal(read_times(DateTime, u), [DateTime(2000, 2, 1), missing])
     @test fails(() -> write_times!(u, DateTime(2000, 1, 1, 5), 1), OZarr.OZARR_ERR_RANGE)
