@@ -57,7 +57,7 @@ impl Stats {
         });
         printed?;
         let all = all?;
-        let empty = self.histogram.zip(all.range()).map(|(n, (least, greatest))| Bins::new(least, greatest, n.into()));
+        let empty = self.histogram.zip(all.least.zip(all.greatest)).map(|(n, (least, greatest))| Bins::new(least, greatest, n.into()));
         let bins = empty.map(|empty| numbers.bins(empty, &told)).transpose()?;
         bar.finish_and_clear();
         if self.json {
@@ -146,7 +146,7 @@ fn plain(x: f64) -> String {
 
 /// The edges of the parts, one more than there are parts, and the counts.
 fn bins_json(bins: &Bins) -> Value {
-    let edges: Vec<Value> = (0..=bins.counts.len()).map(|i| bins.edge(i).into()).collect();
+    let edges: Vec<Value> = (0..=bins.counts.len()).map(|i| exact_json(bins.edge(i))).collect();
     object([("edges", Value::from(edges)), ("counts", bins.counts.clone().into())])
 }
 
@@ -154,8 +154,11 @@ fn bins_json(bins: &Bins) -> Value {
 fn bins_text(bins: &Bins) -> String {
     let most = bins.counts.iter().copied().max().unwrap_or(0).max(1);
     let bar = |n: u64| "█".repeat((n as f64 / most as f64 * 40.0).ceil() as usize);
-    let row =
-        |(i, &n): (usize, &u64)| format!("{:>12} .. {:<12} {n:>12} {}\n", few_digits(bins.edge(i)), few_digits(bins.edge(i + 1)), bar(n));
+    let edge = |i| match bins.edge(i) {
+        Exact::Integer(n) => n.to_string(),
+        x => few_digits(x.double()),
+    };
+    let row = |(i, &n): (usize, &u64)| format!("{:>12} .. {:<12} {n:>12} {}\n", edge(i), edge(i + 1), bar(n));
     bins.counts.iter().enumerate().map(row).collect()
 }
 

@@ -233,5 +233,8 @@ fn integers_of_64_bits_are_exact() {
         let (text, json) = (folder.ok(&format!("stats {file}")), folder.ok(&format!("stats {file} --json")));
         assert!(text.contains(&format!("min             {low}\nmax             {high}\n")), "{text}");
         assert!(json.contains(&format!("\"min\": {low},\n  \"max\": {high},")), "{json}");
+        let (text, json) = (folder.ok(&format!("stats {file} --histogram 2")), folder.ok(&format!("stats {file} --histogram 2 --json")));
+        assert!(text.contains(&format!("{low} .. ")) && text.contains(&format!(" .. {high} ")), "{text}");
+        assert!(json.contains(&format!("\"edges\": [{low}, ")) && json.contains(&format!(", {high}],\n    \"counts\": [1, 1]")), "{json}");
     }
 }

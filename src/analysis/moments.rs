@@ -256,24 +256,37 @@ fn exact_sum(a: f64, b: f64) -> (f64, f64) {
     if sum.is_finite() { (sum, rest) } else { (sum, 0.0) }
 }
 
+/// Integers up to here are doubles.
+const DIGITS: i128 = 1 << 53;
+
 /// How many values are in each of the equal parts of a range; the greatest value is in the last part.
 #[derive(Clone)]
 pub struct Bins {
     least: f64,
     greatest: f64,
+    /// The least integer and how far the greatest is from it, where doubles do not have all digits of both.
+    digits: Option<(i128, u64)>,
     /// The number of values in each part.
     pub counts: Vec<u64>,
 }
 
 impl Bins {
     /// With `n` parts that are empty.
-    pub fn new(least: f64, greatest: f64, n: usize) -> Bins {
-        Bins { least, greatest, counts: vec![0; n] }
+    pub fn new(least: Exact, greatest: Exact, n: usize) -> Bins {
+        let digits = match (least, greatest) {
+            (Exact::Integer(a), Exact::Integer(b)) if a.abs().max(b.abs()) > DIGITS => u64::try_from(b - a).ok().map(|width| (a, width)),
+            _ => None,
+        };
+        Bins { least: least.double(), greatest: greatest.double(), digits, counts: vec![0; n] }
     }
 
     /// Counts the values among elements.
     pub fn count(mut self, data_type: DataType, bytes: &[u8], missing: &[Vec<u8>]) -> Bins {
-        with_type!(data_type, count_in, bytes, missing, &mut self);
+        if let Some(range) = self.digits {
+            with_type!(data_type, count_exactly, bytes, missing, range, &mut self.counts);
+        } else {
+            with_type!(data_type, count_in, bytes, missing, &mut self);
+        }
         self
     }
 
@@ -289,11 +302,27 @@ impl Bins {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
     }
 
-    /// Where a part begins.
-    pub fn edge(&self, i: usize) -> f64 {
+    /// Where a part begins; of integers that doubles do not tell apart the least one that is in it.
+    pub fn edge(&self, i: usize) -> Exact {
+        if let Some((least, width)) = self.digits {
+            return Exact::Integer(least + (i as u128 * u128::from(width)).div_ceil(self.counts.len() as u128) as i128);
+        }
         let share = i as f64 / self.counts.len() as f64;
-        self.least * (1.0 - share) + self.greatest * share
+        Exact::Float(self.least * (1.0 - share) + self.greatest * share)
     }
+}
+
+fn count_exactly<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], (least, width): (i128, u64), counts: &mut [u64]) {
+    let n = counts.len() as u128;
+    values::<T>(bytes, missing, &mut |piece, _| {
+        for x in piece {
+            let Exact::Integer(x) = x.exact() else { continue };
+            // As with doubles all are in the first part if the values are equal.
+            let from = u128::try_from(x - least).unwrap_or(0).min(width.into());
+            let part = (from * n).checked_div(width.into()).unwrap_or(0).min(n - 1);
+            counts[part as usize] += 1;
+        }
+    });
 }
 
 fn count_in<T: Counted>(bytes: &[u8], missing: &[Vec<u8>], bins: &mut Bins) {
@@ -387,7 +416,7 @@ mod tests {
             let many = Moments::of(DataType::Float64, &doubles(&[value; 1000]), &missing);
             let equal = Moments::of_equal(1000, DataType::Float64, &one, &missing);
             assert_eq!(format!("{equal:?}"), format!("{many:?}"));
-            let bins = Bins::new(0.0, 5.0, 4).count_equal(1000, DataType::Float64, &one, &missing);
+            let bins = Bins::new(Exact::Float(0.0), Exact::Float(5.0), 4).count_equal(1000, DataType::Float64, &one, &missing);
             assert_eq!(bins.counts.iter().sum::<u64>(), many.count);
         }
         let most = Moments::of_equal(i64::MAX as u64, DataType::UInt64, &u64::MAX.to_ne_bytes(), &[]);
@@ -407,10 +436,31 @@ mod tests {
     #[test]
     fn the_greatest_value_is_in_the_last_part() {
         let bytes = doubles(&[0.0, 0.9, 1.0, 5.0, 9.99, 10.0, f64::NAN]);
-        let bins = Bins::new(0.0, 10.0, 10).count(DataType::Float64, &bytes, &[]);
+        let bins = Bins::new(Exact::Float(0.0), Exact::Float(10.0), 10).count(DataType::Float64, &bytes, &[]);
         assert_eq!(bins.counts, [2, 1, 0, 0, 0, 1, 0, 0, 0, 2]);
-        let one = Bins::new(f64::MIN, f64::MAX, 2).count(DataType::Float64, &doubles(&[f64::MIN, f64::MAX]), &[]);
+        let one =
+            Bins::new(Exact::Float(f64::MIN), Exact::Float(f64::MAX), 2).count(DataType::Float64, &doubles(&[f64::MIN, f64::MAX]), &[]);
         assert_eq!(one.counts, [1, 1]);
-        assert_eq!(Bins::new(3.0, 3.0, 2).count(DataType::UInt8, &[3, 3], &[]).counts, [2, 0]);
+        assert_eq!(Bins::new(Exact::Integer(3), Exact::Integer(3), 2).count(DataType::UInt8, &[3, 3], &[]).counts, [2, 0]);
+    }
+
+    #[test]
+    fn integers_that_doubles_do_not_tell_apart_are_in_their_own_parts() {
+        let bins = |all: &[i64], n: usize| {
+            let bytes: Vec<u8> = all.iter().flat_map(|x| x.to_ne_bytes()).collect();
+            let found = Moments::of(DataType::Int64, &bytes, &[]);
+            Bins::new(found.least.unwrap(), found.greatest.unwrap(), n).count(DataType::Int64, &bytes, &[])
+        };
+        const LARGE: i64 = 1 << 60;
+        let found = bins(&[LARGE, LARGE + 1, LARGE + 1, LARGE + 3, LARGE + 4], 4);
+        assert_eq!(found.counts, [1, 2, 0, 2]);
+        let edges: Vec<Exact> = (0..=4).map(|i| found.edge(i)).collect();
+        assert_eq!(edges, (0..=4).map(|i| Exact::Integer((LARGE + i).into())).collect::<Vec<_>>());
+        assert_eq!(bins(&[i64::MIN, -1, 0, i64::MAX], 2).counts, [2, 2]);
+        assert_eq!(bins(&[i64::MIN, -1, 0, i64::MAX], 3).counts, [1, 2, 1]);
+        assert_eq!(bins(&[LARGE, LARGE], 3).counts, [2, 0, 0]);
+        let most = Bins::new(Exact::Integer(0), Exact::Integer(u64::MAX.into()), 65535);
+        assert_eq!(most.edge(65535), Exact::Integer(u64::MAX.into()));
+        assert_eq!(most.count_equal(7, DataType::UInt64, &u64::MAX.to_ne_bytes(), &[]).counts[65534], 7);
     }
 }

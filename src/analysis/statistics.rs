@@ -97,6 +97,7 @@ impl<'a> Numbers<'a> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::number::Exact;
     use super::*;
     use crate::node::{Context, Create, Spec, Store};
 
@@ -139,7 +140,7 @@ pub(super) mod tests {
             assert!(numbers.bytes() < 1 << 28, "{data_type:?}: {} bytes are read", numbers.bytes());
             let found = numbers.moments(&|_| Ok(()), |_, _| Ok(())).unwrap();
             assert_eq!((found.elements, found.count, found.range()), (1_000_000_000_000, *count, Some(*range)), "{data_type:?}");
-            let bins = numbers.bins(Bins::new(range.0, range.1, 2), &|_| Ok(())).unwrap();
+            let bins = numbers.bins(Bins::new(Exact::Float(range.0), Exact::Float(range.1), 2), &|_| Ok(())).unwrap();
             assert_eq!(bins.counts.iter().sum::<u64>(), *count, "{data_type:?}");
         }
     }
@@ -158,7 +159,10 @@ pub(super) mod tests {
         let mut want = vec![(1_000_000, Some((-7.0, -7.0))); 1000];
         [0, 499, 999].iter().for_each(|&n| want[n].1 = Some((-7.0, 1000.0)));
         assert_eq!((seen, all.unwrap().elements), (want, 1_000_000_000));
-        assert_eq!(numbers.bins(Bins::new(-7.0, 1000.0, 2), &|_| Ok(())).unwrap().counts, [1_000_000_000 - 3 * 504, 3 * 504]);
+        assert_eq!(
+            numbers.bins(Bins::new(Exact::Integer(-7), Exact::Integer(1000), 2), &|_| Ok(())).unwrap().counts,
+            [1_000_000_000 - 3 * 504, 3 * 504]
+        );
         let after = array.stats().snapshot();
         assert_eq!((after.decoded_chunks - before.decoded_chunks, after.fill_chunks - before.fill_chunks), (6, 0));
     }
