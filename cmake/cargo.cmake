@@ -78,7 +78,7 @@ else()
   set(_object "${PROJECT_BINARY_DIR}/lib/ozarr.o")
   set(_copies
     COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" ${_unwinder} -o "${_object}"
-    COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd $<$<CONFIG:Release>:--strip-debug>
+    COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_* $<$<CONFIG:Release>:--strip-debug>
       "--keep-global-symbols=${OZARR_EXPORTS}" "${_object}"
     COMMAND ${CMAKE_COMMAND} -E rm -f "${OZARR_ARCHIVE}"
     COMMAND "${CMAKE_AR}" qcsD "${OZARR_ARCHIVE}" "${_object}"
@@ -103,7 +103,7 @@ endif()
 
 add_custom_command(
   OUTPUT ${_outputs}
-  COMMAND ${CMAKE_COMMAND} -E env ${_env} ${CMAKE_COMMAND} -P "${PROJECT_SOURCE_DIR}/cmake/run-cargo.cmake" -- "${OZARR_CARGO}" build ${_packages} --locked
+  COMMAND ${CMAKE_COMMAND} -E env ${_env} ${CMAKE_COMMAND} -DTARGET=${OZARR_RUST_TARGET} -P "${PROJECT_SOURCE_DIR}/cmake/run-cargo.cmake" -- "${OZARR_CARGO}" build ${_packages} --locked
     --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   ${_copies}

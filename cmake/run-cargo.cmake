@@ -1,4 +1,11 @@
-# Runs cargo, and says in one line what to do where its crates cannot be downloaded: cmake -P run-cargo.cmake -- CARGO ARGUMENT...
+# Runs cargo, and says in one line what to do where its crates cannot be downloaded: cmake -DTARGET=TRIPLE -P run-cargo.cmake -- CARGO ARGUMENT...
+
+# Compiles the codecs in C without link-time optimisation, which distributions ask for by CFLAGS: of an object that has the compiler's own code
+# beside the machine's, its plugin for linkers takes nothing but the former, and all functions of Rust are gone.
+string(REPLACE "-" "_" _cflags "CFLAGS_${TARGET}")
+if("$ENV{CFLAGS} $ENV{HOST_CFLAGS} $ENV{TARGET_CFLAGS} $ENV{${_cflags}}" MATCHES "-flto")
+  set(ENV{${_cflags}} "$ENV{${_cflags}} -fno-lto")
+endif()
 set(_command)
 set(_last 0)
 math(EXPR _last "${CMAKE_ARGC} - 1")
