@@ -74,7 +74,10 @@ endif()
 # What Rust compiles for, unless OZARR_TARGET says it, and what the C compiler does.
 string(REGEX MATCH "host: ([A-Za-z0-9_.-]+)" _told "${_told}")
 set(OZARR_RUST_TARGET "${CMAKE_MATCH_1}")
-if(OZARR_TARGET)
+# Whether that is another machine than this one, or another C library: what is found here of other languages, MPI and netCDF is not for it.
+set(OZARR_ELSEWHERE ${CMAKE_CROSSCOMPILING})
+if(OZARR_TARGET AND NOT OZARR_TARGET STREQUAL OZARR_RUST_TARGET)
+  set(OZARR_ELSEWHERE TRUE)
   set(OZARR_RUST_TARGET "${OZARR_TARGET}")
 endif()
 set(_targets "^[a-z0-9_]*64[a-z0-9_]*-.*linux-(gnu|musl)$")

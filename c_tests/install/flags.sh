@@ -1,0 +1,46 @@
+#!/bin/sh
+# flags.sh SOURCES: what a build says to cargo and to the linker, which is seen without building: of link-time optimisation in CFLAGS, of a
+# compiler that is not the `cc` in the path, and of a linker that has its target's name; that a build for another machine has nothing of this one's
+# other compilers; and that a library without its functions is refused.
+set -eu
+sources=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+tell() { echo "failed: $*" >&2; exit 1; }
+
+# A cargo that says what it was told of C.
+mkdir bin
+printf '#!/bin/sh\necho "flags:$CFLAGS_here_linux_gnu."\n' > bin/cargo
+chmod +x bin/cargo
+cargo() { cmake -DTARGET=here-linux-gnu -P "$sources/cmake/run-cargo.cmake" -- bin/cargo build; }
+while IFS='|' read -r flags expected; do
+    out=$(CFLAGS=$flags cargo) && [ "$out" = "flags:$expected." ] || tell "CFLAGS=$flags: cargo has $out"
+done <<TABLE
+-O2 -g|
+-O2 -flto=auto -ffat-lto-objects| -fno-lto
+-flto| -fno-lto
+TABLE
+echo "CFLAGS: ok"
+
+printf 'ozarr_version\nozarr_nothing\n' > exports
+echo 'const char *ozarr_version(void) { return ""; }' > part.c
+${CC:-cc} -shared -fPIC part.c -o part.so
+! cmake -DNM=nm "-DLIBRARY=$work/part.so" "-DEXPORTS=$work/exports" -P "$sources/cmake/exported.cmake" > log 2>&1 && grep -q 'without 1 of its' log || { cat log >&2; exit 1; }
+echo "functions that are missing: ok"
+
+# A cross compiler and its tools, as they are named.
+target=$(uname -m)-other-linux-gnu
+for tool in gcc ar ld ld.bfd nm objcopy ranlib strip; do
+    path=$(command -v "$tool") || tell "$tool is missing"
+    ln -s "$path" "bin/$target-$tool"
+done
+cmake -S "$sources" -B build -G "Unix Makefiles" -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$(uname -m)" "-DCMAKE_C_COMPILER=$work/bin/$target-gcc" > log 2>&1 || { cat log >&2; exit 1; }
+grep -q 'No C++ compiler' log || tell "the compiler of C++ is this machine's"
+for part in FORTRAN MPI NETCDF; do grep -q "^OZARR_$part:BOOL=OFF" build/CMakeCache.txt || tell "OZARR_$part is this machine's"; done
+grep -rhE 'cargo.* build ' build/CMakeFiles/ozarr_archive.dir/build.make > log || tell "cargo is not called"
+for told in " CC_[a-z0-9_]*=$work/bin/$target-gcc" " AR_[a-z0-9_]*=$work/bin/$target-ar" " CARGO_TARGET_[A-Z0-9_]*_LINKER=$work/bin/$target-gcc"; do
+    grep -qE -e "$told" log || tell "no$told in $(cat log)"
+done
+grep -q "^OZARR_LINKER:FILEPATH=$work/bin/$target-ld" build/CMakeCache.txt || tell "another linker: $(grep ^OZARR_LINKER build/CMakeCache.txt)"
+echo "a compiler for another machine: ok"
