@@ -126,9 +126,10 @@ add_custom_command(
 add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 
 # What the archive needs of the system (cargo rustc ... -- --print native-static-libs).
-set(OZARR_SYSTEM_LIBS util rt pthread m dl)
+# As options: a plain name would be the target of that name that a project has, which builds ozarr as a part of itself.
+set(OZARR_SYSTEM_LIBS -lutil -lrt -lpthread -lm -ldl)
 if(WIN32)
-  set(OZARR_SYSTEM_LIBS ntdll kernel32 userenv ws2_32 dbghelp)
+  set(OZARR_SYSTEM_LIBS -lntdll -lkernel32 -luserenv -lws2_32 -ldbghelp)
 endif()
 
 add_library(ozarr_static STATIC IMPORTED GLOBAL)
