@@ -2,6 +2,9 @@
 #include <ozarr.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef STRANGER_UTIL
+#error "the library is linked with the project's own target `util` in the place of the system's"
+#endif
 
 static double u[20][8][8];
 

@@ -8,7 +8,7 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here/CMakeLists.txt" "$here/main.c" "$here/main.cpp" "$here/main_hpp.cpp" "$here/main.f90" "$work"
+cp -R "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cpp "$here"/*.f90 "$here/sub" "$work"
 cd "$work"
 unset LD_LIBRARY_PATH
 
@@ -21,6 +21,7 @@ build() {
     cmake -S . -B "$@" > log 2>&1 && cmake --build "$1" >> log 2>&1 || { cat log >&2; exit 1; }
     for program in c_shared cxx_shared hpp_shared $static; do try "./$1/$program"; done
     if [ -n "$(find "$prefix" -name ozarr-fortran.pc)" ]; then try "./$1/fortran_shared"; fi
+    if [ -n "$(find "$prefix" -name ozarr-mpi.pc)" ]; then try "./$1/mpi_shared"; fi
     echo "$how: ok"
 }
 
@@ -60,14 +61,27 @@ find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.
 ! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
-# A project of C++ alone, for which CMake finds no MPI of C.
-how="a component that is optional"
-mkdir optional
-echo 'cmake_minimum_required(VERSION 3.18)
-project(optional LANGUAGES CXX)
-find_package(ozarr CONFIG REQUIRED COMPONENTS cxx OPTIONAL_COMPONENTS mpi)' > optional/CMakeLists.txt
-cmake -S optional -B optional/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 || { cat log >&2; exit 1; }
-echo "$how: ok"
+# A project with the rules of an older CMake; and projects of one language, for which CMake finds MPI of that language only.
+project() { # NAME LANGUAGES COMPONENTS [LINES [THE-LEAST-CMAKE]], which today's CMake takes when it is told to
+    how="a project: $1"
+    rm -rf one
+    mkdir one
+    cp ./*.f90 ./*.c one
+    printf 'cmake_minimum_required(VERSION %s)\nproject(one LANGUAGES %s)\nfind_package(ozarr CONFIG REQUIRED COMPONENTS %s)\n%s\n' "${5:-3.18}" "$2" "$3" "${4:-}" > one/CMakeLists.txt
+    cmake -S one -B one/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_POLICY_VERSION_MINIMUM=3.5 > log 2>&1 && cmake --build one/build >> log 2>&1 || { cat log >&2; exit 1; }
+    echo "$how: ok"
+}
+project "older rules" NONE cxx "" 3.0
+project "C++ alone, with MPI where it is" CXX "cxx OPTIONAL_COMPONENTS mpi" 'if(TARGET ozarr::mpi)
+  set_source_files_properties(main_mpi.c PROPERTIES LANGUAGE CXX)
+  add_executable(one main_mpi.c)
+  target_link_libraries(one ozarr::mpi)
+endif()'
+if [ -n "$(find "$prefix" -name ozarr_mpi.mod)" ]; then
+    project "Fortran alone, with MPI" Fortran "fortran mpi" 'add_executable(one main_mpi.f90)
+target_link_libraries(one ozarr::mpi_fortran)'
+    try one/build/one
+fi
 
 if [ -n "$(find "$prefix" -name ozarr.3)" ]; then
     how="manual pages of the functions"
