@@ -1,4 +1,5 @@
-# ozarr for Homebrew on Linux: brew install --HEAD packaging/homebrew/ozarr.rb
+# ozarr for Homebrew on Linux, which takes formulae from taps only:
+#   brew tap-new --no-git ozarr/local && cp packaging/homebrew/ozarr.rb "$(brew --repository ozarr/local)/Formula/" && brew install --HEAD ozarr/local/ozarr
 class Ozarr < Formula
   desc "Zarr arrays for simulation codes, from C, C++, Fortran and Julia"
   homepage "https://github.com/ozarr/ozarr"
@@ -16,7 +17,8 @@ class Ozarr < Formula
   def install
     system "tools/thirdparty"
     system "cmake", "-S", ".", "-B", "build/brew", "-G", "Ninja", *std_cmake_args,
-           "-DOZARR_TESTS=OFF", "-DOZARR_MPI=OFF", "-DOZARR_NETCDF=OFF"
+           "-DOZARR_TESTS=OFF", "-DOZARR_MPI=OFF", "-DOZARR_NETCDF=OFF",
+           "-DOZARR_PYTHON=#{Formula["python@3.13"].opt_bin}/python3.13"
     system "cmake", "--build", "build/brew"
     system "cmake", "--install", "build/brew"
   end
