@@ -46,8 +46,9 @@ class Ozarr(ConanFile):
         CMake(self).install()
 
     def package_info(self):
-        self.cpp_info.set_property("cmake_file_name", "ozarr")
-        self.cpp_info.set_property("cmake_target_name", "ozarr::ozarr")
+        # CMake finds the package's own files, with all of its targets and components; other build systems are told what follows.
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = [os.path.join("lib", "cmake", "ozarr")]
         self.cpp_info.libs = ["ozarr"]
         if not self.options.shared:
             self.cpp_info.system_libs = ["util", "rt", "pthread", "m", "dl"]

@@ -29,4 +29,5 @@ class Test(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.build_folder, "first_write"), env="conanrun", cwd=self.build_folder)
+            for name in ("first_write", "field"):
+                self.run(os.path.join(self.build_folder, name), env="conanrun", cwd=self.build_folder)
