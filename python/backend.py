@@ -27,7 +27,7 @@ def project():
 
 
 def licences():
-    return sorted(ROOT.glob("LICENSE-*")) + [path for path in [ROOT / "build" / "THIRDPARTY"] if path.exists()]
+    return [*sorted(ROOT.glob("LICENSE-*")), ROOT / "THIRDPARTY"]
 
 
 def run(*command):
@@ -49,7 +49,6 @@ def library(settings):
     choices |= {f"OZARR_{part}": "OFF" for part in WITHOUT} | settings
     run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *(f"-D{key}={value}" for key, value in choices.items()))
     run("cmake", "--build", folder)
-    run(sys.executable, ROOT / "tools" / "thirdparty")
     return (folder / "lib" / NAME).resolve()
 
 

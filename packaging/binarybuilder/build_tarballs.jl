@@ -15,7 +15,7 @@ cmake -S . -B build -G Ninja -DCMAKE_INSTALL_PREFIX=${prefix} -DCMAKE_TOOLCHAIN_
     -DOZARR_TARGET=${rust_target} -DOZARR_STATIC=OFF -DOZARR_TESTS=OFF -DOZARR_FORTRAN=OFF -DOZARR_MPI=OFF -DOZARR_NETCDF=OFF
 cmake --build build -j ${nproc}
 cmake --install build
-install_license LICENSE-MIT LICENSE-APACHE
+install_license LICENSE-MIT LICENSE-APACHE THIRDPARTY
 """
 
 # The systems that ozarr is built for.

@@ -26,7 +26,7 @@ class Ozarr(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
         for what in ("src/*", "core/*", "abi/*", "cli/*", "patches/*", "cmake/*", "tools/manpages", "include/*", "fortran/*", "julia/OZarr/*", "benches/*", "examples/*", "fuzz/Cargo.toml",
-                     "CMakeLists.txt", "Cargo.*", "LICENSE-*"):
+                     "CMakeLists.txt", "Cargo.*", "LICENSE-*", "THIRDPARTY"):
             copy(self, what, root, self.export_sources_folder)
 
     def generate(self):
@@ -42,7 +42,8 @@ class Ozarr(ConanFile):
         cmake.build()
 
     def package(self):
-        copy(self, "LICENSE-*", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        for what in ("LICENSE-*", "THIRDPARTY"):
+            copy(self, what, self.source_folder, os.path.join(self.package_folder, "licenses"))
         CMake(self).install()
 
     def package_info(self):

@@ -15,7 +15,6 @@ class Ozarr < Formula
   depends_on :linux
 
   def install
-    system "tools/thirdparty"
     system "cmake", "-S", ".", "-B", "build/brew", "-G", "Ninja", *std_cmake_args,
            "-DOZARR_TESTS=OFF", "-DOZARR_MPI=OFF", "-DOZARR_NETCDF=OFF",
            "-DOZARR_PYTHON=#{Formula["python@3.13"].opt_bin}/python3.13"
