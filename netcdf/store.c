@@ -96,6 +96,8 @@ static int store_group_atts(oz_group *group) {
         record = quoted;
     }
     ozarr_status status = attributes.failed || record.failed ? OZARR_ERR_NO_MEMORY : ozarr_attrs_begin(node);
+    /* After a commit that failed the handle still collects; what follows replaces that. */
+    if (status == OZARR_ERR_STATE) status = OZARR_OK;
     if (!status) status = ozarr_attrs_set(node, attributes.bytes);
     if (!status) status = ozarr_attr_set_json(node, OZ_RECORD, record.bytes);
     if (!status) status = ozarr_attrs_commit(node);

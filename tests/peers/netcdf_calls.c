@@ -657,6 +657,16 @@ static void full_disk(void) {
     SHOW(nc_close(file));
 }
 
+/* Makes a call on Zarr while the disk is full, which is to fail. */
+#define FAILS_ON_FULL_DISK(CALL)              \
+    do {                                      \
+        if (!strstr(path, ".zarr")) break;    \
+        fill_disk(true);                      \
+        int status_ = CALL;                   \
+        fill_disk(false);                     \
+        if (!status_) printf("%s\n", #CALL); \
+    } while (0)
+
 /* Renames a variable or, with `id` below 0, a group: on Zarr first while the disk is full, which fails. */
 static int rename_on_full_disk(int group, int id, const char *name) {
     if (strstr(path, ".zarr")) {
@@ -783,6 +793,34 @@ static void aborted_records(void) {
         show_all(file);
         SHOW(nc_close(file));
     }
+}
+
+/* Groups whose attributes could not be stored on a full disk, in a new file and in one that is there, are stored by the next call. */
+static void definitions_on_full_disk(void) {
+    int dim, var, values[5] = {1, 2, 3, 4, 5};
+    char history[4000];
+    memset(history, 'h', sizeof history);
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dim));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+    SHOW(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+    FAILS_ON_FULL_DISK(nc_enddef(file));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_vara_int(file, var, &(size_t){0}, &(size_t){3}, values));
+    for (int again = 0; again < 2; again++) {
+        history[0]++;
+        SHOW(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+        FAILS_ON_FULL_DISK(nc_sync(file));
+        FAILS_ON_FULL_DISK(nc_sync(file));
+        SHOW(nc_sync(file));
+        SHOW(nc_put_vara_int(file, var, &(size_t){3}, &(size_t){2}, values));
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        show_all(file);
+        SHOW(nc_get_att_text(file, NC_GLOBAL, "history", history));
+        printf("%.2s\n", history);
+    }
+    SHOW(nc_close(file));
 }
 
 /* Elements that nc_abort cannot store, on a full disk, are an error. */
@@ -1054,7 +1092,8 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk},
+    {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}};
 
