@@ -175,10 +175,13 @@ static int write_lists(const oz_var *var, const ozarr_array *array, const box *b
     return status;
 }
 
-/* Dimensions that may grow are as long as what was written. */
+/* Dimensions that may grow are as long as what was written; what is behind the end of its array makes all arrays along them longer. */
 static void grow(oz_var *var, const int64_t *ends) {
-    for (int d = 0; d < var->rank; d++)
-        if ((size_t)ends[d] > var->dims[d]->len) var->dims[d]->len = (size_t)ends[d];
+    for (int d = 0; d < var->rank; d++) {
+        oz_dim *dim = var->dims[d];
+        if ((size_t)ends[d] > dim->len) dim->len = (size_t)ends[d];
+        if (dim->unlimited && ends[d] > var->shape[d]) dim->published = true;
+    }
 }
 
 /* Begins an access of one rank or of all: the handle, and what of the region this rank moves. A rank of which `status` tells an error takes

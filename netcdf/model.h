@@ -60,6 +60,9 @@ typedef struct oz_dim {
     char *name;
     size_t len;
     bool unlimited;
+    /* All arrays along it are made as long as it is: this process lengthened it, or programs of netCDF have made it one that may grow. One along
+     * which the arrays of other programs differ, as the levels of a pyramid do, leaves them so. */
+    bool published;
     int id;
     struct oz_group *group;
 } oz_dim;

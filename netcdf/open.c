@@ -75,7 +75,10 @@ static int read_recorded_dims(oz_group *group, const json *record) {
         const json *size = json_member(item, "size");
         bool unlimited = json_true(item, "unlimited");
         size_t len = size && size->kind == JSON_INTEGER && !unlimited ? (size_t)strtoull(size->text, NULL, 10) : 0;
-        if (!oz_list_find(&group->dims, item->name) && !oz_dim_new(group, item->name, len, unlimited)) return NC_ENOMEM;
+        if (oz_list_find(&group->dims, item->name)) continue;
+        oz_dim *dim = oz_dim_new(group, item->name, len, unlimited);
+        if (!dim) return NC_ENOMEM;
+        dim->published = unlimited && group->file->consolidates;
     }
     int64_t count = 0;
     if (dims || !group->handle || ozarr_group_nc_dimension_count(group->handle, &count)) return NC_NOERR;

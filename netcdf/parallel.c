@@ -53,12 +53,16 @@ int oz_agree(oz_ranks *ranks, int status) {
 
 int oz_agree_on_lengths(const oz_file *file) {
     if (!file->ranks) return NC_NOERR;
-    int64_t *lengths = calloc((size_t)file->dim_count + 1, sizeof *lengths);
+    int count = file->dim_count;
+    int64_t *lengths = calloc(2 * (size_t)count + 1, sizeof *lengths);
     int status = oz_agree(file->ranks, lengths ? NC_NOERR : NC_ENOMEM);
-    for (int i = 0; i < file->dim_count && !status; i++) lengths[i] = (int64_t)file->dims[i]->len;
-    if (!status) status = oz_error(load()->largest(file->ranks, lengths, file->dim_count));
-    for (int i = 0; i < file->dim_count && !status; i++)
-        if (file->dims[i]->unlimited) file->dims[i]->len = (size_t)lengths[i];
+    for (int i = 0; i < count && !status; i++) lengths[i] = (int64_t)file->dims[i]->len, lengths[count + i] = file->dims[i]->published;
+    if (!status) status = oz_error(load()->largest(file->ranks, lengths, 2 * count));
+    for (int i = 0; i < count && !status; i++) {
+        if (!file->dims[i]->unlimited) continue;
+        file->dims[i]->len = (size_t)lengths[i];
+        file->dims[i]->published = lengths[count + i];
+    }
     free(lengths);
     return status;
 }

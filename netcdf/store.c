@@ -197,11 +197,11 @@ int oz_hierarchy_store(oz_file *file) {
     return status;
 }
 
-/* Whether a variable's dimensions have other lengths than are published; its shape by now. */
+/* Whether a variable is to be made longer, as its dimensions are; its shape by then. */
 static bool is_longer(const oz_var *var, int64_t *shape) {
     bool longer = false;
     for (int d = 0; d < var->rank; d++) {
-        shape[d] = (int64_t)var->dims[d]->len;
+        shape[d] = var->dims[d]->published ? (int64_t)var->dims[d]->len : var->shape[d];
         longer = longer || shape[d] != var->shape[d];
     }
     return longer && !var->scalar_of_one;

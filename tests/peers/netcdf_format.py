@@ -473,6 +473,39 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
+# Opens a store, calls, and closes it: the lines of a program in which `nc` are netCDF's functions and `id` is the file.
+SESSION = """
+import ctypes, sys
+nc, id, number, length = ctypes.CDLL(None), ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
+def var(name):
+    assert nc.nc_inq_varid(id, name, ctypes.byref(number)) == 0
+    return number.value
+assert nc.nc_open(sys.argv[1].encode(), {mode}, ctypes.byref(id)) == 0
+{lines}
+assert nc.nc_close(id) == 0
+"""
+
+
+def session(build, store, mode, *lines):
+    code, _, err = run([sys.executable, "-c", SESSION.format(mode=mode, lines="\n".join(lines)), store], build, LD_PRELOAD=f"{PRELOAD['LD_PRELOAD']} libnetcdf.so.19")
+    check(f"a program calls netCDF on {store}", code == 0, (code, err[-500:]))
+
+
+def theirs(build):
+    """The stores of other programs stay what they are where a program of netCDF changes something else in them."""
+    warnings.simplefilter("ignore")
+    group = zarr.create_group(build / "pyramid.zarr")
+    for name, rows in ("0", 100), ("1", 50), ("2", 25):
+        group.create_array(name, data=np.ones((rows, 8), "i2"), chunks=(10, 8), dimension_names=("y", "x"), compressors=zarr.codecs.GzipCodec())
+    for records in 100, 100, 101:
+        lines = ['assert nc.nc_put_att_text(id, -1, b"title", 1, b"t") == 0']
+        if records == 101:
+            lines.append('assert nc.nc_put_vara_short(id, var(b"0"), (ctypes.c_size_t * 2)(100, 0), (ctypes.c_size_t * 2)(1, 8), (ctypes.c_short * 8)()) == 0')
+        session(build, "pyramid.zarr", 1, *lines)
+        shapes = [zarr.open_group(build / "pyramid.zarr", mode="r")[name].shape[0] for name in "012"]
+        check("the levels of a pyramid", shapes == ([100, 50, 25] if records == 100 else [101] * 3), shapes)
+
+
 def alike(build):
     """Small variables that differ in their names only are decoded by one array in memory: what is wrong with the chunk of one is told of that one, and a chunk that is not stored has the fill value."""
     definitions, values = ("\n".join(form.format(i) for i in range(5)) for form in ("float v{0}(x); v{0}:n = {0};", "v{0} = 1.5, {0}, 3;"))
@@ -697,6 +730,7 @@ def main():
     texts_of_c(build)
     formats(build)
     damaged(build)
+    theirs(build)
     alike(build)
     configured(build, given.prefix.resolve())
     alone(build, given.prefix.resolve())
