@@ -94,8 +94,10 @@ static bool name_in_use(const oz_group *group, const char *name) {
 
 static int check_var(const oz_group *group, const char **given, char *normal, nc_type type, int rank, const int *dims) {
     const oz_file *file = group->file;
-    int status = oz_new_name(given, normal);
+    /* The library itself makes arrays in older files and in format 2. */
+    int status = oz_node_name(given, normal, oz_file_alone(file));
     const char *name = *given;
+    int64_t elements = 1;
     if (rank > 64) return NC_EMAXDIMS;
     if (!file->defining && file->classic) return NC_ENOTINDEFINE;
     if (!file->writable) return NC_EPERM;
@@ -110,6 +112,7 @@ static int check_var(const oz_group *group, const char **given, char *normal, nc
         status = oz_find_dim(group, dims[d], &dim);
         /* Only the first dimension of the classic model grows. */
         if (!status && file->classic && dim->unlimited && d > 0) status = NC_EUNLIMPOS;
+        if (!status && dim->len && __builtin_mul_overflow(elements, (int64_t)dim->len, &elements)) status = NC_EVARSIZE;
     }
     return status;
 }
@@ -142,7 +145,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     oz_var *var;
     int status = oz_find_var(ncid, varid, &var);
     if (!status && !name) status = NC_EINVAL;
-    if (!status) status = oz_new_name(&name, normal);
+    if (!status) status = oz_node_name(&name, normal, !oz_var_made(var) && oz_file_alone(var->group->file));
     if (status) return status;
     oz_group *group = var->group;
     if (!group->file->writable) return NC_EPERM;
@@ -173,7 +176,7 @@ int oz_def_grp(int ncid, const char *name, int *id) {
     if (status) return status;
     if (!group->file->writable) return NC_EPERM;
     if (group->file->classic) return oz_not_classic(group->file, NC_ENOTNC4);
-    status = oz_new_name(&name, normal);
+    status = oz_node_name(&name, normal, false);
     if (status) return status;
     if (name_in_use(group, name)) return NC_ENAMEINUSE;
     status = oz_to_define(group->file);
@@ -210,7 +213,7 @@ int oz_rename_grp(int ncid, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status) status = oz_new_name(&name, normal);
+    if (!status) status = oz_node_name(&name, normal, false);
     if (status) return status;
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;

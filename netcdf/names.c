@@ -40,3 +40,29 @@ int oz_new_name(const char **name, char *normal) {
     if (!status && oz_normalize(*name, normal)) *name = normal;
     return status;
 }
+
+/* Whether a character behind ASCII is a control character: U+0080 to U+009F. */
+static bool has_control(const char *name) {
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) return true;
+    return false;
+}
+
+/* Why no array or group that the library makes has that name; NULL of others. */
+static const char *refused(const char *name, bool reserved) {
+    if (strchr(name, '\\')) return "paths are divided by backslashes, too";
+    if (strcmp(name, "zarr.json") == 0) return "that is a document";
+    if (has_control(name)) return "it has a control character";
+    return !reserved && strncmp(name, "__", 2) == 0 ? "Zarr reserves names that begin with __" : NULL;
+}
+
+int oz_node_name(const char **name, char *normal, bool reserved) {
+    /* What file systems take. */
+    enum { MOST = 255 };
+    int status = oz_new_name(name, normal);
+    if (status) return status;
+    const char *why = refused(*name, reserved);
+    if (why) return oz_log("no variable or group can be named %s: %s", *name, why), NC_EBADNAME;
+    if (strlen(*name) <= MOST) return NC_NOERR;
+    return oz_log("no variable or group can have a name of %zu bytes; file systems take %d at most", strlen(*name), MOST), NC_EMAXNAME;
+}

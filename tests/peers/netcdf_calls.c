@@ -823,6 +823,41 @@ static void definitions_on_full_disk(void) {
     SHOW(nc_close(file));
 }
 
+/* Names and sizes that no array of Zarr can have are refused where they are given, on Zarr, and harm nothing else. */
+static void refused_definitions(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dim, huge[3], var, group, three[3] = {1, 2, 3};
+    char longest[NC_MAX_NAME + 1];
+    memset(longest, 'n', NC_MAX_NAME), longest[NC_MAX_NAME] = 0;
+    const char *const bad[] = {"p\\q", "zarr.json", "a\xc2\x85", "__v", longest};
+    for (int older = 0; older < 2; older++) {
+        if (!older) create(NC_NETCDF4);
+        else open(NC_WRITE);
+        if (!older) {
+            SHOW(nc_def_dim(file, "x\\y", 3, &dim));
+            SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+            SHOW(nc_def_grp(file, "g", &group));
+        }
+        for (size_t i = 0; i < sizeof bad / sizeof *bad && zarr; i++) {
+            int wanted = bad[i] == longest ? NC_EMAXNAME : NC_EBADNAME;
+            if (nc_def_grp(file, bad[i], NULL) != wanted) printf("group %zu\n", i);
+            if (nc_rename_grp(group, bad[i]) != wanted) printf("renamed group %zu\n", i);
+            /* A new file of format 3 takes the names of variables that xarray gives. */
+            if (bad[i][0] == '_' && !older) continue;
+            if (nc_def_var(file, bad[i], NC_INT, 1, &dim, NULL) != wanted) printf("variable %zu\n", i);
+            if (nc_rename_var(file, var, bad[i]) != wanted) printf("renamed variable %zu\n", i);
+        }
+        if (!older)
+            for (int d = 0; d < 3; d++) SHOW(nc_def_dim(file, (const char *[]){"a", "b", "c"}[d], (size_t)1 << 30, &huge[d]));
+        if (zarr && nc_def_var(file, "huge", NC_BYTE, 3, huge, NULL) != NC_EVARSIZE) puts("huge");
+        SHOW(nc_put_var_int(file, var, three));
+        SHOW(nc_close(file));
+    }
+    open(NC_NOWRITE);
+    show_all(file);
+    SHOW(nc_close(file));
+}
+
 /* Elements that nc_abort cannot store, on a full disk, are an error. */
 static void aborted_on_full_disk(void) {
     int dim, var;
@@ -1093,7 +1128,7 @@ static const struct {
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk},
-    {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
+    {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}};
 
