@@ -453,7 +453,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     ozarr_spec *spec = NULL;
     int32_t format = 3;
     text attributes = {0};
-    bool again = oz_var_made(var), alone = oz_file_alone(var->group->file);
+    bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
     oz_var_close(var);
     oz_var_lengths(var, false, var->shape);
     int error = NC_NOERR;
@@ -470,6 +470,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     }
     ozarr_spec_free(spec);
     free(attributes.bytes);
-    var->dirty = var->recreate = false;
+    var->dirty = false;
+    var->recreate = error && again;
     return error;
 }

@@ -189,14 +189,22 @@ int oz_enddef(int ncid, size_t a, size_t b, size_t c, size_t d) {
     return status;
 }
 
+/* Stores all. The elements of arrays that are in the store are stored and shown to readers even where a definition cannot be stored: it can
+ * neither be taken back nor mended. */
+static int store_all(oz_file *file) {
+    int defined = oz_agree(file->ranks, oz_hierarchy_store(file)), status = oz_elements_store(file);
+    if (!status && (file->stored || !file->created)) status = oz_consolidate(file);
+    status = oz_agree(file->ranks, status);
+    return defined ? defined : status;
+}
+
 int oz_sync(int ncid) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     if (!group->file->writable) return oz_hierarchy_refresh(group->file);
     if (group->file->defining && group->file->classic) return NC_EINDEFINE;
-    status = oz_hierarchy_sync(group->file);
-    if (!status) status = oz_agree(group->file->ranks, oz_consolidate(group->file));
+    status = store_all(group->file);
     if (!status) group->file->defining = false;
     return status;
 }
@@ -258,9 +266,7 @@ int oz_close(int ncid, void *memory) {
     if (status) return status;
     status = check_types(group->file);
     if (status) return status;
-    if (group->file->writable) status = oz_hierarchy_sync(group->file);
-    if (!status) status = oz_consolidate(group->file);
-    return close_file(group->file, status);
+    return close_file(group->file, group->file->writable ? store_all(group->file) : NC_NOERR);
 }
 
 int oz_set_fill(int ncid, int mode, int *old) {

@@ -121,6 +121,11 @@ static int store_var_atts(oz_var *var) {
     return oz_error(status);
 }
 
+/* Keeps the first error: what can be stored is, whatever else cannot. */
+static void note(int *first, int status) {
+    if (!*first) *first = status;
+}
+
 /* Creates the arrays of a group that are not yet in the store, in several threads where nothing can be in their way. */
 static int create_arrays(const oz_group *group) {
     int count = 0, status = NC_NOERR;
@@ -132,7 +137,7 @@ static int create_arrays(const oz_group *group) {
     }
     if (oz_file_alone(group->file)) status = oz_for_each(vars, count, oz_var_create);
     else
-        for (int i = 0; i < count && !status; i++) status = oz_var_create(vars[i], NULL);
+        for (int i = 0; i < count; i++) note(&status, oz_var_create(vars[i], NULL));
     free(vars);
     return status;
 }
@@ -142,14 +147,16 @@ static int store_group(oz_group *group) {
     int status = NC_NOERR;
     bool stores = oz_stores(group->file), makes = stores || oz_file_alone(group->file);
     if (!group->handle && stores) status = oz_error(ozarr_group_create_group(group->parent->handle, group->name, OZARR_CREATE_NEW, &group->handle));
-    if (!status && makes) status = create_arrays(group);
-    for (int i = 0; i < group->vars.count && !status; i++) {
+    if (status) return status;
+    if (makes) status = create_arrays(group);
+    for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
-        if (var->dirty && oz_var_made(var) && stores) status = store_var_atts(var);
-        if (!status && !stores) var->dirty = false;
+        if (var->dirty && oz_var_made(var) && stores) note(&status, store_var_atts(var));
+        if (!stores) var->dirty = false;
     }
     if (!stores) group->dirty = false;
-    return !status && group->dirty ? store_group_atts(group) : status;
+    if (group->dirty) note(&status, store_group_atts(group));
+    return status;
 }
 
 /* Opens the arrays that the first rank has made in the store, on the others. */
@@ -187,7 +194,7 @@ static int show(oz_file *file) {
 int oz_hierarchy_store(oz_file *file) {
     bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
     int status = NC_NOERR;
-    for (int i = 0; i < file->group_count && !status && file->dirty; i++) status = store_group(file->groups[i]);
+    for (int i = 0; i < file->group_count && file->dirty; i++) note(&status, store_group(file->groups[i]));
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
     if (!status && file->dirty) file->stored = file->stale = true;
@@ -222,7 +229,8 @@ static int publish(oz_var *var) {
 
 int oz_hierarchy_sync(oz_file *file) {
     int status = oz_agree(file->ranks, oz_hierarchy_store(file));
-    return status ? status : oz_elements_store(file);
+    note(&status, oz_elements_store(file));
+    return status;
 }
 
 /* Calls a function for each variable that has an array; gives the first error. */
@@ -231,8 +239,7 @@ static int for_each_array(const oz_file *file, int (*function)(oz_var *var)) {
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
             oz_var *var = file->groups[i]->vars.items[k];
-            int status = (var->endless || var->array) && !var->recreate ? function(var) : NC_NOERR;
-            if (status && !first) first = status;
+            if ((var->endless || var->array) && !var->recreate) note(&first, function(var));
         }
     return first;
 }

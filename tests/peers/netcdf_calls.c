@@ -823,6 +823,57 @@ static void definitions_on_full_disk(void) {
     SHOW(nc_close(file));
 }
 
+/* What a variable is, with the names of its dimensions, and an attribute. */
+static void show_kind(int id, const char *of) {
+    int var, rank, dims[4], count, unlimited[4];
+    char name[NC_MAX_NAME + 1];
+    nc_type type, att = 0;
+    SHOW(nc_inq_varid(id, of, &var));
+    if (nc_inq_var(id, var, NULL, &type, &rank, dims, NULL) || nc_inq_type(id, type, name, NULL)) return;
+    (void)nc_inq_atttype(id, var, "n", &att);
+    printf("%s: %s, attribute %d:", of, name, att);
+    for (int d = 0; d < rank && !nc_inq_dimname(id, dims[d], name); d++) printf(" %s", name);
+    if (nc_inq_unlimdims(id, &count, unlimited) == NC_NOERR) printf(" of %d, %d unlimited\n", rank, count);
+}
+
+/* Puts a plain file where an array of that name would be, or takes it away. */
+static void block(const char *name, bool there) {
+    char place[4200];
+    snprintf(place, sizeof place, "%s/%s", path, name);
+    FILE *made = there ? fopen(place, "w") : NULL;
+    if (there ? !made || fclose(made) : remove(place)) exit(1);
+}
+
+/* A variable that cannot be stored, on Zarr, costs no records of others, and none of their definitions. */
+static void blocked_definition(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int dims[2], vars[2], late, values[5] = {1, 2, 3, 4, 5};
+    for (int older = 0; older < 2; older++) {
+        create(NC_NETCDF4);
+        SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &dims[0]));
+        SHOW(nc_def_dim(file, "x", 5, &dims[1]));
+        SHOW(nc_def_var(file, "v", NC_INT, 1, &dims[0], &vars[0]));
+        SHOW(nc_def_var(file, "w", NC_INT, 1, &dims[1], &vars[1]));
+        SHOW(nc_sync(file));
+        if (older) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+        }
+        SHOW(nc_put_vara_int(file, vars[0], &(size_t){0}, &(size_t){5}, values));
+        SHOW(nc_put_var_int(file, vars[1], values));
+        if (zarr) block("bad", true);
+        if (zarr && nc_def_var(file, "bad", NC_INT, 1, &dims[1], &late)) exit(1);
+        SHOW(nc_def_var(file, "late", NC_INT, 1, &dims[0], &late));
+        SHOW(nc_put_att_int(file, late, "n", NC_SHORT, 1, values));
+        if (zarr == (nc_close(file) == NC_NOERR)) puts("nc_close");
+        if (zarr) block("bad", false);
+        open(NC_NOWRITE);
+        show_all(file);
+        show_kind(file, "late");
+        SHOW(nc_close(file));
+    }
+}
+
 /* Names and sizes that no array of Zarr can have are refused where they are given, on Zarr, and harm nothing else. */
 static void refused_definitions(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -1127,7 +1178,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}};
