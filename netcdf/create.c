@@ -470,7 +470,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     }
     ozarr_spec_free(spec);
     free(attributes.bytes);
-    var->dirty = false;
+    var->dirty = var->renamed = false;
     var->recreate = error && again;
     return error;
 }

@@ -53,17 +53,6 @@ static bool uses(const oz_var *var, const oz_dim *dim) {
     return false;
 }
 
-/* Names the dimensions of an array anew. */
-static int name_dims(oz_var *var) {
-    const char *names[NC_MAX_VAR_DIMS];
-    if (!oz_var_made(var) || var->scalar_of_one) return NC_NOERR;
-    int status = oz_var_handle(var);
-    if (status) return status;
-    for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
-    oz_var_forget_document(var);
-    return oz_error(ozarr_array_set_dimension_names(var->array, names));
-}
-
 int oz_rename_dim(int ncid, int id, const char *name) {
     char normal[NC_MAX_NAME + 1];
     oz_group *group;
@@ -81,10 +70,13 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (!copy) return NC_ENOMEM;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
     touch_below(dim->group);
+    /* The arrays get the name with the records: else what is unlimited would be lost where those are not stored any more. */
     for (int i = 0; i < file->group_count; i++)
-        for (int k = 0; k < file->groups[i]->vars.count && !status; k++)
-            if (oz_stores(file) && uses(file->groups[i]->vars.items[k], dim)) status = name_dims(file->groups[i]->vars.items[k]);
-    return oz_agree(file->ranks, status);
+        for (int k = 0; k < file->groups[i]->vars.count; k++) {
+            oz_var *var = file->groups[i]->vars.items[k];
+            var->renamed = var->renamed || uses(var, dim);
+        }
+    return NC_NOERR;
 }
 
 /* Whether a variable or group of that name is there already. */
@@ -166,6 +158,8 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     else oz_list_rename(&group->vars, var->id, copy);
     int opened = stored ? oz_var_open(var) : NC_NOERR;
     touch(group);
+    /* The record with the array: by it the variable has its type. What cannot be stored waits on. */
+    if (stored && !status && !opened) (void)oz_hierarchy_store(group->file);
     return status ? status : opened;
 }
 
@@ -235,5 +229,6 @@ int oz_rename_grp(int ncid, const char *name) {
     /* The records of any group may name types by paths through this one. */
     for (int i = 0; i < file->group_count && file->type_count; i++) touch(file->groups[i]);
     int opened = stored ? reopen(group) : NC_NOERR;
+    if (stored && !status && !opened) (void)oz_hierarchy_store(file);
     return status ? status : opened;
 }

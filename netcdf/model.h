@@ -116,8 +116,9 @@ typedef struct oz_var {
     /* An array of one element that stands for none of a variable without dimensions (NCZarr). */
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
-     * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`. */
-    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded;
+     * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
+     * than the stored ones. */
+    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed;
     /* All ranks read and write it together. */
     bool collective;
     size_t cache_bytes, cache_slots;

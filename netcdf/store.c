@@ -121,6 +121,19 @@ static int store_var_atts(oz_var *var) {
     return oz_error(status);
 }
 
+/* Names the dimensions of an array anew. */
+static int name_dims(oz_var *var) {
+    const char *names[NC_MAX_VAR_DIMS];
+    int status = var->scalar_of_one ? NC_NOERR : oz_var_handle(var);
+    for (int d = 0; d < var->rank; d++) names[d] = var->dims[d]->name;
+    if (!status && !var->scalar_of_one) {
+        oz_var_forget_document(var);
+        status = oz_error(ozarr_array_set_dimension_names(var->array, names));
+    }
+    if (!status) var->renamed = false;
+    return status;
+}
+
 /* Keeps the first error: what can be stored is, whatever else cannot. */
 static void note(int *first, int status) {
     if (!*first) *first = status;
@@ -152,7 +165,8 @@ static int store_group(oz_group *group) {
     for (int i = 0; i < group->vars.count; i++) {
         oz_var *var = group->vars.items[i];
         if (var->dirty && oz_var_made(var) && stores) note(&status, store_var_atts(var));
-        if (!stores) var->dirty = false;
+        if (var->renamed && oz_var_made(var) && stores) note(&status, name_dims(var));
+        if (!stores) var->dirty = var->renamed = false;
     }
     if (!stores) group->dirty = false;
     if (group->dirty) note(&status, store_group_atts(group));

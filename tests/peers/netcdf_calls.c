@@ -836,6 +836,40 @@ static void show_kind(int id, const char *of) {
     if (nc_inq_unlimdims(id, &count, unlimited) == NC_NOERR) printf(" of %d, %d unlimited\n", rank, count);
 }
 
+/* Dimensions and variables that are renamed keep what they are, whether the program ends by nc_abort or what it stores meets a full disk. */
+static void dropped_renaming(void) {
+    enum { DIMENSION, VARIABLE, FULL_DISK, KINDS };
+    bool zarr = strstr(path, ".zarr") != NULL;
+    char history[4000];
+    int dim, vars[2], type;
+    memset(history, 'h', sizeof history);
+    for (int kind = 0; kind < KINDS; kind++) {
+        create(NC_NETCDF4);
+        /* On HDF5 netCDF-C 4.9.0 harms such a file when it renames: there the names are what they become on Zarr. */
+        SHOW(nc_def_dim(file, kind == FULL_DISK && !zarr ? "time" : "t", NC_UNLIMITED, &dim));
+        SHOW(nc_def_enum(file, NC_BYTE, "sky", &type));
+        SHOW(nc_insert_enum(file, type, "clear", &(signed char){3}));
+        SHOW(nc_def_var(file, kind == VARIABLE && !zarr ? "renamed" : "v", type, 1, &dim, &vars[0]));
+        SHOW(nc_def_var(file, "w", NC_INT, 1, &dim, &vars[1]));
+        for (int v = 0; v < 2; v++) SHOW(nc_put_att_int(file, vars[v], "n", NC_SHORT, 1, &dim));
+        SHOW(nc_put_att_text(file, vars[0], "history", sizeof history, history));
+        SHOW(nc_put_vara_int(file, vars[1], &(size_t){0}, &(size_t){2}, (int[]){7, 8}));
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+        SHOW(nc_redef(file));
+        if (zarr && (kind == VARIABLE ? nc_rename_var(file, vars[0], "renamed") : nc_rename_dim(file, dim, "time"))) puts("renamed");
+        if (kind == FULL_DISK) FAILS_ON_FULL_DISK(nc_sync(file));
+        SHOW(kind == FULL_DISK ? nc_close(file) : nc_abort(file));
+        for (int again = 0; again < 2; again++) {
+            open(again ? NC_NOWRITE : NC_WRITE);
+            show_kind(file, kind == VARIABLE ? "renamed" : "v");
+            show_kind(file, "w");
+            if (!again) SHOW(nc_put_var1_int(file, vars[1], &(size_t){2}, &(int){9}));
+            SHOW(nc_close(file));
+        }
+    }
+}
+
 /* Puts a plain file where an array of that name would be, or takes it away. */
 static void block(const char *name, bool there) {
     char place[4200];
@@ -1178,7 +1212,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}};
