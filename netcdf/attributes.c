@@ -73,8 +73,7 @@ static void note_fill(oz_var *var) {
 
 /* Whether a name is the library's own, which is not read as an attribute of a group, and in format 2 not of a variable. */
 static bool is_reserved(const oz_file *file, const oz_var *var, const char *name) {
-    int32_t format = oz_get_defaults()->format;
-    if (!file->created && ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format)) format = 3;
+    int format = oz_file_format(file);
     if (var && format == 3) return false;
     if (var && strcmp(name, "_ARRAY_DIMENSIONS") == 0) return true;
     return strncasecmp(name, "_nczarr", 7) == 0 || strcmp(name, "_NCProperties") == 0 || strcmp(name, OZ_RECORD) == 0;

@@ -422,6 +422,11 @@ static int publish_new(oz_var *var, oz_templates *templates) {
     return error;
 }
 
+int oz_file_format(const oz_file *file) {
+    int32_t format = oz_get_defaults()->format;
+    return file->created ? format : ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format) ? 3 : format;
+}
+
 bool oz_file_alone(const oz_file *file) { return file->created && oz_get_defaults()->format == 3; }
 
 void oz_var_forget_document(oz_var *var) {

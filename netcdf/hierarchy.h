@@ -82,6 +82,8 @@ int oz_hierarchy_refresh(oz_file *file);
 
 /* Whether a dimension of the variable has no end. */
 bool oz_var_may_grow(const oz_var *var);
+/* The format of Zarr that a file has; ranks that do not store have no handle of a new one. */
+int oz_file_format(const oz_file *file);
 /* Whether this process created the file in format 3: then arrays are made without a look at the store, and on each rank by itself. */
 bool oz_file_alone(const oz_file *file);
 /* The template for which a variable was made that is like this one, or NULL. */

@@ -15,9 +15,7 @@ static int define(int ncid, const char *name, int kind, size_t size, nc_type bas
     oz_file *file = group->file;
     if (!file->writable) return NC_EPERM;
     if (file->classic) return oz_not_classic(file, NC_ENOTNC4);
-    int32_t format = 3;
-    if (ozarr_node_zarr_format(ozarr_group_node(file->groups[0]->handle), &format)) return NC_EINTERNAL;
-    if (format == 2 && kind != NC_ENUM) {
+    if (oz_file_format(file) == 2 && kind != NC_ENUM) {
         oz_log("the type %s: NCZarr has no types of a program's own but enumerations", name ? name : "");
         return NC_ENOTNC4;
     }

@@ -58,6 +58,21 @@ typedef struct ids {
     int file, group, time, lat, t, packed, w, count, name;
 } ids;
 
+/* Types of the program's own, on all ranks. */
+static void define_types(int file) {
+    int sky, pair;
+    const struct {
+        signed char sky;
+        int n;
+    } value = {3, 7};
+    CHECK(nc_def_enum(file, NC_BYTE, "sky_t", &sky));
+    CHECK(nc_insert_enum(file, sky, "clear", &value.sky));
+    CHECK(nc_def_compound(file, sizeof value, "pair_t", &pair));
+    CHECK(nc_insert_compound(file, pair, "sky", 0, sky));
+    CHECK(nc_insert_compound(file, pair, "n", sizeof(int), NC_INT));
+    CHECK(nc_put_att(file, NC_GLOBAL, "pair", pair, 1, &value));
+}
+
 static void define(ids *i) {
     int dims[4], letters;
     size_t chunks[4] = {2, 4, 5, COLUMNS};
@@ -79,6 +94,7 @@ static void define(ids *i) {
     CHECK(nc_def_grp(i->file, "g", &i->group));
     CHECK(nc_def_var(i->group, "w", NC_INT64, 1, dims, &i->w));
     CHECK(nc_put_att_text(i->file, NC_GLOBAL, "title", 3, "par"));
+    define_types(i->file);
     CHECK(nc_enddef(i->file));
     if (!parallel) return;
     CHECK(nc_var_par_access(i->file, i->packed, COLLECTIVE));
