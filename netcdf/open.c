@@ -459,6 +459,7 @@ static int read_contents(oz_group *group, const oz_listed *listed) {
 int oz_hierarchy_read(oz_file *file) {
     oz_listed *listed = oz_listed_read(file);
     int status = read_group(file->groups[0], listed);
+    if (!status) status = oz_user_types_complete(file);
     for (int i = 0; i < file->group_count && !status; i++) status = read_contents(file->groups[i], listed);
     for (int i = 0; i < file->group_count; i++) free_reading(file->groups[i]);
     oz_listed_free(listed);

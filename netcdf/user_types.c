@@ -1,5 +1,6 @@
 /* Types that programs define: how they are recorded, how their values become JSON, and how records lie in memory. */
 #include "user_types.h"
+#include "listed.h"
 #include "types.h"
 
 #include <ozarr_advanced.h>
@@ -74,11 +75,14 @@ void oz_user_types_write(text *t, const oz_group *group) {
 
 static size_t number_of(const json *value) { return value && value->kind == JSON_INTEGER ? (size_t)strtoull(value->text, NULL, 10) : 0; }
 
+static bool read_fields(oz_type *type, int depth);
+
 /* Whether a record of a field makes one that lies within its struct. */
-static bool read_field(const oz_group *group, oz_type *type, const json *item) {
+static bool read_field(oz_type *type, const json *item, int depth) {
     const json *name = json_member(item, "name"), *shape = json_member(item, "shape");
-    const oz_type *of = oz_type_recorded(group, json_member(item, "type"));
-    if (!name || name->kind != JSON_STRING || !of || of == type || of->kind == NC_VLEN || of->id == NC_STRING) return false;
+    const oz_type *of = oz_type_recorded(type->group, json_member(item, "type"));
+    if (!name || name->kind != JSON_STRING || !of || of->kind == NC_VLEN || of->id == NC_STRING) return false;
+    if (of->kind && !read_fields(type->group->file->types[of->id - NC_FIRSTUSERTYPEID], depth + 1)) return false;
     if (shape && shape->count > sizeof((oz_field *)0)->shape / sizeof(int)) return false;
     oz_field *field = oz_field_new(type, name->text);
     if (!field) return false;
@@ -102,8 +106,21 @@ static bool read_members(oz_type *type, const json *object) {
     return true;
 }
 
+/* Reads what a type consists of, once, and before it the types of its fields, `depth` of which are being read. */
+static bool read_fields(oz_type *type, int depth) {
+    enum { DEEPEST = 64 };
+    if (type->complete) return true;
+    if (depth > DEEPEST) return false;
+    const oz_reading *reading = type->group->reading;
+    const json *record = json_member(json_member(reading->record, "user_types"), type->name), *fields = json_member(record, "fields");
+    bool right = type->kind != NC_ENUM || read_members(type, json_member(record, "members"));
+    for (const json *item = fields && type->kind == NC_COMPOUND ? fields->first : NULL; item && right; item = item->next) right = read_field(type, item, depth);
+    return type->complete = right && (type->kind != NC_COMPOUND || type->fields.count);
+}
+
+/* Makes a type of its record, without what it consists of. */
 static bool read_type(oz_group *group, const json *record) {
-    const json *class = json_member(record, "class"), *base = json_member(record, "base"), *fields = json_member(record, "fields");
+    const json *class = json_member(record, "class"), *base = json_member(record, "base");
     int kind = 0;
     for (int k = 0; k < 4 && class && class->kind == JSON_STRING; k++)
         if (strcmp(class->text, KINDS[k]) == 0) kind = NC_VLEN + k;
@@ -113,20 +130,21 @@ static bool read_type(oz_group *group, const json *record) {
     size_t size = kind == NC_VLEN ? sizeof(nc_vlen_t) : kind == NC_ENUM ? oz_type_size(base_type) : number_of(json_member(record, "size"));
     if (!size || size > INT32_MAX) return false;
     oz_type *type = oz_type_new(group, record->name, kind, size);
-    if (!type) return false;
-    type->base = based ? base_type : NC_NAT;
-    type->complete = true;
-    bool right = kind != NC_ENUM || read_members(type, json_member(record, "members"));
-    for (const json *item = fields && kind == NC_COMPOUND ? fields->first : NULL; item && right; item = item->next) right = read_field(group, type, item);
-    return right && (kind != NC_COMPOUND || type->fields.count);
+    if (type) type->base = based ? base_type : NC_NAT;
+    return type;
 }
 
+static int damaged(const char *name) { return oz_log("the record of the type %s is damaged", name), NC_EBADTYPE; }
+
 int oz_user_types_read(oz_group *group, const json *object) {
-    for (const json *record = object && object->kind == JSON_OBJECT ? object->first : NULL; record; record = record->next) {
-        if (read_type(group, record)) continue;
-        oz_log("the record of the type %s is damaged", record->name);
-        return NC_EBADTYPE;
-    }
+    for (const json *record = object && object->kind == JSON_OBJECT ? object->first : NULL; record; record = record->next)
+        if (!read_type(group, record)) return damaged(record->name);
+    return NC_NOERR;
+}
+
+int oz_user_types_complete(const oz_file *file) {
+    for (int i = 0; i < file->type_count; i++)
+        if (!read_fields(file->types[i], 0)) return damaged(file->types[i]->name);
     return NC_NOERR;
 }
 

@@ -5,9 +5,11 @@
 #include "json.h"
 #include "model.h"
 
-/* Adds the definitions of a group's types as an object, and reads it. */
+/* Adds the definitions of a group's types as an object, and makes the types of it; once those of all groups are made, reads of the records of the
+ * groups what they consist of: fields may have types of any group. */
 void oz_user_types_write(text *t, const oz_group *group);
 int oz_user_types_read(oz_group *group, const json *object);
+int oz_user_types_complete(const oz_file *file);
 
 /* Adds the name of a type as records have it: netCDF's own by name, others by path. Finds the type of such a name; NULL without it. */
 void oz_type_reference(text *t, const oz_type *type);

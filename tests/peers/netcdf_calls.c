@@ -1206,6 +1206,44 @@ static void filled_lists(void) {
     }
 }
 
+/* Fields have types of groups below their own, and of groups behind it, which on HDF5 netCDF-C 4.9.0 cannot store; where the file is opened again they
+ * are what they were. */
+static void types_of_groups(void) {
+    bool zarr = strstr(path, ".zarr") != NULL;
+    int groups[2], second, clouds, pair, both, dim, vars[2];
+    struct {
+        signed char sky;
+        int n;
+    } values[2] = {{3, 10}, {4, 20}}, back[2];
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 2, &dim));
+    for (int g = 0; g < 2; g++) SHOW(nc_def_grp(file, g ? "second" : "first", &groups[g]));
+    second = zarr ? groups[1] : file;
+    SHOW(nc_def_enum(second, NC_BYTE, "clouds", &clouds));
+    SHOW(nc_insert_enum(second, clouds, "clear", &(signed char){3}));
+    SHOW(nc_insert_enum(second, clouds, "grey", &(signed char){4}));
+    SHOW(nc_def_compound(zarr ? groups[0] : file, sizeof *values, "pair", &pair));
+    SHOW(nc_insert_compound(file, pair, "sky", 0, clouds));
+    SHOW(nc_insert_compound(file, pair, "n", sizeof(int), NC_INT));
+    SHOW(nc_def_compound(file, 2 * sizeof *values, "both", &both));
+    SHOW(nc_insert_array_compound(file, both, "pairs", 0, pair, 1, (int[]){2}));
+    SHOW(nc_def_var(groups[0], "v", pair, 1, &dim, &vars[0]));
+    SHOW(nc_def_var(file, "w", both, 0, NULL, &vars[1]));
+    SHOW(nc_put_var(groups[0], vars[0], values));
+    SHOW(nc_put_var(file, vars[1], values));
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_WRITE : NC_NOWRITE);
+        SHOW(nc_inq_grp_ncid(file, "first", &groups[0]));
+        for (int v = 0; v < 2; v++) {
+            memset(back, 0, sizeof back);
+            SHOW(nc_get_var(v ? file : groups[0], vars[v], back));
+            printf("%d %d, %d %d\n", back[0].sky, back[0].n, back[1].sky, back[1].n);
+        }
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1215,7 +1253,7 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
-    {"filled_lists", filled_lists}};
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
