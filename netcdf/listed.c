@@ -103,14 +103,21 @@ static bool understood(const char *text, const entry *e) {
     return e->array || (e->group && (!at || plain(text, at)));
 }
 
+/* Whether a path is that of a node below the root: a group without a name would be in itself. */
+static bool is_below(const char *path) {
+    size_t len = strlen(path);
+    return len && path[0] != '/' && path[len - 1] != '/' && !strstr(path, "//");
+}
+
 /* Reads the documents of all nodes below the root. */
 static bool read_entries(oz_listed *listed, size_t *at) {
     const char *text = listed->text;
     for (json_name name, member; json_next_member(text, at, &name);) {
         entry *e = add_entry(listed, json_read_name(text, &name), *at);
-        while (e && json_next_member(text, at, &member))
+        if (!e || !is_below(e->path)) return false;
+        while (json_next_member(text, at, &member))
             if (!read_member_place(text, &member, e, at)) return false;
-        if (!e || !leave(text, at) || !understood(text, e)) return false;
+        if (!leave(text, at) || !understood(text, e)) return false;
         e->to = *at;
     }
     return leave(text, at);
@@ -134,10 +141,11 @@ static const entry *find(const oz_listed *listed, const char *path) {
     return bsearch(&wanted, listed->entries + 1, listed->count - 1, sizeof wanted, by_path);
 }
 
-/* Whether each node is in a group that is listed, too. */
+/* Whether each node is listed once, in a group that is listed, too. */
 static bool complete(const oz_listed *listed) {
     for (size_t i = 1; i < listed->count; i++) {
         const char *path = listed->entries[i].path, *end = strrchr(path, '/');
+        if (i > 1 && strcmp(path, listed->entries[i - 1].path) == 0) return false;
         if (!end) continue;
         char *above = strndup(path, (size_t)(end - path));
         const entry *found = above ? find(listed, above) : NULL;

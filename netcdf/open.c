@@ -71,6 +71,7 @@ static void add_nczarr_types(const oz_group *group, oz_list *atts, const ozarr_n
 
 static int read_recorded_dims(oz_group *group, const json *record) {
     const json *dims = json_member(record, "dimensions");
+    if (dims && dims->kind != JSON_OBJECT) dims = NULL;
     for (const json *item = dims ? dims->first : NULL; item; item = item->next) {
         const json *size = json_member(item, "size");
         bool unlimited = json_true(item, "unlimited");
@@ -430,8 +431,8 @@ static int read_group(oz_group *group, const oz_listed *listed) {
     if (!status) status = sort_names(&reading->found, record ? json_member(record, "variables") : json_member(reading->nczarr, "arrays"));
     if (!status) status = sort_names(&groups, json_member(record ? record : reading->nczarr, "groups"));
     for (int i = 0; i < groups.count && !status; i++) {
-        oz_group *child = oz_group_new(group->file, group, *(char **)groups.items[i]);
-        status = child ? read_group(child, listed) : NC_ENOMEM;
+        oz_group *child = group->file->group_count > 0xffff ? NULL : oz_group_new(group->file, group, *(char **)groups.items[i]);
+        status = child ? read_group(child, listed) : group->file->group_count > 0xffff ? NC_EMAXDIMS : NC_ENOMEM;
     }
     oz_names_free(&groups);
     return status;

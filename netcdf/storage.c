@@ -251,8 +251,8 @@ static int add_codec(oz_var *var, const char *name, const json *configuration) {
     if (strcmp(name, "crc32c") == 0 || strcmp(name, "fletcher32") == 0) return add_filter(var, 3, 0, NULL);
     if (strcmp(name, "gzip") == 0 || strcmp(name, "zlib") == 0) return add_filter(var, 1, 1, &parameter);
     if (strcmp(name, "bz2") == 0 && parameter) return add_filter(var, 307, 1, &parameter);
-    if (strcmp(name, "blosc") != 0 || !cname || strcmp(cname->text, "zlib") != 0) return NC_NOERR;
-    bool shuffled = shuffle && strcmp(shuffle->text, "noshuffle") != 0 && strcmp(shuffle->text, "0") != 0;
+    if (strcmp(name, "blosc") != 0 || !cname || cname->kind != JSON_STRING || strcmp(cname->text, "zlib") != 0) return NC_NOERR;
+    bool shuffled = shuffle && shuffle->text && strcmp(shuffle->text, "noshuffle") != 0 && strcmp(shuffle->text, "0") != 0;
     int status = shuffled ? add_filter(var, 2, 0, NULL) : NC_NOERR;
     return status ? status : add_filter(var, 1, 1, &parameter);
 }

@@ -473,6 +473,33 @@ def damaged(build):
         check(f"{name}: the log", told is None or any(told in line for line in err.splitlines() if line.startswith("ozarr")), err[-600:])
 
 
+def hostile(build):
+    """What no program writes ends no program: documents whose consolidated entries, record or codecs are of another kind than they should be."""
+    def changed(name, change):
+        place = build / f"hostile_{name}.zarr"
+        shutil.copytree(build / "in0.zarr", place)
+        document = json.loads((place / "zarr.json").read_text())
+        change(document, document["consolidated_metadata"]["metadata"])
+        (place / "zarr.json").write_text(json.dumps(document))
+        return place.name
+
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+    lists = {"name": "blosc", "configuration": {"cname": [], "shuffle": {}, "clevel": [], "typesize": {}, "blocksize": 0}}
+    cases = {
+        "unnamed": lambda document, entries: entries.update({"": group}),
+        "slashes": lambda document, entries: entries.update({"a": group, "a/": group, "a//b": group}),
+        "dimensions": lambda document, entries: document["attributes"].update({"_nc_model": {"dimensions": [1, {"size": 2}]}}),
+        "codec": lambda document, entries: entries["tas"].update({"codecs": [entries["tas"]["codecs"][0], lists]}),
+    }
+    for name, change in cases.items():
+        code, out, err = run(["ncdump", "-h", changed(name, change)], build, **PRELOAD)
+        check(f"a document with {name}", code == 0 and "float tas(time, lat, lon) ;" in out and "group:  {" not in out, (code, out[-300:], err[-300:]))
+    session(build, "hostile_codec.zarr", 0, 'assert nc.nc_inq_var_deflate(id, var(b"tas"), ctypes.byref(number), ctypes.byref(number), ctypes.byref(number)) == 0')
+    many = changed("groups", lambda document, entries: entries.update({f"g{i}": group for i in range(65536)}))
+    code, _, err = run(["ncdump", "-h", many], build, **PRELOAD)
+    check("more groups than IDs", code == 1 and "NetCDF: NC_MAX_DIMS exceeded" in err, (code, err[-300:]))
+
+
 # Opens a store, calls, and closes it: the lines of a program in which `nc` are netCDF's functions and `id` is the file.
 SESSION = """
 import ctypes, sys
@@ -730,6 +757,7 @@ def main():
     texts_of_c(build)
     formats(build)
     damaged(build)
+    hostile(build)
     theirs(build)
     alike(build)
     configured(build, given.prefix.resolve())
