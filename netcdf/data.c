@@ -324,16 +324,15 @@ static void copy_mapped(const box *b, const ptrdiff_t *map, char *mapped, char *
     }
 }
 
-/* Room for a mapped region. */
-static int mapped_block(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, nc_type type, box *b, size_t *size,
-    char **block) {
+/* Room for a mapped region, once all that may be wrong with it is found: the program's memory ends where the region is right. */
+static int mapped_block(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, nc_type type, bool write, box *b,
+    size_t *size, char **block) {
     oz_var *var;
-    int status = oz_find_var(ncid, varid, &var);
-    if (!status && type != NC_NAT && (type == NC_CHAR) != (var->type == NC_CHAR)) return NC_ECHAR;
+    int status = begin(ncid, varid, &type, write, &var);
     if (!status) status = make_box(var, start, count, stride, b);
+    if (!status) status = check_box(var, b, write);
     if (status) return status;
-    *size = type == NC_NAT || type == var->type ? var->info->size : oz_type_size(type);
-    if (!*size) return NC_EBADTYPE;
+    *size = type == var->type ? var->info->size : oz_type_size(type);
     *block = calloc(b->count + 1, *size);
     return *block ? NC_NOERR : NC_ENOMEM;
 }
@@ -344,7 +343,7 @@ int oz_get_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     size_t size = 0;
     char *block = NULL;
     if (!map) return oz_get_vars(ncid, varid, start, count, stride, values, type);
-    int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
+    int status = mapped_block(ncid, varid, start, count, stride, type, false, &b, &size, &block);
     if (status) return get_region(ncid, varid, start, count, stride, NULL, type, status);
     status = oz_get_vars(ncid, varid, start, count, stride, block, type);
     if (!status || status == NC_ERANGE) copy_mapped(&b, map, values, block, size, true);
@@ -358,7 +357,7 @@ int oz_put_varm(int ncid, int varid, const size_t *start, const size_t *count, c
     size_t size = 0;
     char *block = NULL;
     if (!map) return oz_put_vars(ncid, varid, start, count, stride, values, type);
-    int status = mapped_block(ncid, varid, start, count, stride, type, &b, &size, &block);
+    int status = mapped_block(ncid, varid, start, count, stride, type, true, &b, &size, &block);
     if (status) return put_region(ncid, varid, start, count, stride, NULL, type, status);
     copy_mapped(&b, map, (char *)values, block, size, false);
     status = oz_put_vars(ncid, varid, start, count, stride, block, type);

@@ -61,6 +61,11 @@ static void move(int id) {
     SHOW(nc_get_vars_float(id, 0, start, count, stride, back));
     SHOW(nc_get_varm_text(id, 0, start, count, stride, stride, text));
     SHOW(nc_get_vara_float(id, 9, start, count, back));
+    /* Nothing is read from the program's memory, or written to it, that the variable does not have. */
+    SHOW(nc_put_varm_schar(id, 1, start, (size_t[]){(size_t)1 << 33}, NULL, (ptrdiff_t[]){1}, bytes));
+    SHOW(nc_put_varm_schar(id, 1, start, (size_t[]){100000000}, NULL, (ptrdiff_t[]){4}, bytes));
+    SHOW(nc_put_varm_schar(id, 1, (size_t[]){9}, (size_t[]){100000000}, NULL, (ptrdiff_t[]){4}, bytes));
+    SHOW(nc_get_varm_schar(id, 1, start, (size_t[]){(size_t)1 << 33}, NULL, (ptrdiff_t[]){1}, bytes));
     SHOW(nc_put_vara_int(id, 1, start, (size_t[]){4}, (int[]){1, -128, 127, 128}));
     SHOW(nc_put_vara_int(id, 1, start, (size_t[]){5}, (int[]){1, 2, 3, 4, 5}));
     SHOW(nc_put_att_float(id, 0, "_FillValue", NC_FLOAT, 1, &fill));
