@@ -233,8 +233,9 @@ int oz_abort(int ncid) {
     int status = oz_find_group(ncid, &group);
     if (status) return status;
     oz_file *file = group->file;
-    if (file->writable && !file->defining) return oz_close(ncid, NULL);
-    bool undefined = file->created && !file->stored;
+    /* One rank may have failed where the others had nothing to store. */
+    bool defining = oz_agree(file->ranks, file->defining), undefined = oz_agree(file->ranks, file->created && !file->stored);
+    if (file->writable && !defining) return oz_close(ncid, NULL);
     if (file->writable && !undefined) status = oz_elements_store(file);
     if (!status && !undefined) status = oz_consolidate(file);
     status = oz_agree(file->ranks, status);

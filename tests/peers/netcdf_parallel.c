@@ -5,10 +5,12 @@
  * netCDF-C without MPI has these functions, too, but no header of them. */
 #include <mpi.h>
 #include <netcdf.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int nc_create_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
 int nc_open_par(const char *path, int mode, MPI_Comm comm, MPI_Info info, int *id);
@@ -272,6 +274,27 @@ static void share(const char *path) {
     FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
 }
 
+/* nc_abort after definitions that the first rank could not store ends on all ranks, and removes the file. */
+static void abort_on_full_disk(const char *path) {
+    int file, dim, found;
+    char history[4000];
+    struct rlimit limit;
+    memset(history, 'h', sizeof history);
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", 8, &dim));
+    CHECK(nc_def_dim(file, "t", NC_UNLIMITED, &found));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &found));
+    CHECK(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max});
+    found = nc_enddef(file);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    FAILS(found ? NC_NOERR : NC_EIO, NC_NOERR);
+    CHECK(nc_abort(file));
+    FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
+}
+
 int main(int argc, char **argv) {
     ids i;
     char other[4096];
@@ -289,6 +312,8 @@ int main(int argc, char **argv) {
         read_back(argv[1]);
         snprintf(other, sizeof other, "%s.shared.zarr", argv[1]);
         share(other);
+        snprintf(other, sizeof other, "%s.aborted.zarr", argv[1]);
+        abort_on_full_disk(other);
     }
     append(argv[1]);
     MPI_Finalize();
