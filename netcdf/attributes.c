@@ -158,8 +158,8 @@ static int put_fill(oz_var *var, nc_type type, size_t len, const void *values) {
     if (len != 1) return NC_EINVAL;
     if (type != var->type) return NC_EBADTYPE;
     /* Too late, but the classic formats allow it. */
-    const oz_file *file = var->group->file;
-    bool late = var->written && (!file->created || file->mode & NC_NETCDF4);
+    int format = var->group->file->format;
+    bool late = var->written && (format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC);
     return late ? NC_ELATEFILL : set_fill(var, values);
 }
 

@@ -1244,6 +1244,31 @@ static void types_of_groups(void) {
     SHOW(nc_close(file));
 }
 
+/* A fill value is set for a variable with elements where the file is opened again: the classic formats allow it. */
+static void late_fill_values_of(int mode) {
+    int dim, var, values[3] = {1, 2, 3};
+    create(mode);
+    SHOW(nc_def_dim(file, "x", 3, &dim));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
+    SHOW(nc_enddef(file));
+    SHOW(nc_put_var_int(file, var, values));
+    for (int again = 0; again < 2; again++) {
+        if (again) open(NC_WRITE);
+        SHOW(nc_redef(file));
+        values[0]--;
+        SHOW(nc_put_att_int(file, var, "_FillValue", NC_INT, 1, values));
+        SHOW(nc_close(file));
+    }
+    open(NC_NOWRITE);
+    SHOW(nc_get_att_int(file, var, "_FillValue", values));
+    printf("%d\n", values[0]);
+    show_all(file);
+    SHOW(nc_close(file));
+}
+
+static void late_fill_values(void) { late_fill_values_of(NC_NETCDF4); }
+static void late_fill_values_classic(void) { late_fill_values_of(0); }
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1253,7 +1278,7 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
-    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}};
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
