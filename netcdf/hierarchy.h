@@ -143,6 +143,8 @@ int oz_for_each(oz_var *const *vars, int count, int (*function)(oz_var *var, oz_
 /* How many threads a call may use. */
 int oz_threads(void);
 
+/* Whether netCDF stores all of a variable as it is: one that was asked for so, or is one chunk without filters in another program's store. */
+bool oz_var_is_contiguous(oz_var *var);
 /* The chunk shape of a variable: that of its array, or the one that it will get. */
 int oz_var_chunks(oz_var *var, size_t *chunks);
 

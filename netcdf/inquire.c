@@ -112,13 +112,12 @@ int oz_inq_varid(int ncid, const char *name, int *id) {
     return NC_NOERR;
 }
 
-/* Whether all of a fixed variable is one chunk without filters, which netCDF stores as it is. */
-static bool is_contiguous(oz_var *var, const size_t *chunks) {
-    for (int d = 0; d < var->rank; d++)
-        if (var->dims[d]->unlimited) return false;
+bool oz_var_is_contiguous(oz_var *var) {
+    size_t chunks[64];
+    if (oz_var_may_grow(var)) return false;
     if (!var->found || var->recorded) return var->contiguous;
     oz_var_read_codecs(var);
-    if (var->filter_count) return false;
+    if (var->filter_count || oz_var_chunks(var, chunks)) return false;
     for (int d = 0; d < var->rank; d++)
         if (chunks[d] < var->dims[d]->len) return false;
     return true;
@@ -129,7 +128,7 @@ static int inquire_chunks(oz_var *var, int *contiguous, size_t *chunks) {
     size_t own[64];
     int status = oz_var_chunks(var, own);
     if (status) return status;
-    if (contiguous) *contiguous = var->compact ? NC_COMPACT : is_contiguous(var, own) ? NC_CONTIGUOUS : NC_CHUNKED;
+    if (contiguous) *contiguous = var->compact ? NC_COMPACT : oz_var_is_contiguous(var) ? NC_CONTIGUOUS : NC_CHUNKED;
     for (int d = 0; d < var->rank && chunks; d++)
         chunks[d] = var->dims[d]->unlimited || own[d] < var->dims[d]->len || !var->dims[d]->len ? own[d] : var->dims[d]->len;
     return NC_NOERR;

@@ -54,11 +54,11 @@ static void write_record(text *t, const oz_group *group) {
     text_member(t, "variables");
     text_put(t, "{");
     for (int i = 0; i < group->vars.count; i++) {
-        const oz_var *var = group->vars.items[i];
+        oz_var *var = group->vars.items[i];
         text_member(t, var->name);
         text_put(t, "{");
         if (var->no_fill) text_put(t, "\"no_fill\":true");
-        if (!var->contiguous && !oz_var_may_grow(var)) text_member(t, "chunked"), text_put(t, "true");
+        if (!oz_var_may_grow(var) && !oz_var_is_contiguous(var)) text_member(t, "chunked"), text_put(t, "true");
         if (var->compact) text_member(t, "compact"), text_put(t, "true");
         const oz_att *fill = oz_list_find(&var->atts, OZ_FILL_VALUE);
         if (fill) text_member(t, "fill"), text_put(t, fill_record(fill));

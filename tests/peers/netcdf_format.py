@@ -524,6 +524,7 @@ def theirs(build):
     group = zarr.create_group(build / "pyramid.zarr")
     for name, rows in ("0", 100), ("1", 50), ("2", 25):
         group.create_array(name, data=np.ones((rows, 8), "i2"), chunks=(10, 8), dimension_names=("y", "x"), compressors=zarr.codecs.GzipCodec())
+    group.create_array("fixed", data=np.ones((4, 8), "i2"), chunks=(2, 8), dimension_names=("z", "x"), compressors=zarr.codecs.GzipCodec())
     for records in 100, 100, 101:
         lines = ['assert nc.nc_put_att_text(id, -1, b"title", 1, b"t") == 0']
         if records == 101:
@@ -531,6 +532,8 @@ def theirs(build):
         session(build, "pyramid.zarr", 1, *lines)
         shapes = [zarr.open_group(build / "pyramid.zarr", mode="r")[name].shape[0] for name in "012"]
         check("the levels of a pyramid", shapes == ([100, 50, 25] if records == 100 else [101] * 3), shapes)
+    lines = [line.strip() for line in dump("pyramid.zarr", build, "-hs")]
+    check("chunks of another program", 'fixed:_Storage = "chunked" ;' in lines and "fixed:_ChunkSizes = 2, 8 ;" in lines, lines)
 
 
 def alike(build):
