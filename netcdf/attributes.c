@@ -95,9 +95,8 @@ int oz_rename_att(int ncid, int varid, const char *name, const char *new_name) {
     char *copy = strdup(new_name);
     if (!copy) return NC_ENOMEM;
     oz_list_rename(atts, oz_list_index(atts, att->name), copy);
-    /* What a fill value is stored as depends on the name. */
-    free(att->json);
-    att->json = NULL;
+    /* What a fill value is stored as depends on the name; all else is stored as it was. */
+    if (strcmp(name, OZ_FILL_VALUE) == 0 || strcmp(new_name, OZ_FILL_VALUE) == 0) free(att->json), att->json = NULL;
     touch(group, var);
     bool fill = var && strcmp(new_name, OZ_FILL_VALUE) == 0 && att->type == var->type && att->len == 1;
     if (fill) note_fill(var);

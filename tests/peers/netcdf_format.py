@@ -521,7 +521,7 @@ def session(build, store, mode, *lines):
 def theirs(build):
     """The stores of other programs stay what they are where a program of netCDF changes something else in them."""
     warnings.simplefilter("ignore")
-    group = zarr.create_group(build / "pyramid.zarr")
+    group = zarr.create_group(build / "pyramid.zarr", attributes={"a": {"b": 1}, "yes": True})
     for name, rows in ("0", 100), ("1", 50), ("2", 25):
         group.create_array(name, data=np.ones((rows, 8), "i2"), chunks=(10, 8), dimension_names=("y", "x"), compressors=zarr.codecs.GzipCodec())
     group.create_array("fixed", data=np.ones((4, 8), "i2"), chunks=(2, 8), dimension_names=("z", "x"), compressors=zarr.codecs.GzipCodec())
@@ -534,6 +534,9 @@ def theirs(build):
         check("the levels of a pyramid", shapes == ([100, 50, 25] if records == 100 else [101] * 3), shapes)
     lines = [line.strip() for line in dump("pyramid.zarr", build, "-hs")]
     check("chunks of another program", 'fixed:_Storage = "chunked" ;' in lines and "fixed:_ChunkSizes = 2, 8 ;" in lines, lines)
+    session(build, "pyramid.zarr", 1, 'assert nc.nc_rename_att(id, -1, b"a", b"c") == 0', 'assert nc.nc_rename_att(id, -1, b"yes", b"no") == 0')
+    attributes = dict(zarr.open_group(build / "pyramid.zarr", mode="r").attrs)
+    check("attributes that are renamed", attributes["c"] == {"b": 1} and attributes["no"] is True, attributes)
 
 
 def alike(build):
