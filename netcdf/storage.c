@@ -172,6 +172,10 @@ int oz_def_var_quantize(int ncid, int varid, int mode, int digits) {
         int most = binary ? (single ? 23 : 52) : (single ? 7 : 15);
         if ((!single && var->type != NC_DOUBLE) || digits < 1 || digits > most) return NC_EINVAL;
     }
+    for (int other = NC_QUANTIZE_BITGROOM; other <= NC_QUANTIZE_BITROUND; other++) {
+        status = other == mode ? NC_ENOTATT : oz_del_att(ncid, varid, QUANTIZED[other]);
+        if (status && status != NC_ENOTATT) return status;
+    }
     var->quantize = mode;
     var->digits = mode ? digits : 0;
     return mode ? oz_put_att(ncid, varid, QUANTIZED[mode], NC_INT, 1, &digits, NC_INT) : NC_NOERR;

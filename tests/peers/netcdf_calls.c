@@ -1269,6 +1269,33 @@ static void late_fill_values_of(int mode) {
 static void late_fill_values(void) { late_fill_values_of(NC_NETCDF4); }
 static void late_fill_values_classic(void) { late_fill_values_of(0); }
 
+/* Of a way of rounding that is taken back, or replaced by another one, nothing stays. */
+static void rounding_taken_back(void) {
+    int dim, vars[2], mode, digits, atts;
+    char name[NC_MAX_NAME + 1];
+    float value = 3.14159265f;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 1, &dim));
+    for (int v = 0; v < 2; v++) {
+        SHOW(nc_def_var(file, v ? "other" : "none", NC_FLOAT, 1, &dim, &vars[v]));
+        SHOW(nc_def_var_quantize(file, vars[v], NC_QUANTIZE_BITGROOM, 2));
+        SHOW(nc_def_var_quantize(file, vars[v], v ? NC_QUANTIZE_BITROUND : NC_NOQUANTIZE, 4));
+    }
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(NC_WRITE);
+        for (int v = 0; v < 2; v++) {
+            SHOW(nc_inq_var_quantize(file, vars[v], &mode, &digits));
+            SHOW(nc_inq_varnatts(file, vars[v], &atts));
+            printf("%d %d: %d\n", mode, digits, atts);
+            if (atts && nc_inq_attname(file, vars[v], 0, name) == NC_NOERR) puts(name);
+            SHOW(nc_put_var_float(file, vars[v], &value));
+        }
+        show_all(file);
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1278,7 +1305,8 @@ static const struct {
     {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
-    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic}};
+    {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
+    {"rounding_taken_back", rounding_taken_back}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
