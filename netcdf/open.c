@@ -254,11 +254,18 @@ static bool shows_fill(const oz_var *var, bool recorded, bool stated, bool usual
     return stated && (var->form == OZ_CHARS || var->form == OZ_STRINGS);
 }
 
+/* The fill value of an array of texts, "" where there is none; NULL without memory. */
+static char *fill_text(const ozarr_array *array) {
+    size_t len = 0;
+    if (ozarr_array_fill_text(array, NULL, 0, &len)) len = 0;
+    char *text = calloc(len + 1, 1);
+    if (text && len && ozarr_array_fill_text(array, text, len + 1, &len)) text[0] = 0;
+    return text;
+}
+
 /* The fill value. `recorded`: our record tells of the variable's group; `says`: what it says of the attribute, may be NULL. */
 static int read_fill(oz_var *var, bool recorded, const json *says) {
     bool defined = false, is_null = says && says->kind == JSON_NULL, stated = is_null || (says && says->kind == JSON_BOOL && says->text[0] == 't');
-    char text[1024] = "";
-    size_t len;
     const oz_att *att = oz_list_find(&var->atts, OZ_FILL_VALUE);
     if (att && att->len == 1 && att->type == var->type) {
         if (var->array) var->fill_apart = !is_array_fill(var, att->values);
@@ -268,10 +275,9 @@ static int read_fill(oz_var *var, bool recorded, const json *says) {
     if (!var->array) return NC_NOERR;
     if (var->form == OZ_STRINGS && is_null) return show_fill(var);
     if (var->form == OZ_STRINGS) {
-        if (ozarr_array_fill_text(var->array, text, sizeof text, &len)) text[0] = 0;
-        *(char **)var->fill = strdup(text);
-        if (!*(char **)var->fill) return NC_ENOMEM;
-        return shows_fill(var, recorded, stated, !text[0]) ? show_fill(var) : NC_NOERR;
+        char *text = *(char **)var->fill = fill_text(var->array);
+        if (!text) return NC_ENOMEM;
+        return shows_fill(var, recorded, stated, !*text) ? show_fill(var) : NC_NOERR;
     }
     if (var->form == OZ_LISTS || var->form == OZ_RECORDS) return NC_NOERR;
     ozarr_type stored = OZARR_AS_STORED;

@@ -1296,6 +1296,29 @@ static void rounding_taken_back(void) {
     SHOW(nc_close(file));
 }
 
+/* A fill value of many letters is read as it was written. */
+static void long_fill_value(void) {
+    enum { LONG = 5000 };
+    int dim, var;
+    char text[LONG + 1], *back[3] = {0}, *given = text;
+    for (int i = 0; i < LONG; i++) text[i] = (char)('a' + i % 26);
+    text[LONG] = 0;
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 2, &dim));
+    SHOW(nc_def_var(file, "v", NC_STRING, 1, &dim, &var));
+    SHOW(nc_put_att_string(file, var, "_FillValue", 1, (const char **)&given));
+    SHOW(nc_put_var1_string(file, var, &(size_t){1}, &(const char *){"b"}));
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        SHOW(nc_get_att_string(file, var, "_FillValue", &back[2]));
+        SHOW(nc_get_var_string(file, var, back));
+        printf("%d %d %s\n", strcmp(back[2], text), strcmp(back[0], text), back[1]);
+        SHOW(nc_free_string(3, back));
+    }
+    SHOW(nc_close(file));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -1306,7 +1329,7 @@ static const struct {
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
-    {"rounding_taken_back", rounding_taken_back}};
+    {"rounding_taken_back", rounding_taken_back}, {"long_fill_value", long_fill_value}};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
