@@ -22,9 +22,9 @@ int oz_inq_format_extended(int ncid, int *format, int *mode) {
     return NC_NOERR;
 }
 
-/* The first dimension that may grow, of the group or of those above it. */
-static int unlimited_of(const oz_group *group) {
-    for (; group; group = group->parent)
+/* The first dimension that may grow, of the group or else of those above it. */
+static int unlimited_of(const oz_group *group, bool above) {
+    for (; group; group = above ? group->parent : NULL)
         for (int i = 0; i < group->dims.count; i++) {
             const oz_dim *dim = group->dims.items[i];
             if (dim->unlimited) return dim->id;
@@ -39,7 +39,7 @@ int oz_inq(int ncid, int *dims, int *vars, int *atts, int *unlimited) {
     if (dims) *dims = group->dims.count;
     if (vars) *vars = group->vars.count;
     if (atts) *atts = group->atts.count;
-    if (unlimited) *unlimited = unlimited_of(group);
+    if (unlimited) *unlimited = unlimited_of(group, false);
     return NC_NOERR;
 }
 
@@ -82,7 +82,7 @@ int oz_inq_dim(int ncid, int id, char *name, size_t *len) {
 int oz_inq_unlimdim(int ncid, int *id) {
     oz_group *group;
     int status = oz_find_group(ncid, &group);
-    if (!status && id) *id = unlimited_of(group);
+    if (!status && id) *id = unlimited_of(group, true);
     return status;
 }
 

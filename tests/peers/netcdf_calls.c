@@ -1103,6 +1103,8 @@ static void grown_below(void) {
     create(NC_NETCDF4);
     SHOW(nc_def_dim(file, "time", NC_UNLIMITED, &time));
     SHOW(nc_def_grp(file, "g", &group));
+    SHOW(nc_inq(group, NULL, NULL, NULL, &var));
+    printf("%d\n", var);
     SHOW(nc_def_var(group, "q", NC_INT, 1, &time, &var));
     SHOW(nc_sync(file));
     for (size_t again = 1; again < 3; again++) {
