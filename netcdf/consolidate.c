@@ -117,12 +117,56 @@ static int store(const oz_file *file, const entries *all, const oz_group *group,
     return status;
 }
 
-/* The dimension of that name in a group or in the nearest group above it: NCZarr's keys of a group name those of its arrays, wherever they are
- * defined. */
+/* The dimension that NCZarr's keys have by that name, of a group or the nearest group above it: the keys of a group name those of its arrays, wherever
+ * they are defined. */
 static const oz_dim *visible_dim(const oz_group *group, const char *name) {
-    const oz_dim *dim = NULL;
-    for (; group && !dim; group = group->parent) dim = oz_list_find(&group->dims, name);
-    return dim;
+    for (; group; group = group->parent)
+        for (int i = 0; i < group->dims.count; i++) {
+            const oz_dim *dim = group->dims.items[i];
+            if (strcmp(dim->key ? dim->key : dim->name, name) == 0) return dim;
+        }
+    return NULL;
+}
+
+/* Adds the object of a group's dimensions in NCZarr's keys with the names that they have by now. */
+static void add_renamed(text *t, const oz_group *group, const char *keys, const json *dims) {
+    text_put(t, "{");
+    for (const json *item = dims->first; item; item = item->next) {
+        const oz_dim *dim = visible_dim(group, item->name);
+        const char *name = dim && dim->group == group ? dim->name : item->name;
+        /* Where only a part could be stored, the library has found the new name itself. */
+        if (strcmp(name, item->name) != 0 && json_member(dims, name) && !visible_dim(group, name)) continue;
+        text_member(t, name);
+        text_add(t, keys + item->from, item->to - item->from);
+    }
+    text_put(t, "}");
+}
+
+/* Renames dimensions in NCZarr's keys of a group, where it has them: by their old names they would be dimensions without arrays, whose lengths stay. */
+static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
+    static const char KEYS[] = "_nczarr_group";
+    text renamed = {0};
+    size_t len = 0;
+    bool any = false;
+    for (int i = 0; i < group->dims.count; i++) any = any || ((oz_dim *)group->dims.items[i])->key;
+    char *keys = any && !ozarr_attr_get_json(node, KEYS, NULL, 0, &len) ? calloc(len + 1, 1) : NULL;
+    ozarr_status status = keys ? ozarr_attr_get_json(node, KEYS, keys, len + 1, &len) : OZARR_OK;
+    json *tree = keys && !status ? json_read(keys) : NULL, *dims = json_member(tree, "dimensions");
+    if (dims && dims->kind == JSON_OBJECT) {
+        text_add(&renamed, keys, dims->from);
+        add_renamed(&renamed, group, keys, dims);
+        text_put(&renamed, keys + dims->to);
+        status = renamed.failed ? OZARR_ERR_NO_MEMORY : ozarr_attr_set_json(node, KEYS, renamed.bytes);
+    }
+    for (int i = 0; i < group->dims.count && !status; i++) {
+        oz_dim *dim = group->dims.items[i];
+        free(dim->key);
+        dim->key = NULL;
+    }
+    json_free(tree);
+    free(keys);
+    free(renamed.bytes);
+    return status;
 }
 
 /* Says in NCZarr's keys, where a group has them, how long dimensions are by now: the library compares them with the arrays. */
@@ -133,6 +177,8 @@ static int lengthen_nczarr(const oz_group *group) {
     ozarr_status status = ozarr_node_zarr_format(node, &format);
     /* The last flush wrote the keys past this handle. */
     if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
+    /* The arrays have the old names where a renaming was not stored. */
+    if (!status && format == 2 && !group->file->dirty) status = rename_nczarr(group, node);
     if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
     /* Backwards, for one that is defined anew becomes the last one. */
     for (int64_t i = count - 1; i >= 0 && !status; i--) {

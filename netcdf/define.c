@@ -66,8 +66,9 @@ int oz_rename_dim(int ncid, int id, const char *name) {
     if (!status) status = oz_find_dim(group, id, &dim);
     if (status) return status;
     if (oz_list_find(&dim->group->dims, name)) return NC_ENAMEINUSE;
-    char *copy = strdup(name);
-    if (!copy) return NC_ENOMEM;
+    char *copy = strdup(name), *key = oz_file_format(file) == 2 && !dim->key ? strdup(dim->name) : NULL;
+    if (!copy) return free(key), NC_ENOMEM;
+    if (key) dim->key = key;
     oz_list_rename(&dim->group->dims, oz_list_index(&dim->group->dims, dim->name), copy);
     touch_below(dim->group);
     /* The arrays get the name with the records: else what is unlimited would be lost where those are not stored any more. */

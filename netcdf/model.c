@@ -171,6 +171,7 @@ static void group_free(oz_group *group) {
     for (int i = 0; i < group->dims.count; i++) {
         oz_dim *dim = group->dims.items[i];
         free(dim->name);
+        free(dim->key);
         free(dim);
     }
     atts_free(&group->atts);

@@ -63,6 +63,8 @@ typedef struct oz_dim {
     /* All arrays along it are made as long as it is: this process lengthened it, or programs of netCDF have made it one that may grow. One along
      * which the arrays of other programs differ, as the levels of a pyramid do, leaves them so. */
     bool published;
+    /* Its name in NCZarr's keys, where that is another one by now. */
+    char *key;
     int id;
     struct oz_group *group;
 } oz_dim;

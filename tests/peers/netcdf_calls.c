@@ -870,6 +870,56 @@ static void dropped_renaming(void) {
     }
 }
 
+/* Shows the dimensions of all variables of a group. */
+static void show_dims(int id) {
+    int vars, dims[4], rank;
+    if (nc_inq_nvars(id, &vars)) exit(1);
+    for (int v = 0; v < vars; v++) {
+        char name[NC_MAX_NAME + 1];
+        SHOW(nc_inq_var(id, v, name, NULL, &rank, dims, NULL));
+        printf("%s:", name);
+        for (int d = 0; d < rank; d++) {
+            size_t len = 0;
+            int status = nc_inq_dim(id, dims[d], name, &len);
+            printf(" %s (%d) %zu, %d", name, dims[d], len, status);
+        }
+        putchar('\n');
+    }
+}
+
+/* A name that a dimension had is free for one of another length; two dimensions change their names. */
+static void freed_names(void) {
+    int x, y, z, t, var, values[20] = {1, 2, 3};
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 10, &x));
+    SHOW(nc_def_dim(file, "y", 3, &y));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &t));
+    SHOW(nc_def_var(file, "v", NC_INT, 1, &x, &var));
+    SHOW(nc_def_var(file, "w", NC_INT, 2, (int[]){t, y}, &var));
+    SHOW(nc_def_dim(file, "z", 4, &z));
+    SHOW(nc_def_var(file, "a", NC_INT, 1, &z, NULL));
+    SHOW(nc_rename_dim(file, z, "zz"));
+    SHOW(nc_def_dim(file, "z", 5, &z));
+    SHOW(nc_def_var(file, "b", NC_INT, 1, &z, NULL));
+    SHOW(nc_put_vara_int(file, var, (size_t[]){0, 0}, (size_t[]){1, 3}, values));
+    SHOW(nc_sync(file));
+    SHOW(nc_rename_dim(file, x, "other"));
+    SHOW(nc_rename_dim(file, y, "x"));
+    SHOW(nc_rename_dim(file, x, "y"));
+    SHOW(nc_rename_dim(file, t, "time"));
+    SHOW(nc_def_dim(file, "t", 20, &t));
+    SHOW(nc_def_var(file, "u", NC_INT, 1, &t, NULL));
+    SHOW(nc_put_vara_int(file, var, (size_t[]){1, 0}, (size_t[]){1, 3}, values));
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        show_dims(file);
+        show_all(file);
+        if (!again) SHOW(nc_put_vara_int(file, var, (size_t[]){2, 0}, (size_t[]){1, 3}, values));
+    }
+    SHOW(nc_close(file));
+}
+
 /* Puts a plain file where an array of that name would be, or takes it away. */
 static void block(const char *name, bool there) {
     char place[4200];
@@ -1117,23 +1167,6 @@ static void grown_below(void) {
     SHOW(nc_close(file));
 }
 
-/* Shows the dimensions of all variables of a group. */
-static void show_dims(int id) {
-    int vars, dims[4], rank;
-    if (nc_inq_nvars(id, &vars)) exit(1);
-    for (int v = 0; v < vars; v++) {
-        char name[NC_MAX_NAME + 1];
-        SHOW(nc_inq_var(id, v, name, NULL, &rank, dims, NULL));
-        printf("%s:", name);
-        for (int d = 0; d < rank; d++) {
-            size_t len = 0;
-            int status = nc_inq_dim(id, dims[d], name, &len);
-            printf(" %s (%d) %zu, %d", name, dims[d], len, status);
-        }
-        putchar('\n');
-    }
-}
-
 /* Dimensions of a group hide others of the same names, of which variables of the group are, too: by definition, and by a later name. */
 static void hidden_dimensions(void) {
     int x, t, a, group, below, own_x, own_t, z, ids[5], values[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -1327,7 +1360,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
