@@ -62,7 +62,7 @@ int oz_template_encoder(oz_template *template, const oz_var *var, size_t bytes) 
     char key[256];
     size_t len = 0;
     template->tried = true;
-    oz_var_lengths(var, false, shape);
+    oz_var_lengths(var, shape);
     int status = oz_store_open("memory:", "r+", &template->memory);
     oz_place place = {template->memory, ""};
     if (!status) status = oz_array_import(&place, var->document, 3, var->rank, NULL, &template->encoder);

@@ -199,20 +199,34 @@ static ozarr_status describe(oz_var *var, int format, const char *attributes, oz
     return status ? status : set_fill(*spec, var);
 }
 
-/* A length for the dimensions that may grow, such that the number of elements has 62 bits at most. */
-static int64_t endless_length(const oz_var *var) {
-    int bits = 61, growing = 0;
-    for (int d = 0; d < var->rank; d++) {
-        if (var->dims[d]->unlimited) growing++;
-        for (size_t len = var->dims[d]->unlimited ? 1 : var->dims[d]->len; len > 1; len = (len + 1) / 2) bits--;
-    }
-    bits /= growing ? growing : 1;
-    return (int64_t)1 << (bits > 40 ? 40 : bits < 1 ? 1 : bits);
+void oz_var_lengths(const oz_var *var, int64_t *shape) {
+    for (int d = 0; d < var->rank; d++) shape[d] = (int64_t)var->dims[d]->len;
 }
 
-void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape) {
-    int64_t most = endless_length(var);
-    for (int d = 0; d < var->rank; d++) shape[d] = endless && var->dims[d]->unlimited ? most : (int64_t)var->dims[d]->len;
+/* The bits of a length, rounded up. */
+static int bits_of(int64_t len) {
+    int bits = 0;
+    for (; len > 1; len = len / 2 + len % 2) bits++;
+    return bits;
+}
+
+void oz_var_room(const oz_var *var, const int64_t *ends, int64_t *room) {
+    enum { MOST_BITS = 61, ENOUGH = 40 };
+    int bits[NC_MAX_VAR_DIMS], rest = MOST_BITS, growing = 0;
+    oz_var_lengths(var, room);
+    for (int d = 0; d < var->rank; d++) {
+        bool grows = var->dims[d]->unlimited;
+        if (grows && ends && ends[d] > room[d]) room[d] = ends[d];
+        /* All ranks plan by the same shape, and may not know of the same lengths. */
+        bits[d] = !grows ? bits_of(room[d]) : var->group->file->ranks ? 0 : bits_of(room[d]) + 1;
+        growing += grows;
+        rest -= bits[d];
+    }
+    for (int d = 0; d < var->rank && rest >= 0; d++) {
+        int own = bits[d] + rest / (growing ? growing : 1);
+        if (own > ENOUGH) own = bits[d] > ENOUGH ? bits[d] : ENOUGH;
+        if (var->dims[d]->unlimited) room[d] = (int64_t)1 << (own < 1 ? 1 : own);
+    }
 }
 
 char *oz_var_path(const oz_var *var) {
@@ -413,9 +427,8 @@ static int publish_new(oz_var *var, oz_templates *templates) {
     if (!error && oz_stores(var->group->file)) error = put_document(var, path, var->document);
     if (!error && oz_var_may_grow(var)) {
         error = oz_var_handle(var);
-        oz_var_lengths(var, true, var->shape);
-        if (!error) error = oz_var_import(var, var->document, 3, var->shape, &var->endless);
-        oz_var_lengths(var, false, var->shape);
+        oz_var_room(var, NULL, var->room);
+        if (!error) error = oz_var_import(var, var->document, 3, var->room, &var->endless);
     }
     free(path);
     if (error) oz_var_close(var);
@@ -460,7 +473,7 @@ int oz_var_create(oz_var *var, oz_templates *templates) {
     text attributes = {0};
     bool again = oz_var_made(var) || var->recreate, alone = oz_file_alone(var->group->file);
     oz_var_close(var);
-    oz_var_lengths(var, false, var->shape);
+    oz_var_lengths(var, var->shape);
     int error = NC_NOERR;
     if (alone) {
         error = publish_new(var, templates);

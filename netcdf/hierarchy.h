@@ -111,8 +111,11 @@ char *oz_var_path(const oz_var *var);
 /* Opens the stored array of a variable, or frees its handles. */
 int oz_var_open(oz_var *var);
 void oz_var_close(oz_var *var);
-/* The shape that an array is opened with: without an end where it may grow, if `endless`. */
-void oz_var_lengths(const oz_var *var, bool endless, int64_t *shape);
+/* The shape of a variable by the lengths of its dimensions. */
+void oz_var_lengths(const oz_var *var, int64_t *shape);
+/* The shape that an array is opened with which is to be written: dimensions that may grow get twice the length that they have, or that `ends` of a
+ * region (may be NULL) give them, at least, and all of them together what the number of elements leaves. */
+void oz_var_room(const oz_var *var, const int64_t *ends, int64_t *room);
 /* The document of a variable's array; free it. */
 int oz_var_read_document(const oz_var *var, char **document);
 /* Opens the array of a variable by its document, as if that had another shape (NULL: its own); nothing is read. */

@@ -149,6 +149,7 @@ static void var_free(oz_var *var) {
     free(var->dims);
     free(var->chunks);
     free(var->shape);
+    free(var->room);
     free(var->document);
     free(var->waiting);
     free(var->name);
@@ -295,8 +296,9 @@ oz_var *oz_var_new(oz_group *group, const char *name, const oz_type *type, int r
     var->name = strdup(name);
     var->dims = calloc((size_t)rank + 1, sizeof *var->dims);
     var->shape = calloc((size_t)rank + 1, sizeof *var->shape);
+    var->room = calloc((size_t)rank + 1, sizeof *var->room);
     var->fill = calloc(1, type->size < 16 ? 16 : type->size);
-    if (!var->name || !var->dims || !var->shape || !var->fill || oz_list_add(&group->vars, var)) {
+    if (!var->name || !var->dims || !var->shape || !var->room || !var->fill || oz_list_add(&group->vars, var)) {
         var_free(var);
         return NULL;
     }

@@ -107,7 +107,8 @@ typedef struct oz_var {
     bool fill_apart;
     /* The array, as its document says it, and the handle that data go through: `endless` where a dimension may grow. */
     ozarr_array *array, *endless;
-    int64_t *shape;
+    /* The shapes of both. */
+    int64_t *shape, *room;
     /* The document that this process has stored, as long as the store has it so; NULL where that is not known. */
     char *document;
     /* All elements, where they are not yet stored. */

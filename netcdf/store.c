@@ -182,7 +182,7 @@ static int open_made(const oz_file *file) {
             if (oz_var_made(var) && !var->recreate) continue;
             oz_var_close(var);
             status = oz_var_open(var);
-            if (!status) oz_var_lengths(var, false, var->shape);
+            if (!status) oz_var_lengths(var, var->shape);
             var->recreate = false;
         }
     return status;
@@ -324,16 +324,16 @@ int oz_hierarchy_refresh(oz_file *file) {
     return status;
 }
 
-/* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. One that is written has no end. */
-static int open_longer(oz_var *var) {
-    int64_t shape[64];
+/* A handle for an array that is shorter than its dimensions: elements behind its end have the fill value. One that is written has room for more. */
+static int open_longer(oz_var *var, const int64_t *ends) {
     int32_t format = 3;
     char *document;
     int status = oz_var_read_document(var, &document);
     if (status) return status;
-    oz_var_lengths(var, var->group->file->writable, shape);
+    if (var->group->file->writable) oz_var_room(var, ends, var->room);
+    else oz_var_lengths(var, var->room);
     status = oz_error(ozarr_node_zarr_format(ozarr_array_node(var->array), &format));
-    if (!status) status = oz_var_import(var, document, format, shape, &var->endless);
+    if (!status) status = oz_var_import(var, document, format, var->room, &var->endless);
     free(document);
     return status;
 }
@@ -373,10 +373,24 @@ static bool needs_longer(const oz_var *var) {
     return longer;
 }
 
+/* Stores what waits in a handle in which the dimensions, or a region that is written, have no room any more, and lets another one be opened. */
+static int make_room(oz_var *var, const int64_t *ends) {
+    bool full = false;
+    for (int d = 0; d < var->rank; d++) full = full || (int64_t)var->dims[d]->len > var->room[d] || (ends && ends[d] > var->room[d]);
+    if (!full || var->group->file->ranks) return NC_NOERR;
+    int status = flush(var);
+    if (status) return status;
+    ozarr_array_free(var->endless);
+    var->endless = NULL;
+    var->buffered = false;
+    return NC_NOERR;
+}
+
 int oz_var_data(oz_var *var, const int64_t *ends, ozarr_array **array) {
     int status = oz_var_made(var) && !var->recreate ? NC_NOERR : oz_hierarchy_store(var->group->file);
+    if (!status && var->endless) status = make_room(var, ends);
     if (!status && !var->endless) status = oz_var_handle(var);
-    if (!status && !var->endless && !var->scalar_of_one && needs_longer(var)) status = open_longer(var);
+    if (!status && !var->endless && !var->scalar_of_one && needs_longer(var)) status = open_longer(var, ends);
     if (!status) status = oz_var_store_waiting(var, NULL);
     if (status) return status;
     *array = var->endless ? var->endless : var->array;

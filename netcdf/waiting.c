@@ -27,7 +27,7 @@ int oz_var_keep(oz_var *var, void *values, size_t bytes) {
 
 static int write_all(const oz_var *var, ozarr_array *array) {
     int64_t start[NC_MAX_VAR_DIMS] = {0}, shape[NC_MAX_VAR_DIMS];
-    oz_var_lengths(var, false, shape);
+    oz_var_lengths(var, shape);
     return oz_error(ozarr_array_write_region(array, start, shape, oz_type_stored(var->info->base), var->waiting, var->waiting_bytes));
 }
 

@@ -870,6 +870,43 @@ static void dropped_renaming(void) {
     }
 }
 
+/* Dimensions that may grow do so one after the other, far beyond what each would have by an equal share of all elements. */
+static void far_records(void) {
+    enum { DIMS = 5 };
+    int dims[DIMS], var, other;
+    size_t len, ends[][DIMS] = {{0, 1, 2, 3, 4}, {5000, 0, 0, 0, 0}, {70000, 1, 7, 0, 0}, {3, 0, 9000, 0, 0}};
+    create(NC_NETCDF4);
+    for (int d = 0; d < DIMS; d++) SHOW(nc_def_dim(file, (const char *[]){"a", "b", "c", "d", "e"}[d], NC_UNLIMITED, &dims[d]));
+    SHOW(nc_def_var(file, "v", NC_SHORT, DIMS, dims, &var));
+    SHOW(nc_def_var_chunking(file, var, NC_CHUNKED, (size_t[]){1, 1, 1, 2, 5}));
+    SHOW(nc_def_var(file, "w", NC_INT, 1, dims, &other));
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (i % 2) {
+            SHOW(nc_close(file));
+            open(NC_WRITE);
+        }
+        SHOW(nc_put_var1_short(file, var, ends[i], &(short){(short)(i + 1)}));
+        for (size_t k = 0; k <= i; k++) {
+            short back = 0;
+            SHOW(nc_get_var1_short(file, var, ends[k], &back));
+            printf("%d\n", back);
+        }
+    }
+    SHOW(nc_put_var1_int(file, other, &(size_t){100000000}, &(int){7}));
+    short back = 1;
+    SHOW(nc_get_var1_short(file, var, ((size_t[]){100000000, 0, 0, 0, 0}), &back));
+    printf("%d\n", back);
+    SHOW(nc_put_var1_short(file, var, ((size_t[]){100000000, 0, 0, 0, 0}), &back));
+    SHOW(nc_close(file));
+    open(NC_NOWRITE);
+    for (int d = 0; d < DIMS && nc_inq_dimlen(file, dims[d], &len) == NC_NOERR; d++) printf("%zu\n", len);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        SHOW(nc_get_var1_short(file, var, ends[i], &back));
+        printf("%d\n", back);
+    }
+    SHOW(nc_close(file));
+}
+
 /* Shows the dimensions of all variables of a group. */
 static void show_dims(int id) {
     int vars, dims[4], rank;
@@ -1360,7 +1397,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
