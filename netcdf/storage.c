@@ -76,6 +76,7 @@ int oz_def_var_filter(int ncid, int varid, unsigned id, size_t count, const unsi
     if (count && !parameters) return NC_EINVAL;
     if (id == 1 && (count != 1 || parameters[0] > 9)) return count > 1 ? NC_EFILTER : NC_EINVAL;
     if (id == 32001 && ((count > 4 && parameters[4] > 9) || (count > 5 && parameters[5] > 2))) return NC_EFILTER;
+    if (id == 32015 && count && ((int)parameters[0] > 22 || (int)parameters[0] < -131072)) return NC_EFILTER;
     if (id == 307 && (count != 1 || parameters[0] < 1 || parameters[0] > 9)) return NC_EFILTER;
     if (!var->rank) return id > 3 ? NC_EFILTER : NC_NOERR;
     return add_filter(var, id, count, parameters);

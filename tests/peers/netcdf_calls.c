@@ -995,6 +995,15 @@ static void blocked_definition(void) {
     }
 }
 
+/* Levels and shuffles that Zstandard and Blosc do not have. */
+static void refuse_filters(int var) {
+    static const struct {
+        unsigned id, count, parameters[7];
+    } bad[] = {{32015, 1, {23}}, {32015, 1, {50}}, {32015, 1, {(unsigned)-200000}}, {32001, 7, {0, 0, 0, 0, 10, 1, 1}}, {32001, 6, {0, 0, 0, 0, 5, 3}}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (nc_def_var_filter(file, var, bad[i].id, bad[i].count, bad[i].parameters) != NC_EFILTER) printf("filter %zu\n", i);
+}
+
 /* Names and sizes that no array of Zarr can have are refused where they are given, on Zarr, and harm nothing else. */
 static void refused_definitions(void) {
     bool zarr = strstr(path, ".zarr") != NULL;
@@ -1009,6 +1018,7 @@ static void refused_definitions(void) {
             SHOW(nc_def_dim(file, "x\\y", 3, &dim));
             SHOW(nc_def_var(file, "v", NC_INT, 1, &dim, &var));
             SHOW(nc_def_grp(file, "g", &group));
+            if (zarr) refuse_filters(var);
         }
         for (size_t i = 0; i < sizeof bad / sizeof *bad && zarr; i++) {
             int wanted = bad[i] == longest ? NC_EMAXNAME : NC_EBADNAME;
