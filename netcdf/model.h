@@ -153,8 +153,8 @@ typedef struct oz_file {
     /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
-    /* Others do not see it before its definitions are stored. */
-    bool hidden;
+    /* Others do not see it before its definitions are stored; not all ranks have opened the arrays that the first one was to make. */
+    bool hidden, unopened;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
      * consolidated ones, which a kill may have left out, and they were compared. */
     bool dirty, stale, consolidates, compared;

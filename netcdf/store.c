@@ -206,11 +206,12 @@ static int show(oz_file *file) {
 }
 
 int oz_hierarchy_store(oz_file *file) {
-    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
+    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && (file->unopened || lacks_arrays(file));
     int status = NC_NOERR;
     for (int i = 0; i < file->group_count && file->dirty; i++) note(&status, store_group(file->groups[i]));
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
+    if (wait) file->unopened = status != NC_NOERR;
     if (!status && file->dirty) file->stored = file->stale = true;
     if (!status) status = show(file);
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;

@@ -295,6 +295,34 @@ static void abort_on_full_disk(const char *path) {
     FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
 }
 
+/* Definitions that the first rank could not store in an older file, though it made the array, are stored by the next call of all ranks. */
+static void define_on_full_disk(const char *path) {
+    int file, dim, v;
+    char history[4000];
+    struct rlimit limit;
+    memset(history, 'h', sizeof history);
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", 8, &dim));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_WRITE, &file));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max});
+    int status = nc_enddef(file);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    FAILS(status ? NC_NOERR : NC_EIO, NC_NOERR);
+    CHECK(nc_enddef(file));
+    CHECK(nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_NOWRITE, &file));
+    for (int r = 0; r < ranks; r++) {
+        CHECK(nc_get_var1_int(file, v, &(size_t){(size_t)r}, &status));
+        FAILS(status == r ? NC_NOERR : NC_EIO, NC_NOERR);
+    }
+    CHECK(nc_close(file));
+}
+
 int main(int argc, char **argv) {
     ids i;
     char other[4096];
@@ -314,6 +342,7 @@ int main(int argc, char **argv) {
         share(other);
         snprintf(other, sizeof other, "%s.aborted.zarr", argv[1]);
         abort_on_full_disk(other);
+        define_on_full_disk(other);
     }
     append(argv[1]);
     MPI_Finalize();
