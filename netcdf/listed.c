@@ -103,10 +103,11 @@ static bool understood(const char *text, const entry *e) {
     return e->array || (e->group && (!at || plain(text, at)));
 }
 
-/* Whether a path is that of a node below the root: a group without a name would be in itself. */
+/* Whether a path is that of a node below the root: a group without a name would be in itself, and by a backslash the library divides paths, so that it
+ * finds no chunks of such an array. */
 static bool is_below(const char *path) {
     size_t len = strlen(path);
-    return len && path[0] != '/' && path[len - 1] != '/' && !strstr(path, "//");
+    return len && path[0] != '/' && path[len - 1] != '/' && !strstr(path, "//") && !strchr(path, '\\');
 }
 
 /* Reads the documents of all nodes below the root. */
