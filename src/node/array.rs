@@ -16,7 +16,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::limits::Dims;
-use crate::metadata::lint::{Finding, Severity};
+use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
@@ -69,6 +69,11 @@ impl Array {
             && let Some(note) = array.names_finding()
         {
             store.context().report(&path::join(array.path(), v3::DOCUMENT), &[note])?;
+        if store.context().watches() {
+            let has_keys = || array.attributes().view().is_ok_and(|all| v2::has_nczarr_keys(&all));
+            let finding = lint::in_fill(&array.state().meta, has_keys);
+            store.context().report(&path::join(array.path(), v2::ARRAY), finding.as_slice())?;
+        }
         }
         Ok(array)
     }

@@ -7,6 +7,7 @@ use crate::metadata::draft as drafts;
 use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::v3::{Document, NodeType};
 use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
+use crate::store::get;
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
@@ -54,13 +55,15 @@ impl StoredDocument {
         if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
             return self.parse_known();
         }
-        let StoredDocument { format, dialect, kind, key, document, .. } = self;
+        let StoredDocument { format, dialect, kind, key, document, attributes, .. } = self;
         let parsed = match (format, kind) {
             (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
             _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
             (Format::V3, NodeKind::Array) => drafts::array_from_v3(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
-            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Box::new).map(Document::Array),
+            (Format::V2, NodeKind::Array) => {
+                v2::array_from(document).and_then(|meta| with_fill(store, &key, attributes, meta)).map(Box::new).map(Document::Array)
+            }
             (Format::V2, _) => Ok(Document::Group(GroupMeta { format, dialect, document })),
         };
         parsed.map_err(|e| e.at_key(key))
@@ -102,6 +105,22 @@ impl StoredDocument {
         }
         context.report(&self.key, &findings)
     }
+}
+
+/// Gives an array of bytes its fill value as the text itself where the document leaves that open and the attributes say that netCDF-C wrote the
+/// array (NZ-13).
+fn with_fill(store: &Store, key: &str, attributes: Option<Map>, meta: ArrayMeta) -> Result<ArrayMeta> {
+    let Some(fill) = v2::fill_as_text(&meta) else { return Ok(meta) };
+    let attributes = match attributes {
+        Some(known) => known,
+        None => {
+            let key = format!("{}{}", key.strip_suffix(v2::ARRAY).unwrap_or_default(), v2::ATTRIBUTES);
+            let bytes = get(&**store.shared(), &key, MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+            // Attributes that cannot be understood are told where they are asked for.
+            bytes.and_then(|bytes| v2::parse_attributes(&bytes).ok()).unwrap_or_default()
+        }
+    };
+    Ok(if v2::has_nczarr_keys(&attributes) { ArrayMeta { fill, ..meta } } else { meta })
 }
 
 /// Returns the findings in the bytes of a document; empty unless the context asks for them.

@@ -159,6 +159,46 @@ fn attributes_of_version_2_may_be_missing_or_empty() {
     assert_eq!(kind(Array::open(&store, "a")), ErrorKind::Metadata);
 }
 
+/// The text of the fill value of an array of bytes.
+fn fill_of(array: &Array) -> Vec<u8> {
+    array.state().meta.fill.element(array.data_type()).iter().copied().take_while(|b| *b != 0).collect()
+}
+
+#[test]
+fn a_fill_value_of_bytes_that_may_be_text_is_text_by_netcdfs_keys_and_else_told() {
+    let document = ZARRAY.replace("<i4", "|S8");
+    let (netcdf, bare) = (r#"{"_nczarr_array":{"storage":"chunked"}}"#, r#"{"units":"K"}"#);
+    for (fill, attributes, want, told, odd) in [
+        ("\"none\"", netcdf, &b"none"[..], false, false),
+        ("\"none\"", bare, b"\x9e\x89\xde", true, false),
+        ("\"none\"", "{", b"\x9e\x89\xde", true, false),
+        ("\"QUJD\"", bare, b"ABC", false, false),
+        ("\"QUI=\"", bare, b"AB", false, false),
+        ("\"\"", netcdf, b"", false, false),
+        ("\"no-data\"", bare, b"no-data", true, true),
+        ("\"no-data\"", netcdf, b"no-data", false, false),
+    ] {
+        let store = memory();
+        put(&store, "a/.zarray", &document.replace(":7", &format!(":{fill}")));
+        put(&store, "a/.zattrs", attributes);
+        let (watched, lines) = logged(&store, Level::Warning);
+        let array = Array::open(&watched, "a").unwrap();
+        assert_eq!(fill_of(&array), want, "{fill} {attributes}");
+        let is_told = lines.lock().unwrap().iter().any(|line| line.starts_with("Warning VM-55: a/.zarray: "));
+        assert_eq!(is_told, told, "{fill} {attributes}");
+        // What the specification or netCDF's convention allows is no error.
+        assert_eq!(Array::open(&strict(&store), "a").is_err(), odd, "{fill} {attributes}");
+        // It is the same where the array is read to be changed, and in another version.
+        array.resize(&[4, 3], false).unwrap();
+        assert_eq!(fill_of(&array), want, "{fill} {attributes}");
+        if attributes != "{" {
+            let to = memory();
+            store.migrate("a", Some((&to, "a")), true, &mut |_, _| Ok(())).unwrap();
+            assert_eq!(fill_of(&Array::open(&to, "a").unwrap()), want, "{fill} {attributes}");
+        }
+    }
+}
+
 #[test]
 fn missing_chunks_are_the_fill_value_or_zeros() {
     for (fill, want) in [("7", 7), ("null", 0)] {

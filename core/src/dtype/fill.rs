@@ -104,6 +104,21 @@ impl Fill {
         }
     }
 
+    /// Reads `fill_value` of a `.zarray` as the text itself, not as base64: netCDF-C and Zarr.jl write bytes so. `is_char`: netCDF-C, which writes
+    /// one digit as a number. `None` for other types, and if it is no text that fits (NZ-13).
+    pub fn from_text(data_type: DataType, value: &Value, is_char: bool) -> Option<Fill> {
+        let DataType::Bytes(_) = data_type else { return None };
+        let text = match value {
+            Value::Array(items) if items.len() == 1 => return Fill::from_text(data_type, &items[0], is_char),
+            Value::String(text) => text.as_str(),
+            Value::Number(n) if is_char => n.as_str(),
+            _ => return None,
+        };
+        let mut fill = Fill::from_bytes(text.as_bytes());
+        fill.value.resize(data_type.size().max(16), 0);
+        (text.len() <= data_type.size()).then_some(fill)
+    }
+
     /// Checks that documents can say it: JSON has no code points that are no characters. Version 2 has structs as bytes.
     pub fn check_text(&self, data_type: DataType, is_v3: bool) -> Result<()> {
         match data_type {
@@ -274,6 +289,12 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
         (_, DataType::Struct(s)) => fill_from_only_field(s, value).ok_or_else(refuse),
         _ => Err(refuse()),
     }
+}
+
+/// Whether a text that is meant as base64 could be meant as it stands: what it stands for is no text, and nothing pads it.
+pub fn is_doubtful_base64(text: &str) -> bool {
+    let is_text = |bytes: Vec<u8>| bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ' || *b == 0);
+    !text.ends_with('=') && STANDARD.decode(text).is_ok_and(|bytes| !is_text(bytes))
 }
 
 /// Whether a text is base64, padded.

@@ -4,9 +4,11 @@
 //! The parsers are lenient and silent; this second look is taken only for a context with a log or in strict mode.
 
 use super::json::{self, brief, has_non_finite};
+use super::v2;
 use super::v3::CONSOLIDATED;
-use super::{Format, Map, Value};
-use crate::dtype::fill::is_base64;
+use super::{ArrayMeta, Format, Map, Value};
+use crate::dtype::DataType;
+use crate::dtype::fill::{Fill, is_base64, is_doubtful_base64};
 
 /// How far a document is from what the specification says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,22 @@ pub fn in_draft(is_array: bool, document: &Map) -> Vec<Finding> {
         findings.0.extend(in_attributes(attributes));
     }
     findings.0
+}
+
+/// Of the fill value of bytes in version 2, which is base64 by the specification: some writers have the text itself there. `has_keys`: whether the
+/// attributes say that the writer is netCDF-C, whose convention that is.
+pub fn in_fill(meta: &ArrayMeta, has_keys: impl FnOnce() -> bool) -> Option<Finding> {
+    let (DataType::Bytes(_), Format::V2) = (meta.data_type, meta.format) else { return None };
+    let (value, dtype) = (meta.document.get("fill_value")?, meta.document.get("dtype")?.as_str()?);
+    let text = value.as_str()?;
+    if is_base64(text) && Fill::from_json_v2(meta.data_type, value).is_ok_and(|fill| fill == meta.fill) {
+        let message = "is taken as base64 of bytes that are no text; its writer may have meant the text itself";
+        let is_doubtful = is_doubtful_base64(text) && v2::fill_as_text(meta).is_some();
+        return is_doubtful.then(|| Finding::new(Severity::Warning, "VM-55", format!("the fill value {text:?} of {dtype:?} {message}")));
+    }
+    let by_netcdf = dtype == v2::NC_CHAR || v2::has_nczarr_keys(&meta.document) || has_keys();
+    let message = || format!("the fill value {} of {dtype:?} is taken as the text itself, expected base64", brief(value));
+    (!by_netcdf).then(|| Finding::new(Severity::Deviation, "VM-55", message()))
 }
 
 fn group_v2(document: &Map, findings: &mut Findings) {
@@ -201,8 +219,6 @@ fn fill_v2(dtype: &str, fill: &Value, findings: &mut Findings) {
         ('b', _) => "VM-53",
         ('M' | 'm', Value::Number(_)) => return,
         ('M' | 'm', _) => "VM-58",
-        ('S' | 'V' | 'a', Value::String(text)) if is_base64(text) => return,
-        ('S' | 'a', Value::String(_)) => "VM-55",
         ('S' | 'V' | 'U' | 'O' | 'a', Value::Number(_)) => "HD-12",
         _ => return,
     };
@@ -493,7 +509,8 @@ mod tests {
             ("<m8[s]", "\"NaT\"", &["VM-58"]),
             ("<m8[s]", "-9223372036854775808", &[]),
             ("|S3", "\"QUJD\"", &[]),
-            ("|S3", "\"a-c\"", &["VM-55"]),
+            // What bytes have is told with how it was read.
+            ("|S3", "\"a-c\"", &[]),
             ("|V3", "0", &["HD-12"]),
             ("<U3", "\"abc\"", &[]),
             ("bfloat16", "0.5", &[]),

@@ -23,6 +23,11 @@ pub const CONSOLIDATED: &str = ".zmetadata";
 /// The attribute in which arrays have the names of their dimensions (xarray's convention).
 pub const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
+/// How netCDF-C writes the type of its `char`: the order tells it from strings of that length, though a byte has none (NZ-09).
+pub const NC_CHAR: &str = ">S1";
+/// The member in which netCDF-C tells of an array, in newer and older writers' spelling.
+pub const NCZARR_ARRAY: [&str; 2] = ["_nczarr_array", "_NCZARR_ARRAY"];
+
 /// Reads a `.zarray`.
 pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
     array_from(json::parse_object(bytes, limits::MAX_DOCUMENT)?)
@@ -51,8 +56,7 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     let compressor = compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?;
     let element = element_type(member(&document, "dtype")?, filters.first().or(compressor.as_ref())).map_err(|e| e.at_field("dtype"))?;
     let data_type = element.data_type.native();
-    let fill = document.get("fill_value").unwrap_or(&Value::Null);
-    let fill = Fill::from_json_v2(element, fill).map_err(|e| e.at_field("fill_value"))?;
+    let fill = fill_value(&document, element).map_err(|e| e.at_field("fill_value"))?;
     let separator = match document.get("dimension_separator") {
         None | Some(Value::Null) => Separator::Dot,
         Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
@@ -61,6 +65,30 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     let keys = KeyEncoding::V2(separator);
     let (format, dialect) = (Format::V2, Dialect::Final);
     Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
+}
+
+/// Reads the fill value. Bytes are base64, unless the document tells that netCDF-C or Zarr.jl wrote it: no other writer gives bytes an order.
+fn fill_value(document: &Map, element: ElementType) -> Result<Fill> {
+    let value = document.get("fill_value").unwrap_or(&Value::Null);
+    let dtype = document.get("dtype").and_then(Value::as_str).unwrap_or_default();
+    if (dtype.starts_with(['<', '>']) || has_nczarr_keys(document))
+        && let Some(fill) = Fill::from_text(element.data_type, value, dtype == NC_CHAR)
+    {
+        return Ok(fill);
+    }
+    Fill::from_json_v2(element, value)
+}
+
+/// What the fill value of an array means where it is the text itself, if that is another value than it was read as: the attributes may tell that
+/// netCDF-C wrote the array.
+pub fn fill_as_text(meta: &ArrayMeta) -> Option<Fill> {
+    let value = meta.document.get("fill_value").filter(|_| (meta.format, meta.dialect) == (Format::V2, Dialect::Final))?;
+    Fill::from_text(meta.data_type, value, false).filter(|fill| *fill != meta.fill)
+}
+
+/// Whether a document or attributes have what netCDF-C tells of an array, in the spelling of any of its versions.
+pub fn has_nczarr_keys(members: &Map) -> bool {
+    NCZARR_ARRAY.iter().any(|name| members.contains_key(name))
 }
 
 /// A fresh document of an array.
@@ -249,6 +277,38 @@ mod tests {
             let e = parse_array(&edited(name, *value)).expect_err(name);
             assert_eq!(e.kind(), *kind, "{name} {value:?}: {e}");
             assert!(e.to_string().contains(text), "{name} {value:?}: {e}");
+        }
+    }
+
+    #[test]
+    fn fill_values_of_bytes_are_text_where_the_document_tells_the_writer() {
+        let none: &[u8] = b"\x9e\x89\xde";
+        let cases: &[(&str, &str, bool, &[u8])] = &[
+            ("|S8", "\"none\"", false, none),
+            ("|S8", "\"none\"", true, b"none"),
+            ("|S8", "[\"none\"]", true, b"none"),
+            ("<S8", "\"none\"", false, b"none"),
+            ("|S8", "\"no-data\"", false, b"no-data"),
+            ("|S8", "\"\"", true, b""),
+            ("|S3", "\"none\"", true, none),
+            // As this library wrote it before: longer than the element.
+            ("|S8", "\"bm9uZQAAAAA=\"", true, b"none"),
+            ("|S8", "0", true, b""),
+            (">S1", "7", false, b"7"),
+            (">S1", "0", false, b"0"),
+            (">S1", "\"0\"", false, b"0"),
+            (">S1", "\"\"", false, b""),
+            (">S1", "\"eA==\"", false, b"x"),
+            ("|S1", "0", false, b""),
+        ];
+        for (dtype, fill, nczarr, want) in cases {
+            let keys = if *nczarr { r#","_NCZARR_ARRAY":{}"# } else { "" };
+            let members = r#""zarr_format":2,"shape":[2],"chunks":[2],"order":"C","filters":null,"compressor":null"#;
+            let text = format!(r#"{{{members},"dtype":"{dtype}","fill_value":{fill}{keys}}}"#);
+            let meta = parse_array(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let found = meta.fill.element(meta.data_type);
+            assert_eq!(found.to_vec(), [want, &vec![0; found.len() - want.len()][..]].concat(), "{text}");
+            assert_eq!(fill_as_text(&meta).is_some(), *want == none && *dtype == "|S8", "{text}");
         }
     }
 

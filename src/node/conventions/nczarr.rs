@@ -53,7 +53,7 @@ impl KeyPart {
         match self {
             KeyPart::Superblock => ["_nczarr_superblock", "_NCZARR_SUPERBLOCK"],
             KeyPart::Group => ["_nczarr_group", "_NCZARR_GROUP"],
-            KeyPart::Array => ["_nczarr_array", "_NCZARR_ARRAY"],
+            KeyPart::Array => v2::NCZARR_ARRAY,
             KeyPart::Attributes => ["_nczarr_attr", "_NCZARR_ATTR"],
         }
     }

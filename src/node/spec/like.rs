@@ -1,6 +1,5 @@
 //! What to create, taken from what is there: from a document, or like an array, whose settings can then be changed one by one.
 
-use super::resolve::NC_CHAR;
 use super::{FillSetting, Spec};
 use crate::codec::chain::Chain;
 use crate::counting::{self, Counting};
@@ -53,7 +52,7 @@ impl Spec {
             }
             Codecs::V2 { order, element, filters, compressor } => {
                 spec.order = order;
-                spec.is_nc_char = meta.document.get("dtype").and_then(Value::as_str) == Some(NC_CHAR);
+                spec.is_nc_char = meta.document.get("dtype").and_then(Value::as_str) == Some(v2::NC_CHAR);
                 if !matches!(element.data_type, DataType::Struct(_)) {
                     spec.byte_order = element.order;
                 }

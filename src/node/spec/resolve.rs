@@ -10,9 +10,6 @@ use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, 
 use crate::node::compression::Compressor;
 use crate::node::state::bind_largest;
 
-/// How netCDF-C writes the type of its `char`: the order tells it from strings of that length, though a byte has none (NZ-09).
-pub(super) const NC_CHAR: &str = ">S1";
-
 impl Spec {
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
     pub fn to_json(&self) -> Result<String> {
@@ -140,7 +137,7 @@ pub(in crate::node) fn v2_unnamed() -> Error {
 
 /// Makes netCDF's `char` of bytes of length 1: netCDF-C takes the fill value for text as it stands, base64 or not.
 fn as_nc_char(meta: &mut ArrayMeta) {
-    meta.document.insert("dtype".into(), NC_CHAR.into());
+    meta.document.insert("dtype".into(), v2::NC_CHAR.into());
     if meta.fill.defined && meta.fill.element(meta.data_type).as_slice() == [0] {
         meta.document.insert("fill_value".into(), "".into());
     }
