@@ -91,6 +91,9 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   and v3 where both exist.
 /// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
 ///   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
+/// - `"bytes_fill"`: `"text"` takes the fill values of bytes of a fixed length in v2 metadata for the text
+///   itself, where that fits, as netCDF-C without its own keys, R and Julia write them; `"base64"` is the
+///   default, and what the specification says. Metadata that tell their writer need no option.
 /// - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
 /// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without their part outside of
 ///   the array; `"error"` is the default.

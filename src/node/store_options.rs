@@ -44,6 +44,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
     pub separator: Option<Separator>,
+    /// Whether fill values of bytes in v2 documents that do not say who wrote them are the text itself, not base64 (VM-55).
+    pub text_fill: bool,
     /// Whether chunks of no bytes are missing chunks (HD-20).
     pub empty_is_missing: bool,
     /// Whether chunks at the edge may be stored without the part that is outside of the array (HD-21).
@@ -64,6 +66,7 @@ impl Default for Options {
             nczarr: Nczarr::Keep,
             format: None,
             separator: None,
+            text_fill: false,
             empty_is_missing: false,
             clipped: false,
             verify: true,
@@ -83,6 +86,7 @@ impl Options {
         };
         match name {
             "consolidated" => self.consolidated = one_of("never", "auto")?,
+            "bytes_fill" => self.text_fill = one_of("base64", "text")?,
             "empty_chunks" => self.empty_is_missing = one_of("error", "missing")?,
             "clipped_chunks" => self.clipped = one_of("error", "read")?,
             "checksums" => self.verify = one_of("ignore", "verify")?,
@@ -130,7 +134,7 @@ impl Options {
 }
 
 /// The names of all options, for messages.
-pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"file.publish\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
+pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"file.lock\", \"file.publish\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"bytes_fill\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
 
 /// The variable with options of object stores, for calls that take none.
 pub(super) const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";

@@ -188,6 +188,8 @@ fn a_fill_value_of_bytes_that_may_be_text_is_text_by_netcdfs_keys_and_else_told(
         assert_eq!(is_told, told, "{fill} {attributes}");
         // What the specification or netCDF's convention allows is no error.
         assert_eq!(Array::open(&strict(&store), "a").is_err(), odd, "{fill} {attributes}");
+        let as_text = with(&store, Options { text_fill: true, ..Options::default() });
+        assert_eq!(fill_of(&Array::open(&as_text, "a").unwrap()), fill.trim_matches('"').as_bytes());
         // It is the same where the array is read to be changed, and in another version.
         array.resize(&[4, 3], false).unwrap();
         assert_eq!(fill_of(&array), want, "{fill} {attributes}");
