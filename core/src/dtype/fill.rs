@@ -119,6 +119,14 @@ impl Fill {
         (text.len() <= data_type.size()).then_some(fill)
     }
 
+    /// The text that [`Fill::from_text`] reads as this value; `None` for other types, and for bytes that are no text.
+    pub fn to_text(&self, data_type: DataType) -> Option<Value> {
+        let DataType::Bytes(_) = data_type else { return None };
+        let element = self.element(data_type);
+        let text = std::str::from_utf8(&element).ok()?.trim_end_matches('\0');
+        (self.defined && !text.contains('\0')).then(|| text.into())
+    }
+
     /// Checks that documents can say it: JSON has no code points that are no characters. Version 2 has structs as bytes.
     pub fn check_text(&self, data_type: DataType, is_v3: bool) -> Result<()> {
         match data_type {

@@ -9,7 +9,7 @@ use crate::limits::MAX_DOCUMENT;
 use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::trail::Trail;
-use crate::node::{Array, Attributes, Group, NodeKind, Store, path};
+use crate::node::{Array, Attributes, Group, NodeKind, Store, document, path, upkeep};
 use crate::store::get;
 
 /// The dimension of a variable that has none, as some readers see it (NZ-07).
@@ -230,6 +230,23 @@ impl Array {
         (nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect())
     }
 
+    /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it (NZ-13). That comes after the keys, by which readers tell
+    /// the one from the other.
+    fn put_text_fill(&self) -> Result<()> {
+        let state = self.state();
+        let Some(text) = state.meta.fill.to_text(state.meta.data_type) else { return Ok(()) };
+        if state.meta.document.get("fill_value").is_none_or(|now| !now.is_string() || *now == text) {
+            return Ok(());
+        }
+        document::change(self.store(), self.path(), v2::ARRAY, || {
+            let (fresh, before, condition) = self.read_with_text(Format::V2)?;
+            let mut document = fresh.meta.document.clone();
+            document.insert("fill_value".into(), text.clone());
+            document::publish_over(self.store(), &path::join(self.path(), v2::ARRAY), &document, &before, condition)
+        })?;
+        upkeep::after_array_change(self.store(), self.path())
+    }
+
     /// The type as the document has it.
     fn type_text(&self) -> String {
         let document = json::parse_object(self.metadata_json().as_bytes(), usize::MAX).unwrap_or_default();
@@ -356,7 +373,8 @@ impl Scope {
             member.insert("scalar".into(), 1.into());
         }
         member.insert("storage".into(), "chunked".into());
-        put(array, vec![(KeyPart::Array, Value::Object(member))], Some(array))
+        put(array, vec![(KeyPart::Array, Value::Object(member))], Some(array))?;
+        array.put_text_fill()
     }
 
     /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group, which hides one of another length
@@ -566,6 +584,48 @@ mod tests {
         array(&strict, "v", DataType::Int8, &[9], Some(&["x"]));
         let e = strict.close(None).unwrap_err();
         assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"v\"") && e.message().contains("\"x\""), "{e}");
+    }
+
+    #[test]
+    fn fill_values_of_strings_become_the_text_for_which_netcdf_takes_them() {
+        let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
+        let open = |nczarr| Store::new(&context, shared.clone(), Mode::ReadWrite, Options { nczarr, ..Options::default() });
+        let store = open(Nczarr::On);
+        let said = |store: &Store, at: &str| {
+            let bytes = store.key_get(&format!("{at}/.zarray")).unwrap().unwrap();
+            json::parse_object(&bytes, 1 << 20).unwrap()["fill_value"].to_string()
+        };
+        let cases: [(&str, &[u8], &str); 4] = [
+            ("none", b"none", r#""none""#),
+            ("empty", b"", "\"\""),
+            ("full", b"abcdefgh", r#""abcdefgh""#),
+            ("raw", b"\xff\0x", r#""/wB4AAAAAAA=""#),
+        ];
+        for (at, fill, _) in cases {
+            let mut spec = Spec::new(DataType::Bytes(8), &[4]).unwrap();
+            spec.set_format(Format::V2).unwrap();
+            let mut element = fill.to_vec();
+            element.resize(8, 0);
+            spec.set_fill(DataType::Bytes(8), &element).unwrap();
+            Array::create(&store, at, &spec, Create::New).unwrap();
+        }
+        assert_eq!(said(&store, "none"), r#""bm9uZQAAAAA=""#, "as the specification has it");
+        store.close(None).unwrap();
+        let again = open(Nczarr::Keep);
+        let to = Store::memory(&context);
+        for (at, fill, want) in cases {
+            assert_eq!(said(&again, at), want);
+            let array = Array::open(&again, at).unwrap();
+            let element = array.state().meta.fill.element(DataType::Bytes(8));
+            assert!(element.starts_with(fill) && element[fill.len()..].iter().all(|b| *b == 0), "{at}");
+            again.rechunk_node(at, (&to, at), Default::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
+            assert_eq!(said(&to, at), want, "a copy");
+        }
+        // Nothing is written twice.
+        let before = again.key_get("none/.zarray").unwrap();
+        array(&again, "more", DataType::Int8, &[2], None);
+        again.close(None).unwrap();
+        assert_eq!(again.key_get("none/.zarray").unwrap(), before);
     }
 
     #[test]

@@ -796,7 +796,15 @@ mod tests {
                 r#"{{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":">S1","order":"C","filters":null,"compressor":null,"fill_value":{fill}}}"#
             )
         };
-        for (given, fill) in [("\"\"", "\"\""), ("\"AA==\"", "\"\""), ("\"eA==\"", "\"eA==\""), ("null", "null")] {
+        for (given, fill) in [
+            ("\"\"", "\"\""),
+            ("\"AA==\"", "\"\""),
+            ("\"eA==\"", "\"x\""),
+            ("\"x\"", "\"x\""),
+            ("7", "\"7\""),
+            ("\"6Q==\"", "\"6Q==\""),
+            ("null", "null"),
+        ] {
             let d = document(&Spec::from_json(&text(given)).unwrap());
             assert_eq!((d["dtype"].as_str(), d["fill_value"].to_string().as_str()), (Some(">S1"), fill), "{given}");
         }

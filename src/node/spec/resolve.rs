@@ -66,8 +66,9 @@ impl Spec {
             chain.check_fill(&meta.fill.element(meta.data_type))?;
         }
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
-        if self.is_nc_char && format == Format::V2 && meta.data_type == DataType::Bytes(1) {
-            as_nc_char(&mut meta);
+        let is_nc_char = self.is_nc_char && meta.data_type == DataType::Bytes(1);
+        if format == Format::V2 && (is_nc_char || v2::has_nczarr_keys(&attributes)) {
+            as_netcdf(&mut meta, is_nc_char);
         }
         Ok((meta, attributes))
     }
@@ -135,11 +136,14 @@ pub(in crate::node) fn v2_unnamed() -> Error {
     err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
 }
 
-/// Makes netCDF's `char` of bytes of length 1: netCDF-C takes the fill value for text as it stands, base64 or not.
-fn as_nc_char(meta: &mut ArrayMeta) {
-    meta.document.insert("dtype".into(), v2::NC_CHAR.into());
-    if meta.fill.defined && meta.fill.element(meta.data_type).as_slice() == [0] {
-        meta.document.insert("fill_value".into(), "".into());
+/// Makes the document of an array of bytes one for netCDF-C, which takes the fill value for text as it stands, base64 or not (NZ-13); of those of
+/// length 1 its `char`.
+fn as_netcdf(meta: &mut ArrayMeta, is_nc_char: bool) {
+    if is_nc_char {
+        meta.document.insert("dtype".into(), v2::NC_CHAR.into());
+    }
+    if let Some(text) = meta.fill.to_text(meta.data_type) {
+        meta.document.insert("fill_value".into(), text);
     }
 }
 
