@@ -373,6 +373,30 @@ fn a_fill_value_of_null_in_version_3_reads_as_zero_and_stays_as_it_is_written() 
 }
 
 #[test]
+fn fill_values_of_unsigned_types_with_a_sign_are_the_number_of_the_same_bits() {
+    // As zarr-java leaves 255 when it changes the shape or the attributes.
+    let v2 = zarray("fill_value", Some("-1")).replace("<i4", "|u1");
+    let v3 = r#"{"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"uint8","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[2,2]}},"chunk_key_encoding":"default","fill_value":-1,"codecs":["bytes"]}"#;
+    for (key, text, id) in [("a/.zarray", v2.as_str(), "HD-12"), ("a/zarr.json", v3, "HD-40")] {
+        let store = memory();
+        put(&store, key, text);
+        let (told, lines) = logged(&store, Level::Warning);
+        let array = Array::open(&told, "a").unwrap();
+        assert!(lines.lock().unwrap()[0].starts_with(&format!("Warning {id}: {key}: ")), "{lines:?}");
+        assert_eq!(read_all(&array), [255; 6]);
+        assert!(message(Array::open(&strict(&store), "a")).contains(id));
+        // It stays where it is, and is written as the number that it means.
+        array.resize(&[3, 3], false).unwrap();
+        assert!(array.metadata_json().contains("\"fill_value\": -1"), "{}", array.metadata_json());
+        store.rechunk_node("a", (&store, "b"), Default::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
+        assert!(Array::open(&strict(&store), "b").unwrap().metadata_json().contains("\"fill_value\": 255"));
+        put(&store, key, &text.replace("-1", "-129"));
+        assert!(message(Array::open(&store, "a")).contains("-129"));
+    }
+}
+
+#[test]
 fn nested_chunks_are_found_where_the_document_does_not_say() {
     let nested = memory();
     put(&nested, "a/.zarray", &zarray("dimension_separator", None));

@@ -299,6 +299,14 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
     }
 }
 
+/// The fill value of an unsigned type that a document has as the signed number of the same bits: zarr-java and Zarr.jl write 255 of `uint8` as
+/// -1. `None` for other types and numbers.
+pub fn unsigned(data_type: DataType, value: &Value) -> Option<Value> {
+    let (n, bits) = (i128::from(value.as_i64()?), data_type.bits());
+    let is_unsigned = data_type.kind() == Kind::UInt && !matches!(data_type, DataType::Registered(_));
+    (is_unsigned && n < 0 && n >= -(1 << (bits - 1))).then(|| Value::from((n + (1 << bits)) as u64))
+}
+
 /// Whether a text that is meant as base64 could be meant as it stands: what it stands for is no text, and nothing pads it.
 pub fn is_doubtful_base64(text: &str) -> bool {
     let is_text = |bytes: Vec<u8>| bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ' || *b == 0);
@@ -450,7 +458,7 @@ fn turn(from: ElementType, to: ElementType, bytes: &[u8], out: &mut [u8]) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::{Fill, Value, brief, first};
+    use super::{Fill, Value, brief, first, unsigned};
     use crate::dtype::{DataType, Narrow as Format};
     use crate::error::ErrorKind;
     use crate::json::BRIEF;
@@ -506,6 +514,19 @@ mod tests {
             {
                 refused(data_type, &value);
             }
+        }
+        for (data_type, given, want) in [
+            (UInt8, "-1", Some("255")),
+            (UInt8, "-128", Some("128")),
+            (UInt8, "-129", None),
+            (UInt16, "-1", Some("65535")),
+            (UInt64, "-9223372036854775808", Some("9223372036854775808")),
+            (UInt2, "-3", None),
+            (UInt8, "0", None),
+            (Int8, "-1", None),
+            (Float32, "-1", None),
+        ] {
+            assert_eq!(unsigned(data_type, &number(given)).map(|n| n.to_string()).as_deref(), want, "{data_type:?} {given}");
         }
         assert_eq!(bytes::<8>(Int64, &number("-1.20e2")), (-120i64).to_le_bytes());
         assert_eq!(bytes::<8>(Int64, &number("-0")), [0; 8]);

@@ -5,7 +5,7 @@ use super::extension::Extension;
 use super::fields::{chunk_lengths, extents, number_list, separator, wrong_format};
 use super::json::{self, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
-use crate::dtype::fill::Fill;
+use crate::dtype::fill::{Fill, unsigned};
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
@@ -76,7 +76,7 @@ fn fill_value(document: &Map, element: ElementType) -> Result<Fill> {
     {
         return Ok(fill);
     }
-    Fill::from_json_v2(element, value)
+    Fill::from_json_v2(element, unsigned(element.data_type, value).as_ref().unwrap_or(value))
 }
 
 /// What the fill value of an array means where it is the text itself, if that is another value than it was read as: the attributes may tell that

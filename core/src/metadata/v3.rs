@@ -6,7 +6,7 @@ use super::fields::{extents, number_list, wrong_format};
 use super::json::{self, member};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
-use crate::dtype::fill::Fill;
+use crate::dtype::fill::{Fill, unsigned};
 use crate::dtype::{ByteOrder, DataType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -97,7 +97,7 @@ fn fill_value(data_type: DataType, value: &Value) -> Result<Fill> {
     let is_number = matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex);
     match value {
         Value::Null if is_number && !matches!(data_type, DataType::Registered(_)) => Ok(Fill::undefined()),
-        _ => Fill::from_json_v3(data_type, value),
+        _ => Fill::from_json_v3(data_type, unsigned(data_type, value).as_ref().unwrap_or(value)),
     }
 }
 
