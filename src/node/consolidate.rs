@@ -155,7 +155,7 @@ fn plain(key: &str, value: &Value) -> Value {
 
 /// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
 fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
-    let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+    let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
     let mut lines = Vec::new();
     for (key, value) in fresh {
         match listed.get(key) {

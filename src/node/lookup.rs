@@ -204,9 +204,8 @@ pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(Map::new()) };
     let attributes = v2::parse_attributes(&bytes).map_err(|e| e.at_key(&key))?;
     let mut findings = lint::in_text(&bytes);
-    if bytes.is_empty() {
-        findings.push(Finding::new(Severity::Deviation, "HD-19", "the document is empty and taken as {}"));
-    }
+    let nothing = if bytes.is_empty() { Some("empty") } else { v2::is_null(&bytes).then_some("null") };
+    findings.extend(nothing.map(|what| Finding::new(Severity::Deviation, "HD-19", format!("the document is {what} and taken as {{}}"))));
     findings.extend(lint::in_attributes(&attributes));
     context.report(&key, &findings)?;
     Ok(attributes)

@@ -145,7 +145,7 @@ fn other_versions_are_named() {
 
 #[test]
 fn attributes_of_version_2_may_be_missing_or_empty() {
-    for (attributes, odd) in [(None, false), (Some("{}"), false), (Some(""), true)] {
+    for (attributes, odd) in [(None, false), (Some("{}"), false), (Some(""), true), (Some("null"), true)] {
         let store = memory();
         put(&store, "a/.zarray", ZARRAY);
         if let Some(text) = attributes {

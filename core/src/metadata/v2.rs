@@ -40,9 +40,14 @@ pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
     Ok(GroupMeta { format: Format::V2, dialect: Dialect::Final, document })
 }
 
-/// Reads a `.zattrs`; no bytes at all are no attributes (HD-19).
+/// Reads a `.zattrs`; no bytes at all are no attributes, and so is null (HD-19).
 pub fn parse_attributes(bytes: &[u8]) -> Result<Map> {
-    if bytes.is_empty() { Ok(Map::new()) } else { json::parse_object(bytes, limits::MAX_DOCUMENT) }
+    if bytes.is_empty() || is_null(bytes) { Ok(Map::new()) } else { json::parse_object(bytes, limits::MAX_DOCUMENT) }
+}
+
+/// Whether a document is null, as n5-zarr writes attributes of which none is left.
+pub fn is_null(bytes: &[u8]) -> bool {
+    bytes.trim_ascii() == b"null"
 }
 
 /// The model of an array's document. Missing `filters`, `compressor`, `fill_value` and `order` are null, null, null and "C";
@@ -336,7 +341,8 @@ mod tests {
         assert!(parse_group(b"").is_err());
         assert_eq!(write_group().len(), 1);
         assert!(parse_attributes(b"").unwrap().is_empty());
-        assert!(parse_attributes(b"[]").is_err());
+        assert!(parse_attributes(b"null").unwrap().is_empty() && parse_attributes(b" null\n").unwrap().is_empty());
+        assert!(parse_attributes(b"[]").is_err() && parse_attributes(b"nulls").is_err());
         assert_eq!(parse_attributes(br#"{"a":NaN}"#).unwrap().len(), 1);
     }
 }
