@@ -32,8 +32,8 @@ const SNAPPY: u8 = 2;
 /// How to encode; `None`: with snappy, which is only read.
 struct Blosc(Option<Encoder>);
 
-/// Reads `cname`, `clevel`, `shuffle` (a name, a number, or -1: bits for single bytes, else bytes), `typesize` (otherwise the
-/// item's size) and `blocksize`.
+/// Reads `cname`, `clevel`, `shuffle` (a name, a number, or -1: bits for single bytes, else bytes), `typesize` (the item's size where it is
+/// missing or 0, and whatever else it is where nothing is shuffled: the specification ignores it there) and `blocksize`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     let compressor = match config.text("cname")? {
         None | Some("lz4") => Some(BlockCompressor::Lz4),
@@ -44,7 +44,8 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         Some("snappy") => None,
         Some(other) => return Err(config.error("cname", format!("found {other:?}, expected blosclz, lz4, lz4hc, zlib, zstd or snappy"))),
     };
-    let typesize = config.int("typesize", 1, i64::MAX, item.size() as i64)? as usize;
+    let said = config.int("typesize", 0, i64::MAX, 0).or_else(|e| if shuffle_of(config, 1)? == 0 { Ok(0) } else { Err(e) })?;
+    let typesize = if said == 0 { item.size() } else { said as usize };
     let typesize = if typesize > 255 { 1 } else { typesize };
     let (level, shuffle) = (config.int("clevel", 0, 9, 5)? as c_int, shuffle_of(config, typesize)?);
     let blocksize = config.int("blocksize", 0, i64::from(i32::MAX), 0)? as usize;
@@ -343,7 +344,15 @@ mod tests {
         let resolved = |json: &str, item| shuffle_of(&Config::v3(&config_of(json)), item).unwrap();
         assert_eq!((resolved(r#"{"shuffle": -1}"#, 1), resolved(r#"{"shuffle": -1}"#, 4)), (2, 1));
         assert_eq!((resolved(r#"{"shuffle": null}"#, 4), resolved(r#"{"shuffle": "bitshuffle"}"#, 4)), (1, 2));
-        for json in ["{}", r#"{"typesize": null, "nthreads": 4}"#, r#"{"cname": "snappy"}"#, r#"{"typesize": 1000}"#] {
+        for json in [
+            "{}",
+            r#"{"typesize": null, "nthreads": 4}"#,
+            r#"{"cname": "snappy"}"#,
+            r#"{"typesize": 1000}"#,
+            r#"{"typesize": 0}"#,
+            r#"{"typesize": 0, "shuffle": "noshuffle"}"#,
+            r#"{"typesize": -1, "shuffle": "noshuffle"}"#,
+        ] {
             assert!(build(&Config::v3(&config_of(json)), ElementType::native(DataType::Int32)).is_ok(), "{json}");
         }
         for (json, field) in [
@@ -351,7 +360,7 @@ mod tests {
             (r#"{"clevel": 10}"#, "configuration.clevel"),
             (r#"{"shuffle": 3}"#, "configuration.shuffle"),
             (r#"{"shuffle": "both"}"#, "configuration.shuffle"),
-            (r#"{"typesize": 0}"#, "configuration.typesize"),
+            (r#"{"typesize": -1}"#, "configuration.typesize"),
             (r#"{"blocksize": -1}"#, "configuration.blocksize"),
         ] {
             assert_eq!(

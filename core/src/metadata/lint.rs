@@ -417,8 +417,11 @@ fn codec_v3(codec: &Value, findings: &mut Findings) {
         "blosc" if !member("shuffle").is_some_and(Value::is_string) => {
             findings.deviation("HD-38", "\"shuffle\" of blosc is no text; the bytes say it")
         }
-        "blosc" if member("typesize").is_none() && member("shuffle").and_then(Value::as_str) != Some("noshuffle") => {
-            findings.deviation("HD-38", "\"typesize\" of blosc is missing; the stored bytes say it");
+        "blosc"
+            if member("typesize").is_none_or(|n| n.as_u64() == Some(0))
+                && member("shuffle").and_then(Value::as_str) != Some("noshuffle") =>
+        {
+            findings.deviation("HD-38", "\"typesize\" of blosc is missing or 0; the stored bytes say it");
         }
         "zstd" if missing(&["level", "checksum"]) => findings.deviation("HD-39", "a parameter of zstd is missing"),
         "gzip" if missing(&["level"]) => findings.deviation("HD-39", "\"level\" of gzip is missing"),
@@ -559,6 +562,8 @@ mod tests {
             ("codecs", r#"["bytes",{"name":"gzip","configuration":{"level":1}}]"#, &[]),
             ("codecs", r#"["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":1,"shuffle":"shuffle"}}]"#, &["HD-38"]),
             ("codecs", r#"["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":1,"shuffle":1}}]"#, &["HD-38"]),
+            ("codecs", r#"["bytes",{"name":"blosc","configuration":{"shuffle":"shuffle","typesize":0}}]"#, &["HD-38"]),
+            ("codecs", r#"["bytes",{"name":"blosc","configuration":{"shuffle":"noshuffle","typesize":0}}]"#, &[]),
             ("codecs", r#"[{"name":"sharding_indexed","configuration":{"codecs":["bytes","gzip"]}}]"#, &["HD-39"]),
         ];
         for (name, value, want) in cases {
