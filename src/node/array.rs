@@ -1,6 +1,7 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
+use super::document::array_document;
 use super::state::{ArrayState, Handling, store_waiting};
 use super::stored::StoredDocument;
 use super::{Attributes, Explanation, NodeKind, Spec, Store, lookup, path};
@@ -61,19 +62,13 @@ impl Array {
     pub(super) fn from_stored(store: &Store, path: String, found: StoredDocument) -> Result<Array> {
         found.report(store)?;
         let array = Array::quietly(store, path, found)?;
-        if array.state().guessed {
-            let text = "\"dimension_separator\" is missing and the chunks are in folders; \"/\" is taken";
-            store.context().report(&path::join(array.path(), v2::ARRAY), &[Finding::new(Severity::Deviation, "HD-11", text)])?;
-        }
-        if store.context().watches()
-            && let Some(note) = array.names_finding()
-        {
-            store.context().report(&path::join(array.path(), v3::DOCUMENT), &[note])?;
         if store.context().watches() {
+            let state = array.state();
+            let guessed = state.guessed.map(|(id, text)| Finding::new(Severity::Deviation, id, text));
             let has_keys = || array.attributes().view().is_ok_and(|all| v2::has_nczarr_keys(&all));
-            let finding = lint::in_fill(&array.state().meta, has_keys);
-            store.context().report(&path::join(array.path(), v2::ARRAY), finding.as_slice())?;
-        }
+            let fill = lint::in_fill(&state.meta, has_keys);
+            let notes: Vec<Finding> = guessed.into_iter().chain(array.names_finding()).chain(fill).collect();
+            store.context().report(&path::join(array.path(), array_document(array.format())), &notes)?;
         }
         Ok(array)
     }

@@ -108,7 +108,9 @@ fn leftovers(shared: &SharedStore, path: &str, meta: &ArrayMeta, all_written: bo
     let mut note = |key: &str| {
         let tail = key.strip_prefix(&prefix).unwrap_or_default();
         let index = meta.keys.parse(tail, meta.shape.len()).map_err(|e| e.at_key(key))?;
-        if index.is_some_and(|chunk| !(kept && is_inside(&chunk))) {
+        // What would be taken for the only chunk of an array without dimensions (HD-53).
+        let is_behind_c = meta.shape.is_empty() && matches!(tail, "c/0" | "c.0");
+        if is_behind_c || index.is_some_and(|chunk| !(kept && is_inside(&chunk))) {
             found.push(key.to_string());
         }
         Ok(())

@@ -44,17 +44,18 @@ pub(super) struct ArrayState {
     pub chunks: (String, KeyEncoding),
     /// Where the chunks are: the store, or storage transformers over it.
     pub chunk_store: SharedStore,
-    /// The document does not say how the chunks' keys are, and it was found that they are nested.
-    pub guessed: bool,
+    /// What was found of the chunks' keys that the document does not say: the id of its row in docs/formats.md, and the text for the log.
+    pub guessed: Option<Guess>,
     /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
     functions: Functions,
 }
 
+type Guess = (&'static str, &'static str);
 type Functions = (Option<Arc<dyn TypeCalls>>, Option<Arc<dyn KeyCalls>>);
 
 impl ArrayState {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<ArrayState> {
-        let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
+        let (chunks, guessed) = find_chunks(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let mut fill = meta.fill.try_element(meta.data_type)?;
         let mut fill_bytes: Arc<[u8]> = Arc::default();
@@ -63,10 +64,6 @@ impl ArrayState {
             fill = VarItem::new(&fill_bytes).to_element();
         }
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
-        let chunks = match meta.dialect {
-            Dialect::D0 => draft::chunks(store, path, &meta)?,
-            Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
-        };
         let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
         // Functions of the program that may not run anywhere keep the whole work in the calling thread.
         let functions = (
@@ -184,6 +181,34 @@ pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<
         }
     }
     chain.bind(&largest)
+}
+
+/// What is in front of every chunk's key, the keys behind that, and what was found of them that the document does not say.
+fn find_chunks(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<((String, KeyEncoding), Option<Guess>)> {
+    if meta.dialect == Dialect::D0 {
+        return Ok((draft::chunks(store, path, meta)?, None));
+    }
+    if let Some(found) = only_chunk_behind_c(store, path, meta) {
+        let text = "the only chunk's key goes on behind \"c\", expected \"c\" for an array without dimensions";
+        return Ok((found, Some(("HD-53", text))));
+    }
+    let is_nested = separator_is_open(meta) && choose_separator(store, path, meta)?;
+    let text = "\"dimension_separator\" is missing and the chunks are in folders; \"/\" is taken";
+    Ok(((path::prefix(path), meta.keys), is_nested.then_some(("HD-11", text))))
+}
+
+/// The prefix of the only chunk of an array of rank 0, and its key behind that, where it is `c/0` or `c.0`, as Zarr.jl writes it, and not `c`
+/// (HD-53). Where every look costs a request it is not looked for.
+fn only_chunk_behind_c(store: &Store, path: &str, meta: &ArrayMeta) -> Option<(String, KeyEncoding)> {
+    let KeyEncoding::Default(separator) = meta.keys else { return None };
+    if !meta.shape.is_empty() || store.shared().capabilities().latency {
+        return None;
+    }
+    // What is wrong with the files is told where the chunk is read.
+    let is_there = |key: &str| matches!(store.shared().stamp(key), Ok(Some(_)));
+    let plain = format!("{}c", path::prefix(path));
+    let prefix = format!("{plain}{}", separator.char());
+    (!is_there(&plain) && is_there(&format!("{prefix}0"))).then_some((prefix, KeyEncoding::V2(separator)))
 }
 
 /// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.

@@ -881,10 +881,10 @@ fn appending_grows_and_writes() {
 }
 
 /// A folder that goes with the test.
-struct Folder(std::path::PathBuf);
+pub struct Folder(pub std::path::PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("ozarr-node-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Folder(path)

@@ -397,6 +397,44 @@ fn fill_values_of_unsigned_types_with_a_sign_are_the_number_of_the_same_bits() {
 }
 
 #[test]
+fn the_only_chunk_of_an_array_without_dimensions_is_found_as_zarr_jl_names_it() {
+    for separator in [Separator::Slash, Separator::Dot] {
+        let text = format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int32","chunk_grid":{{"name":"regular",
+            "configuration":{{"chunk_shape":[]}}}},"chunk_key_encoding":{{"name":"default","configuration":{{"separator":"{0}"}}}},
+            "fill_value":7,"codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}"#,
+            separator.char()
+        );
+        let odd = format!("a/c{}0", separator.char());
+        let folder = Folder::new(&format!("behind-c-{separator:?}"));
+        let local = Store::open(&Context::default(), &folder.0.display().to_string(), Mode::ReadWrite, &[]).unwrap();
+        for store in [memory(), local] {
+            put(&store, "a/zarr.json", &text);
+            assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [7]);
+            put(&store, &odd, &ints(&[42]));
+            let (told, lines) = logged(&store, Level::Warning);
+            let array = Array::open(&told, "a").unwrap();
+            assert_eq!(read_all(&array), [42]);
+            assert!(lines.lock().unwrap()[0].starts_with("Warning HD-53: a/zarr.json: "), "{lines:?}");
+            assert!(message(Array::open(&strict(&store), "a")).contains("HD-53"));
+            write_all(&array, &mut [43]);
+            assert_eq!((keys(&store), array.usage().unwrap().chunks), (vec![odd.clone(), "a/zarr.json".into()], 1));
+            store.rechunk_node("a", (&store, "b"), Default::default(), &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
+            assert_eq!(store.key_get("b/c").unwrap().unwrap(), 43i32.to_le_bytes());
+            // A new array does not take it for its own.
+            store.shared().erase("a/zarr.json").unwrap();
+            Array::create(&store, "a", &spec(&[], &[]), Create::New).unwrap();
+            assert!(store.key_get(&odd).unwrap().is_none());
+            if separator == Separator::Dot {
+                put(&store, &odd, &ints(&[42]));
+                put(&store, "a/c", &ints(&[5]));
+                assert_eq!(read_all(&Array::open(&strict(&store), "a").unwrap()), [5], "the right key");
+            }
+        }
+    }
+}
+
+#[test]
 fn nested_chunks_are_found_where_the_document_does_not_say() {
     let nested = memory();
     put(&nested, "a/.zarray", &zarray("dimension_separator", None));
