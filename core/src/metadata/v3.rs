@@ -310,7 +310,7 @@ mod tests {
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
     use crate::grid::Grid;
-    use crate::grid::key::{KeyEncoding, Separator};
+    use crate::grid::key::{KeyEncoding, Separator, Suffix};
     use crate::limits::Dims;
 
     const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[7,150],"data_type":"float32",
@@ -446,15 +446,37 @@ mod tests {
 
     #[test]
     fn missing_separators_have_the_default_of_their_encoding() {
+        let suffixed = |separator| KeyEncoding::Suffixed(separator, Suffix::new(".tif").unwrap());
         let cases: &[(&str, KeyEncoding)] = &[
             (r#"{"name":"default"}"#, KeyEncoding::Default(Separator::Slash)),
             (r#"{"name":"default","configuration":{}}"#, KeyEncoding::Default(Separator::Slash)),
             (r#"{"name":"default","separator":"."}"#, KeyEncoding::Default(Separator::Dot)),
             (r#"{"name":"v2"}"#, KeyEncoding::V2(Separator::Dot)),
             (r#"{"name":"v2","configuration":{"separator":"/"}}"#, KeyEncoding::V2(Separator::Slash)),
+            (r#"{"name":"suffix","configuration":{"suffix":".tif","base_encoding":"default"}}"#, suffixed(Separator::Slash)),
+            (
+                r#"{"name":"suffix","configuration":{"suffix":".tif","base_encoding":{"name":"default","configuration":{"separator":"."}}}}"#,
+                suffixed(Separator::Dot),
+            ),
         ];
         for (text, want) in cases {
             assert_eq!(parse_array(&edited("chunk_key_encoding", Some(text))).unwrap().keys, *want, "{text}");
+        }
+        for (configuration, kind, field) in [
+            (r#"{"suffix":".tif","base_encoding":"v2"}"#, ErrorKind::Unsupported, "base_encoding"),
+            (
+                r#"{"suffix":".tif","base_encoding":{"name":"default","configuration":{"separator":"-"}}}"#,
+                ErrorKind::Metadata,
+                "base_encoding.configuration.separator",
+            ),
+            (r#"{"suffix":".tif"}"#, ErrorKind::Metadata, "base_encoding"),
+            (r#"{"base_encoding":"default"}"#, ErrorKind::Metadata, "suffix"),
+            (r#"{"suffix":"/x","base_encoding":"default"}"#, ErrorKind::Unsupported, "suffix"),
+            (r#"{"suffix":".tif","base_encoding":"default","separator":"/"}"#, ErrorKind::Metadata, "separator"),
+        ] {
+            let text = format!(r#"{{"name":"suffix","configuration":{configuration}}}"#);
+            let e = parse_array(&edited("chunk_key_encoding", Some(&text))).unwrap_err();
+            assert_eq!((e.kind(), e.field()), (kind, Some(format!("chunk_key_encoding.configuration.{field}").as_str())), "{e}");
         }
     }
 

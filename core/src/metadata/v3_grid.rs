@@ -14,6 +14,8 @@ use crate::limits::Dims;
 
 /// zarrs' name of the chunk keys with a text behind.
 const SUFFIXED: &str = "zarrs.default_suffix";
+/// Zarr.jl's name of keys of any encoding with a text behind.
+const SUFFIX: &str = "suffix";
 
 /// Reads `chunk_grid` of an array of that shape with those `codecs`.
 pub(super) fn chunk_grid(value: &Value, shape: &[u64], codecs: Option<&Value>) -> Result<Grid> {
@@ -154,6 +156,7 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
         "v2" => (KeyEncoding::V2(Separator::Dot), &["separator"]),
         SUFFIXED => (KeyEncoding::Suffixed(Separator::Slash, suffix(&extension)?), &["separator", "suffix"]),
+        SUFFIX => (with_suffix(&extension)?, &["suffix", "base_encoding"]),
         other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
     };
     only_members(&extension, known)?;
@@ -161,6 +164,18 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         None | Some(Value::Null) => Ok(plain),
         Some(value) => Ok(plain.with_separator(separator(value).map_err(|e| e.at_field("configuration.separator"))?)),
     }
+}
+
+/// The keys of the encoding `base_encoding` with a text behind, which are known of `default` alone.
+fn with_suffix(extension: &Extension) -> Result<KeyEncoding> {
+    let base = member(&extension.configuration, "base_encoding").map_err(|e| e.at_field("configuration"))?;
+    let read = key_encoding(base).and_then(|keys| match keys {
+        KeyEncoding::Default(separator) => Ok(KeyEncoding::Suffixed(separator, suffix(extension)?)),
+        _ => bail!(Unsupported, "found {}, expected \"default\"", json::brief(base)),
+    });
+    read.map_err(
+        |e| if e.field().is_some_and(|field| field == "configuration.suffix") { e } else { e.at_field("configuration.base_encoding") },
+    )
 }
 
 fn suffix(extension: &Extension) -> Result<Suffix> {
