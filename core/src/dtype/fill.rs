@@ -373,9 +373,10 @@ fn scalar(data_type: DataType, value: &Value) -> Result<Fill> {
     fill.map(|bytes| Fill::from_bytes(&bytes)).ok_or_else(|| unfit(data_type, value))
 }
 
-/// A value of all fields: an object with a member for each (those that are missing are 0), in native order.
+/// A value of all fields: an object with a member for each (those that are missing are 0, times NaT), in native order.
 fn fill_from_object(s: &Struct, members: &Map) -> Result<Fill> {
     let mut out = Element::from_elem(0, s.size());
+    put_no_times(s, &mut out)?;
     if let Some(other) = members.keys().find(|k| s.field(k).is_none()) {
         bail!(Metadata, "found a value of the field {other:?}, which the type does not have");
     }
@@ -385,6 +386,19 @@ fn fill_from_object(s: &Struct, members: &Map) -> Result<Fill> {
         put_values(f.element, &f.shape, value, place).map_err(|e| e.at_field(&f.name))?;
     }
     Ok(Fill::from_bytes(&out))
+}
+
+/// Makes every time in a struct of zeros NaT.
+fn put_no_times(s: &Struct, place: &mut [u8]) -> Result<()> {
+    for f in s.fields() {
+        let values = place.get_mut(f.offset..f.offset + f.size()).unwrap_or_default();
+        values.chunks_exact_mut(f.element.size().max(1)).try_for_each(|one| match f.element.data_type {
+            DataType::Struct(inner) => put_no_times(inner, one),
+            other if other.kind() == Kind::Time => from_native(f.element, &i64::MIN.to_ne_bytes(), one),
+            _ => Ok(()),
+        })?;
+    }
+    Ok(())
 }
 
 /// The value of a struct of one field without that field's name, as TensorStore writes it.

@@ -114,6 +114,11 @@ fn fill_values_are_packed_bytes_in_v2_and_objects_in_v3() {
     assert_eq!(Fill::from_json_v2(element, &json!(0)).unwrap(), Fill::from_bytes(&[0; 13]));
     assert!(!Fill::from_json_v2(element, &Value::Null).unwrap().defined);
     assert_eq!(Fill::from_json_v3(native, &json!({"a": 7})).unwrap().element(native)[..3], [7, 0, 0]);
+    // Times that are missing are none, also in a struct.
+    let times = v2(r#"[["a","<i2"],["t","<M8[s]",[2]],["n",[["d",">m8[ms]"],["b","|u1"]]]]"#).unwrap().data_type.native();
+    let given = Fill::from_json_v3(times, &json!({"a": 7, "n": {"b": 1}})).unwrap().element(times);
+    let no_time = i64::MIN.to_ne_bytes();
+    assert_eq!(given.to_vec(), [&7i16.to_ne_bytes()[..], &no_time, &no_time, &no_time, &[1]].concat());
     // Packed bytes in v3 are in the order of the codec, which is little wherever a writer did this.
     assert_eq!(Fill::from_json_v3(native, &json!("AQAAAIA/AAAAwEFCCQ==")).unwrap(), fill);
     for bad in [json!("AAE="), json!("?"), json!(1), json!([1]), json!({"a": 40000}), json!({"b": 1}), json!({"v": [1]}), json!({"v": 1})] {
