@@ -15,7 +15,7 @@ use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
-use crate::metadata::{ArrayMeta, Dialect, Format, number_list};
+use crate::metadata::{ArrayMeta, Dialect, Format, number_list, v2};
 use crate::store::{SharedStore, StorageExt};
 use std::sync::Arc;
 
@@ -213,8 +213,8 @@ fn only_chunk_behind_c(store: &Store, path: &str, meta: &ArrayMeta) -> Option<(S
 
 /// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.
 fn separator_is_open(meta: &ArrayMeta) -> bool {
-    let said = meta.document.get("dimension_separator").is_some_and(|value| !value.is_null());
-    meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1 && !said
+    let is_open = meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1;
+    is_open && v2::said_separator(&meta.document).is_none()
 }
 
 /// Uses the separator of the store's options; else "/" if chunks are in folders and no chunk is stored flat, as some early writers

@@ -333,6 +333,7 @@ fn strict_mode_refuses_what_the_specification_refuses() {
         ("fill_value", Some("\"7\""), "HD-12"),
         ("dtype", Some("\"|i4\""), "HD-23"),
         ("dimension_separator", Some("null"), "V2-18"),
+        ("dimension_separator", Some("\"\""), "V2-18"),
         ("compressor", Some(r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1}"#), "HD-15"),
     ];
     for (name, value, id) in cases {
@@ -453,6 +454,8 @@ fn nested_chunks_are_found_where_the_document_does_not_say() {
     put(&nested, "a/0.1", &ints(&[9, 0, 9, 0]));
     assert_eq!(read_all(&Array::open(&nested, "a").unwrap()), [7, 7, 9, 7, 7, 9]);
     let slash = with(&nested, Options { separator: Some(Separator::Slash), ..Options::default() });
+    assert_eq!(read_all(&Array::open(&slash, "a").unwrap()), [1, 2, 3, 4, 5, 6]);
+    put(&nested, "a/.zarray", &zarray("dimension_separator", Some("\"\"")));
     assert_eq!(read_all(&Array::open(&slash, "a").unwrap()), [1, 2, 3, 4, 5, 6]);
     put(&nested, "a/.zarray", ZARRAY);
     assert_eq!(read_all(&Array::open(&slash, "a").unwrap()), [7, 7, 9, 7, 7, 9]);

@@ -4,7 +4,7 @@
 //! The parsers are lenient and silent; this second look is taken only for a context with a log or in strict mode.
 
 use super::json::{self, brief, has_non_finite};
-use super::v2;
+use super::v2::{self, said_separator};
 use super::v3::CONSOLIDATED;
 use super::{ArrayMeta, Format, Map, Value};
 use crate::dtype::DataType;
@@ -139,8 +139,8 @@ fn array_v2(document: &Map, findings: &mut Findings) {
     for name in document.keys().filter(|name| !ARRAY_V2.contains(&name.as_str())) {
         findings.info("HD-17", format!("the unknown member {name:?} is ignored"));
     }
-    if document.get("dimension_separator").is_some_and(Value::is_null) {
-        findings.deviation("V2-18", "\"dimension_separator\" is null and taken as missing");
+    if let Some(value) = document.get("dimension_separator").filter(|_| said_separator(document).is_none()) {
+        findings.deviation("V2-18", format!("\"dimension_separator\" is {} and taken as missing", brief(value)));
     }
     if document.get("chunks").is_some_and(|chunks| json::has(chunks, is_odd_length)) {
         findings.deviation("VM-04", "a chunk's length of 0 or true is taken as 1");
@@ -485,6 +485,7 @@ mod tests {
             ("fill_value", "\"1.5\"", &["VM-61"]),
             ("fill_value", "[1]", &["HD-12"]),
             ("dimension_separator", "null", &["V2-18"]),
+            ("dimension_separator", "\"\"", &["V2-18"]),
             ("dimension_separator", "\"/\"", &[]),
             ("chunks", "[0]", &["VM-04"]),
             ("chunks", "[true]", &["VM-04"]),

@@ -62,8 +62,8 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
     let element = element_type(member(&document, "dtype")?, filters.first().or(compressor.as_ref())).map_err(|e| e.at_field("dtype"))?;
     let data_type = element.data_type.native();
     let fill = fill_value(&document, element).map_err(|e| e.at_field("fill_value"))?;
-    let separator = match document.get("dimension_separator") {
-        None | Some(Value::Null) => Separator::Dot,
+    let separator = match said_separator(&document) {
+        None => Separator::Dot,
         Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
     };
     let codecs = Codecs::V2 { order: order(document.get("order")).map_err(|e| e.at_field("order"))?, element, filters, compressor };
@@ -94,6 +94,11 @@ pub fn fill_as_text(meta: &ArrayMeta) -> Option<Fill> {
 /// Whether a document or attributes have what netCDF-C tells of an array, in the spelling of any of its versions.
 pub fn has_nczarr_keys(members: &Map) -> bool {
     NCZARR_ARRAY.iter().any(|name| members.contains_key(name))
+}
+
+/// `dimension_separator` of an array's document. Null, and the empty text of n5-zarr, say nothing (V2-18).
+pub fn said_separator(document: &Map) -> Option<&Value> {
+    document.get("dimension_separator").filter(|value| !value.is_null() && *value != "")
 }
 
 /// A fresh document of an array.
@@ -238,6 +243,7 @@ mod tests {
             ("order", None),
             ("dimension_separator", None),
             ("dimension_separator", Some("null")),
+            ("dimension_separator", Some("\"\"")),
             ("chunks", Some("[10,0]")),
             ("chunks", Some("[true,0]")),
             ("chunks", Some("[100,1]")),
