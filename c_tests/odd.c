@@ -118,8 +118,9 @@ int main(void) {
     EQUAL(in[3], 7);
     ozarr_array_free(a);
     ozarr_store_free(st);
-    static const char *const wrong[][2] = {{"empty_chunks", "yes"}, {"bytes_fill", "auto"}, {"clipped_chunks", "1"}, {"checksums", ""}, {"unknown_members", "x"},
-                                           {"dimension_separator", "-"}, {"zarr_format", "4"}, {"consolidated", "x"}, {"nothing", "x"}};
+    static const char *const wrong[][2] = {{"empty_chunks", "yes"}, {"bytes_fill", "auto"}, {"clipped_chunks", "1"}, {"checksums", ""},
+                                           {"unknown_members", "x"}, {"dimension_separator", "-"}, {"zarr_format", "4"},
+                                           {"consolidated", "x"}, {"nothing", "x"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const char *options[] = {wrong[i][0], wrong[i][1], NULL};
         ERR_SAYS(OZARR_ERR_ARGUMENT, wrong[i][0], "expected", ozarr_store_open_ex(ctx, "odd.zarr", "r", options, &st));
