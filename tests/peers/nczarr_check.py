@@ -11,6 +11,10 @@ from pathlib import Path
 import netCDF4, numpy as np
 
 
+# Variables that are not written: the fill value is the text itself, of char one digit a number.
+FILLS = {"none": "none", "nines": "9999", "dashed": "no-data", "nothing": "", "char_x": "x", "char_5": "5", "char_0": "0", "char_quote": '"'}
+
+
 def equal(what, found, expected):
     if not (np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f") if isinstance(expected, np.ndarray) else found == expected):
         raise AssertionError(f"{what}: found {found!r}, expected {expected!r}")
@@ -59,6 +63,8 @@ def write_netcdf(store):
         g.createVariable("w", "f8", ("y", "x"))[:] = 1.5
         names = d.createVariable("names", str, ("x",))
         names[:] = np.array(["aa", "b", "ccc", "dddd"], dtype=object)
+        for name, fill in FILLS.items():
+            d.createVariable(name, "S1" if name.startswith("char") else str, ("x",), fill_value=fill)
 
 
 def to_program(program, store):
@@ -73,6 +79,25 @@ def to_program(program, store):
                        ("c", np.array(list("abcd"), "S1")), ("names", np.array(["aa", "b", "ccc", "dddd"], "S128"))]:
         npy = subprocess.run([program, "read", "--npy", f"{store}/{name}"], check=True, capture_output=True).stdout
         equal(name, np.load(io.BytesIO(npy)), want)
+    for name, fill in FILLS.items():
+        equal(name, json.loads(run("read", "--json", f"{store}/{name}")), [fill] * 4)
+
+
+def copied(program, build):
+    """netCDF-C fills what is not stored in a copy, and in strings that the program made, by the documents: the attributes _FillValue go."""
+    store, copy = build / "fills.zarr", build / "copied.zarr"
+    write_netcdf(store)
+    subprocess.run([program, "copy", str(store), str(copy)], check=True)
+    subprocess.run([program, "create", f"{copy}/own", "--type", "|S8", "--shape", "4", "--dims", "x", "--fill", '"bm9uZQ=="'], check=True)
+    for file in copy.glob("*/.zattrs"):
+        attributes = json.loads(file.read_text())
+        for all_of_them in (attributes, attributes.get("_nczarr_attr", {}).get("types", {})):
+            all_of_them.pop("_FillValue", None)
+        file.write_text(json.dumps(attributes))
+    with netCDF4.Dataset(f"file://{copy}#mode=nczarr,file", "r") as d:
+        d.set_auto_maskandscale(False)
+        for name, fill in {**FILLS, "own": "none"}.items():
+            equal(name, [v.decode() if isinstance(v, bytes) else v for v in d[name][:].tolist()], [fill] * 4)
 
 
 def main():
@@ -123,7 +148,8 @@ def main():
 
     failed = 0
     cases = [("C with keys", lambda: c("on")), ("C, pure", lambda: c("off")), ("ncdump, C with keys", lambda: dumped("on")),
-             ("ncdump, C, pure", lambda: dumped("off")), ("netCDF, grown by the program", grown), ("netCDF", netcdf)]
+             ("ncdump, C, pure", lambda: dumped("off")), ("netCDF, grown by the program", grown), ("netCDF", netcdf),
+             ("netCDF, fill values of text", lambda: copied(args.program, build))]
     for name, case in cases:
         try:
             case()
