@@ -64,9 +64,11 @@ impl Locks {
             if tries >= TRIES {
                 std::thread::sleep(PAUSE);
             }
-            let is_new_here = often != LockUse::Often || !self.keeps(folder);
-            let above = if is_new_here { os::stat_at(root, KeyPath::of_folder(folder).as_c(), true).ok() } else { None };
-            let opened = above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
+            // One that is kept may have been removed by another process: then it is made as the first one was.
+            let kept = if often == LockUse::Often && self.keeps(folder) { open_known(root, &path).ok() } else { None };
+            let above = if kept.is_none() { os::stat_at(root, KeyPath::of_folder(folder).as_c(), true).ok() } else { None };
+            let shared = || above.as_ref().filter(|above| is_shared(above)).and_then(|above| open_shared(root, folder, &path, above));
+            let opened = kept.or_else(shared);
             let opened = if opened.is_some() { opened } else { open_lock_file(root, folder, &path, (durability, tries))? };
             let Some(fd) = opened else { continue };
             if let Some(above) = &above {
@@ -137,11 +139,16 @@ impl Locks {
         let kept = std::mem::take(&mut *self.kept());
         for folder in kept {
             let path = KeyPath::join(&folder, LOCK_NAME);
-            if let Ok(fd) = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0) {
+            if let Ok(fd) = open_known(root, &path) {
                 remove_unused(root, &path, fd.as_fd());
             }
         }
     }
+}
+
+/// Opens a lock file that is there.
+fn open_known(root: BorrowedFd<'_>, path: &KeyPath) -> Os<OwnedFd> {
+    os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0)
 }
 
 /// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not, or if another user, who has just made
@@ -164,7 +171,7 @@ fn open_lock_file(
         Err(Errno(libc::ESTALE)) => Ok(None),
         // Where all may write, the system lets nobody make what is there already as another user's (`fs.protected_regular`), but open it.
         Err(e) => {
-            let there = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+            let there = open_known(root, path);
             if there.as_ref().is_err_and(|e| *e == Errno(libc::EACCES))
                 && tries < MOST_UNSHARED
                 && may_change(root, KeyPath::of_folder(folder).as_c())
@@ -181,7 +188,7 @@ fn open_lock_file(
 /// Opens the lock file of a folder in which several users write, and gives a new one its name when they may use it: a kill before that would keep
 /// them out for ever. `None` where the file cannot be made so, or others are faster.
 fn open_shared(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, above: &libc::stat) -> Option<OwnedFd> {
-    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0) {
+    match open_known(root, path) {
         Err(Errno(libc::ENOENT)) => {}
         opened => return opened.ok(),
     }

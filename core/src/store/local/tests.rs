@@ -168,6 +168,25 @@ fn who_may_write_in_a_folder_may_use_its_lock_file() {
     }
 }
 
+#[test]
+fn a_lock_file_that_is_kept_and_was_removed_by_another_is_made_again_for_all_who_may_write_there() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let (store, other) = (folder.store(SyncMode::None), folder.store(SyncMode::None));
+    put(&store, "d/k", b"1").unwrap();
+    std::fs::set_permissions(folder.file("d"), PermissionsExt::from_mode(0o777)).unwrap();
+    let lock = |store: &LocalStore| store.lock_key("d/", "d/k", LockUse::Often).unwrap();
+    drop(lock(&store));
+    drop(lock(&other));
+    drop(other);
+    assert_eq!(folder.names("d"), ["k"], "the other one is closed while nobody holds a lock");
+    let _held = lock(&store);
+    assert_eq!(std::fs::metadata(folder.file("d/.ozarr.lock")).unwrap().mode() & 0o066, 0o066);
+    // While it is there it is found by one call.
+    let again = || drop(store.lock_key("d/", "d/l", LockUse::Often).unwrap());
+    assert_eq!((fault::count(Call::Open, again), fault::count(Call::Stat, again)), (1, 1));
+}
+
 /// Whether this process is root, which may give files to others.
 #[cfg(target_os = "linux")]
 fn is_root() -> bool {
