@@ -19,6 +19,7 @@ mod lock;
 mod once_fd;
 mod owner;
 pub(crate) mod path;
+mod put;
 mod root;
 pub(crate) mod staged_file;
 mod sweep;
@@ -26,7 +27,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-use self::durable::{Durability, FileId, file_id};
+use self::durable::{Durability, file_id};
 use self::hidden::Hidden;
 use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
@@ -36,21 +37,21 @@ use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, 
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
-use self::temporary::{TRIES, Temp, TempNames, keep_readers};
+use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno};
 use super::{
-    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage, Version,
+    Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
 };
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::check_memory;
-use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, is_for_all, libc};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, errno_of, libc};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
@@ -102,106 +103,6 @@ impl LocalStore {
             bail!(ReadOnly, "the store is open for reading only");
         }
         check_memory()
-    }
-
-    /// Stores `parts` as `key`: the one way in which a value gets its name.
-    fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
-        let path = KeyPath::of_key(key)?;
-        let root = self.root_to_write()?;
-        let hidden = self.stay_hidden();
-        let mut made = Made::new();
-        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
-        temp.write(fd.as_fd(), parts)?;
-        self.give_name(temp, fd, key, &path, absent, &made)
-    }
-
-    /// Makes a new file beside `key`, or at once under the name `own`, as [`TempNames::create`] does.
-    fn temp_file<'a>(&self, root: BorrowedFd<'a>, key: &str, own: Option<&KeyPath>, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
-        self.temp_names.create(root, (key, own), made, |folder| self.sweeper.knows(folder))
-    }
-
-    /// Makes a written file the value of `key`: by a rename, unless it has that name.
-    fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
-        let root = temp.root;
-        let folder = folder_of(key);
-        self.sweeper.note(folder, made.contains(&folder.len()));
-        self.known.note_put();
-        let mut id = FileId::default();
-        if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
-            let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
-            self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
-            if !is_for_all(&own) {
-                keep_readers((root, key), path, (fd.as_fd(), &own));
-            }
-            id = file_id(&own);
-        }
-        let synced = self.durability.syncs_first(key);
-        if synced {
-            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
-        }
-        match os::close(fd) {
-            // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
-            Err(Errno(libc::EINTR)) => self.durability.sync_now(root, &temp.path, key)?,
-            closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
-        }
-        let named = temp.path.as_c() == path.as_c();
-        if named {
-            temp.there = false;
-        } else if absent {
-            if !self.rename_new(&mut temp, path)? {
-                if !is_dead_link(root, path) {
-                    bail!(Conflict, "the key holds a value already");
-                }
-                temp.rename(path)?;
-            }
-        } else if self.durability.mode == SyncMode::Batch && !synced {
-            self.replace_batched(&mut temp, path, key, id)?;
-        } else {
-            temp.rename(path)?;
-        }
-        if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
-            self.durability.remember(key, id);
-        }
-        self.durability.names_changed(root, key, made)?;
-        self.durability.sync_early(root)
-    }
-
-    /// Mode `batch`: a key that is new, or that this store put since the last flush, gets its value at once; any other
-    /// holds a value that may be durable, so the new one is synced before it takes the name.
-    fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId) -> Result<()> {
-        let ours = self.durability.new_file(key);
-        // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
-        let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
-        if still_ours {
-            temp.rename(path)?;
-        } else if !self.rename_new(temp, path)? {
-            self.durability.sync_now(temp.root, &temp.path, key)?;
-            temp.rename(path)?;
-            self.durability.forget(key);
-            return Ok(());
-        }
-        self.durability.remember(key, id);
-        Ok(())
-    }
-
-    /// Gives the temporary file its name if that names nothing; `false` if it does.
-    fn rename_new(&self, temp: &mut Temp<'_>, path: &KeyPath) -> Result<bool> {
-        temp.rename_new(path, &self.no_rename_new, self.matching.get())
-    }
-
-    /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
-    fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
-        let _here = self.matching.get().lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = folder_of(key);
-        let _elsewhere = self.lock_byte(folder, LOCK_SPACE + byte_of(folder, key), LockUse::Rare)?;
-        let now = match self.open(key)? {
-            Some(object) => Some(object.version()?),
-            None => None,
-        };
-        if now != Some(version) {
-            bail!(Conflict, "the key holds another value by now");
-        }
-        self.replace(key, parts, false)
     }
 
     /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
@@ -473,13 +374,6 @@ impl LocalFiles for LocalStore {
 fn byte_of(folder: &str, key: &str) -> u64 {
     let name = key.strip_prefix(folder).map_or(key, |name| name.trim_start_matches('/'));
     os::hash(name.as_bytes()) % LOCK_SPACE
-}
-
-/// Whether a name is that of a link to nothing, which is no value.
-#[cold]
-fn is_dead_link(root: BorrowedFd<'_>, path: &KeyPath) -> bool {
-    let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
-    is_link && os::stat_at(root, path.as_c(), true).is_err_and(|e| e == Errno(libc::ENOENT))
 }
 
 /// Opens the file of a key to read it, or gives `None` if it does not exist.

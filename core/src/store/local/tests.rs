@@ -1,6 +1,6 @@
 //! Local stores: what they do when calls fail, which calls they make, and what files they leave.
 
-use super::durable::MAX_UNSYNCED;
+use super::durable::{FileId, MAX_UNSYNCED};
 use super::path::LOCK_NAME;
 use super::*;
 use crate::error::ErrorKind;

@@ -1,0 +1,128 @@
+//! How a value gets the name of its key: written into a temporary file, or under that name at once in a hidden root, and synced as the mode says.
+
+use super::durable::{FileId, file_id};
+use super::lock::LOCK_SPACE;
+use super::path::{KeyPath, Made, folder_of};
+use super::temporary::{Temp, keep_readers};
+use super::{LocalStore, SyncMode, byte_of};
+use crate::error::{Result, bail};
+use crate::platform::{AsFd, BorrowedFd, OwnedFd, is_for_all, libc};
+use crate::store::os::{self, EntryKind, Errno};
+use crate::store::{LockUse, Storage, Version};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+impl LocalStore {
+    /// Stores `parts` as `key`: the one way in which a value gets its name.
+    pub(super) fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
+        let path = KeyPath::of_key(key)?;
+        let root = self.root_to_write()?;
+        let hidden = self.stay_hidden();
+        let mut made = Made::new();
+        let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
+        temp.write(fd.as_fd(), parts)?;
+        self.give_name(temp, fd, key, &path, absent, &made)
+    }
+
+    /// Makes a new file beside `key`, or at once under the name `own`, as [`TempNames::create`] does.
+    pub(super) fn temp_file<'a>(
+        &self,
+        root: BorrowedFd<'a>,
+        key: &str,
+        own: Option<&KeyPath>,
+        made: &mut Made,
+    ) -> Result<(Temp<'a>, OwnedFd)> {
+        self.temp_names.create(root, (key, own), made, |folder| self.sweeper.knows(folder))
+    }
+
+    /// Makes a written file the value of `key`: by a rename, unless it has that name.
+    pub(super) fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
+        let root = temp.root;
+        let folder = folder_of(key);
+        self.sweeper.note(folder, made.contains(&folder.len()));
+        self.known.note_put();
+        let mut id = FileId::default();
+        if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
+            let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
+            self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
+            if !is_for_all(&own) {
+                keep_readers((root, key), path, (fd.as_fd(), &own));
+            }
+            id = file_id(&own);
+        }
+        let synced = self.durability.syncs_first(key);
+        if synced {
+            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
+        }
+        match os::close(fd) {
+            // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
+            Err(Errno(libc::EINTR)) => self.durability.sync_now(root, &temp.path, key)?,
+            closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
+        }
+        let named = temp.path.as_c() == path.as_c();
+        if named {
+            temp.there = false;
+        } else if absent {
+            if !self.rename_new(&mut temp, path)? {
+                if !is_dead_link(root, path) {
+                    bail!(Conflict, "the key holds a value already");
+                }
+                temp.rename(path)?;
+            }
+        } else if self.durability.mode == SyncMode::Batch && !synced {
+            self.replace_batched(&mut temp, path, key, id)?;
+        } else {
+            temp.rename(path)?;
+        }
+        if self.durability.mode == SyncMode::Batch && !synced && (absent || named) {
+            self.durability.remember(key, id);
+        }
+        self.durability.names_changed(root, key, made)?;
+        self.durability.sync_early(root)
+    }
+
+    /// Mode `batch`: a key that is new, or that this store put since the last flush, gets its value at once; any other
+    /// holds a value that may be durable, so the new one is synced before it takes the name.
+    fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId) -> Result<()> {
+        let ours = self.durability.new_file(key);
+        // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
+        let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
+        if still_ours {
+            temp.rename(path)?;
+        } else if !self.rename_new(temp, path)? {
+            self.durability.sync_now(temp.root, &temp.path, key)?;
+            temp.rename(path)?;
+            self.durability.forget(key);
+            return Ok(());
+        }
+        self.durability.remember(key, id);
+        Ok(())
+    }
+
+    /// Gives the temporary file its name if that names nothing; `false` if it does.
+    fn rename_new(&self, temp: &mut Temp<'_>, path: &KeyPath) -> Result<bool> {
+        temp.rename_new(path, &self.no_rename_new, self.matching.get())
+    }
+
+    /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
+    pub(super) fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
+        let _here = self.matching.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = folder_of(key);
+        let _elsewhere = self.lock_byte(folder, LOCK_SPACE + byte_of(folder, key), LockUse::Rare)?;
+        let now = match self.open(key)? {
+            Some(object) => Some(object.version()?),
+            None => None,
+        };
+        if now != Some(version) {
+            bail!(Conflict, "the key holds another value by now");
+        }
+        self.replace(key, parts, false)
+    }
+}
+
+/// Whether a name is that of a link to nothing, which is no value.
+#[cold]
+fn is_dead_link(root: BorrowedFd<'_>, path: &KeyPath) -> bool {
+    let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
+    is_link && os::stat_at(root, path.as_c(), true).is_err_and(|e| e == Errno(libc::ENOENT))
+}
