@@ -95,7 +95,7 @@ impl Locks {
                 Err(e) => return Err(e.error("lock")),
             }
         }
-        bail!(Io, "the lock file vanishes again and again")
+        bail!(Io, "the lock file {} vanishes again and again", path.as_c().to_string_lossy())
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -210,23 +210,22 @@ fn share(root: BorrowedFd<'_>, folder: &str, file: BorrowedFd<'_>, above: &libc:
     }
 }
 
-/// Says whether an open lock file was removed, by another lock's end or with its folder.
-fn is_removed(file: BorrowedFd<'_>) -> Os<bool> {
+/// Gives what is known of an open lock file, or `None` if it was removed, by another lock's end or with its folder.
+fn look_at(file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
     match os::stat(file) {
-        Err(Errno(libc::ESTALE)) => Ok(true),
-        own => own.map(|own| own.st_nlink == 0 || own.st_size as u64 == REMOVED_LEN),
+        Err(Errno(libc::ESTALE)) => Ok(None),
+        own => own.map(|own| (own.st_nlink != 0 && own.st_size as u64 != REMOVED_LEN).then_some(own)),
     }
 }
 
-/// Says whether an open lock file is the one that its path names: network file systems keep a removed file that is open under another name.
-fn is_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<bool> {
-    if is_removed(file)? {
-        return Ok(false);
-    }
-    match (os::stat_at(root, path.as_c(), false), os::stat(file)?) {
-        (Ok(named), own) => Ok(os::is_same(&named, &own)),
-        (Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)), _) => Ok(false),
-        (Err(e), _) => Err(e),
+/// Gives what is known of an open lock file if it is the one that its path names: network file systems keep a removed file that is open under
+/// another name.
+fn look_at_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<Option<libc::stat>> {
+    let Some(own) = look_at(file)? else { return Ok(None) };
+    match os::stat_at(root, path.as_c(), false) {
+        Ok(named) => Ok(os::is_same(&named, &own).then_some(own)),
+        Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)) => Ok(None),
+        Err(e) => Err(e),
     }
 }
 
@@ -235,8 +234,12 @@ fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> 
     if os::try_lock_all(file).is_err() {
         return false;
     }
-    // Only the holder of a lock on all of the file of this name may remove it.
-    if is_current(root, path, file) == Ok(true) && os::unlink(root, path.as_c()).is_ok() {
+    // Only the holder of a lock on all of the file of this name may remove it. One that has another name, in a copy that was made by links, stays:
+    // nobody could use the copy's once it is marked, and without the mark nobody could tell that this one is gone.
+    if let Ok(Some(own)) = look_at_current(root, path, file)
+        && own.st_nlink == 1
+        && os::unlink(root, path.as_c()).is_ok()
+    {
         let _ = os::truncate(file, REMOVED_LEN);
     }
     true
@@ -261,13 +264,13 @@ impl ByteLock {
     fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64, waits: bool) -> Os<bool> {
         if self.removal.is_some() {
             os::share_byte(self.fd.as_fd(), PRESENCE as i64)?;
-            if !is_current(root, path, self.fd.as_fd())? {
+            if look_at_current(root, path, self.fd.as_fd())?.is_none() {
                 return Ok(false);
             }
         }
         let lock = if waits { os::lock_byte } else { os::try_lock_byte };
         lock(self.fd.as_fd(), byte as i64)?;
-        Ok(!is_removed(self.fd.as_fd())?)
+        Ok(look_at(self.fd.as_fd())?.is_some())
     }
 }
 

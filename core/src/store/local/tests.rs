@@ -1208,6 +1208,23 @@ fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
 }
 
 #[test]
+fn a_lock_file_that_a_copy_by_links_has_too_stays_usable_in_both() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    ["d/k", "copy/k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+    drop(store.lock_key("d/", "d/k", LockUse::Often).unwrap());
+    std::fs::hard_link(folder.file("d").join(LOCK_NAME), folder.file("copy").join(LOCK_NAME)).unwrap();
+    drop(store);
+    let lock = |below: &str, often| folder.store(SyncMode::None).lock_key(below, "k", often).map(drop);
+    for often in [LockUse::Rare, LockUse::Often] {
+        assert!(lock("copy/", often).is_ok() && lock("d/", often).is_ok(), "{often:?}");
+    }
+    std::fs::remove_dir_all(folder.file("copy")).unwrap();
+    lock("d/", LockUse::Rare).unwrap();
+    assert_eq!(folder.names("d"), ["k"], "the last name goes");
+}
+
+#[test]
 fn a_lock_on_an_erased_lock_file_is_taken_again_on_the_new_one() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
