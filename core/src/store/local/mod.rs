@@ -186,11 +186,7 @@ impl Storage for LocalStore {
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        match self.look_for(key)? {
-            // Where many chunks are read at once their folder is looked for, which finds this, too.
-            None if self.root_may_be_replaced() => self.look_anew(key),
-            found => Ok(found),
-        }
+        self.look(|| self.look_for(key))
     }
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
@@ -213,13 +209,12 @@ impl Storage for LocalStore {
     fn stage(&self, key: &str) -> Result<Staged> {
         self.check_writable()?;
         KeyPath::of_key(key)?;
-        let root = self.root_to_write()?;
         let open = || {
             let mut made = Made::new();
-            self.temp_file(root, key, None, &mut made).map(|(temp, fd)| (temp, fd, made))
+            self.temp_file(self.root_to_write()?, key, None, &mut made).map(|(temp, fd)| (temp, fd, made))
         };
         let (mut temp, fd, made) = self.in_present_root(open, Result::is_err).map_err(|e| self.placed(e))?;
-        let folder = root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
+        let folder = temp.root.try_clone_to_owned().map_err(|e| Errno(errno_of(&e).unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
     }
@@ -274,13 +269,18 @@ impl Storage for LocalStore {
 
 impl LocalFiles for LocalStore {
     fn folder(&self, prefix: &str) -> Folder {
-        // Where it cannot be opened its keys say why.
-        let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
-        let Some(root) = root else { return Folder::Absent };
-        let open = || os::open(root, KeyPath::of_folder(folder).as_c(), O_PATH | libc::O_DIRECTORY, 0);
-        match self.in_present_root(open, |opened| matches!(opened, Err(Errno(libc::ENOENT)))) {
-            Ok(fd) => Folder::Open { fd, len: prefix.len() },
-            Err(Errno(libc::ENOENT)) => Folder::Absent,
+        let Ok(folder) = check_prefix(prefix) else { return Folder::Unknown };
+        let open = || {
+            let Some(root) = self.root()? else { return Ok(None) };
+            match os::open(root, KeyPath::of_folder(folder).as_c(), O_PATH | libc::O_DIRECTORY, 0) {
+                Err(Errno(libc::ENOENT)) => Ok(None),
+                opened => opened.map(Some).map_err(|e| e.error("open the folder")),
+            }
+        };
+        match self.look(open) {
+            Ok(Some(fd)) => Folder::Open { fd, len: prefix.len() },
+            Ok(None) => Folder::Absent,
+            // Its keys say why.
             Err(_) => Folder::Unknown,
         }
     }
@@ -297,12 +297,14 @@ impl LocalFiles for LocalStore {
 
     fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
         let path = KeyPath::of_key(key)?;
-        let Some(root) = self.root()? else { return Ok(None) };
-        match self.in_present_root(|| os::stat_at(root, path.as_c(), true), |found| matches!(found, Err(Errno(libc::ENOENT)))) {
-            Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
-            Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(self.placed(e.error("stat"))),
-        }
+        let look = || {
+            let Some(root) = self.root()? else { return Ok(None) };
+            match os::stat_at(root, path.as_c(), true) {
+                Err(Errno(libc::ENOENT)) => Ok(None),
+                st => st.map(Some).map_err(|e| self.placed(e.error("stat"))),
+            }
+        };
+        self.look(look)?.map(|st| check_is_file(&st).map(|()| stamp_of(&st))).transpose()
     }
 
     fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {

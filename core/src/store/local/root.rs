@@ -11,7 +11,6 @@ use super::temporary::TRIES;
 use super::{LocalStore, SyncMode};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::platform::{AsRawFd, BorrowedFd, O_PATH, OwnedFd, libc};
-use crate::store::Object;
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, Errno};
 use std::path::PathBuf;
@@ -56,20 +55,32 @@ impl LocalStore {
         self.root_fd.get().is_some_and(|fd| os::stat(fd).is_ok_and(|st| st.st_nlink == 0))
     }
 
-    /// Whether the root may have lost its name since [`LocalStore::look_anew`] looked: it was removed, or has another time of change, which it gets
+    /// Whether the root may have lost its name since [`LocalStore::look`] looked: it was removed, or has another time of change, which it gets
     /// from a new name, and from what comes and goes in it.
     pub(super) fn root_may_be_replaced(&self) -> bool {
         let st = self.root_fd.get().and_then(|fd| os::stat(fd).ok());
         st.is_some_and(|st| st.st_nlink == 0 || changed_at(&st) != self.known.looked_at.load(Ordering::Relaxed))
     }
 
-    /// Looks for a key in the folder that has the root's name by now. File systems that count no links seem to have removed all.
+    /// Looks for something, and once more where another folder may have the root's name by now. What misses in a root that is gone is an error.
+    #[inline]
+    pub(super) fn look<T>(&self, look: impl Fn() -> Result<Option<T>>) -> Result<Option<T>> {
+        let roots = self.known.roots.load(Ordering::Acquire);
+        let is_same = || self.known.roots.load(Ordering::Acquire) == roots;
+        match look()? {
+            None if !is_same() || self.root_may_be_replaced() => self.look_anew(is_same, look),
+            found => Ok(found),
+        }
+    }
+
+    /// Looks in the folder that has the root's name by now; `is_same` says whether another thread has not found out that it is another one.
+    /// File systems that count no links seem to have removed all.
     #[cold]
-    pub(super) fn look_anew(&self, key: &str) -> Result<Option<Object>> {
+    fn look_anew<T>(&self, is_same: impl Fn() -> bool, look: impl Fn() -> Result<Option<T>>) -> Result<Option<T>> {
         // The time is taken before the name is looked at.
         let before = self.root_fd.get().and_then(|fd| os::stat(fd).ok()).map(|st| changed_at(&st));
-        if self.root_was_replaced() {
-            return self.look_for(key);
+        if self.root_was_replaced() || !is_same() {
+            return look();
         }
         self.known.looked_at.store(before.unwrap_or(0), Ordering::Relaxed);
         if self.root_is_gone() { Err(self.gone()) } else { Ok(None) }
@@ -250,7 +261,7 @@ mod tests {
     use crate::store::fault::{self, fail};
     use crate::store::local::{FileOptions, Publish};
     use crate::store::os::Call;
-    use crate::store::{Condition, Keys, Storage, get};
+    use crate::store::{Condition, Keys, LocalFiles, Storage, get};
     use std::path::Path;
 
     /// A folder that is removed at the end of a test.
@@ -309,15 +320,25 @@ mod tests {
         let top = Top::new("gone");
         let (store, path) = (LocalStore::open(&top.0.join("s"), true, SyncMode::None).unwrap(), top.0.join("s"));
         put(&store, "c/0", b"1");
+        let others = [(); 2].map(|()| LocalStore::open(&path, true, SyncMode::None).unwrap());
+        assert!(others.iter().all(|other| value(other, "c/0").is_some()));
         std::fs::remove_dir_all(&path).unwrap();
         let gone = |e: Error| e.kind() == ErrorKind::Io && e.message().contains("/s was removed while it was open");
         assert!(store.open("c/0").is_err_and(gone) && store.put("c/0", &[b"1"], Condition::None).is_err_and(gone));
         assert!(store.lock_key("", "c/0", crate::store::LockUse::Rare).is_err_and(gone));
+        assert!(store.stamp("c/0").is_err_and(gone) && store.open_in(&store.folder("c/"), "c/0").is_err_and(gone));
         assert!(value(&store, "zarr.json").is_none(), "a node that is gone is none");
         put(&LocalStore::open(&path, true, SyncMode::None).unwrap(), "c/0", b"2");
-        let mut bytes = Vec::new();
-        store.open("c/0").unwrap().unwrap().read_whole(&mut bytes, 9).unwrap();
-        assert_eq!(bytes, b"2");
+        for look in 0..3 {
+            let (store, mut bytes) = (if look == 0 { &store } else { &others[look - 1] }, Vec::new());
+            let found = match look {
+                0 => store.open("c/0"),
+                1 => store.open_in(&store.folder("c/"), "c/0"),
+                _ => store.stamp("c/0").and_then(|stamp| stamp.map_or(Ok(None), |_| store.open("c/0"))),
+            };
+            found.unwrap().unwrap().read_whole(&mut bytes, 9).unwrap();
+            assert_eq!(bytes, b"2");
+        }
     }
 
     #[test]
