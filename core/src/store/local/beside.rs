@@ -1,10 +1,11 @@
 //! The hidden places beside folders in which what is to take their names is made.
 //!
-//! A place has the same name for all processes of a user: what a killed one of another user has left may be nobody else's to take over. Who uses
-//! it locks it, and the lock ends with the process: what a killed one has left is taken over by the next one of this name, and removed by
-//! others who come across it.
+//! A place has the same name for all processes of a user in one run of a machine: what a killed one of another user has left may be nobody else's
+//! to take over, and network file systems let each machine lock a folder for itself alone. Who uses it locks it, and the lock ends with the
+//! process: what a killed one has left is taken over by the next one of this name, and removed by others there who come across it.
 
 use super::listing::remove_tree;
+use super::owner::{Owner, here};
 use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
 use crate::error::{Error, Result};
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, user};
@@ -35,8 +36,8 @@ impl Purpose {
 
 /// Names the place beside a folder, which listings hide.
 pub(super) fn place_of(folder: &Path, purpose: Purpose) -> Option<PathBuf> {
-    let name = os::hash(folder.file_name()?.as_encoded_bytes());
-    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}{TEMP_SUFFIX}", purpose.name(), user())))
+    let (name, run) = (os::hash(folder.file_name()?.as_encoded_bytes()), here().run());
+    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}-{run:x}{TEMP_SUFFIX}", purpose.name(), user())))
 }
 
 /// A new, empty folder at a place that this process uses.
@@ -91,14 +92,20 @@ fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {
     Ok(is_same.then(|| locked.is_ok().then_some(fd)))
 }
 
-/// Whether a name is that of a place.
-pub(super) fn is_place(name: &[u8]) -> bool {
-    let own = name.strip_prefix(TEMP_PREFIX.as_bytes()).filter(|own| own.ends_with(TEMP_SUFFIX.as_bytes()));
-    own.is_some_and(|own| [Purpose::New, Purpose::Replaced].iter().any(|purpose| own.starts_with(purpose.name().as_bytes())))
+/// Gives the run of a machine whose processes use the place of a name; `None` if it names no place.
+pub(super) fn run_of(name: &[u8]) -> Option<u64> {
+    let own = std::str::from_utf8(name).ok()?.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX)?;
+    let (of_user, run) = own.trim_end_matches(TEMP_SUFFIX).rsplit_once('-')?;
+    let is_place = of_user.contains('-') && [Purpose::New, Purpose::Replaced].iter().any(|purpose| of_user.starts_with(purpose.name()));
+    u64::from_str_radix(run, 16).ok().filter(|_| is_place)
 }
 
-/// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it.
-pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr) -> Option<OwnedFd> {
+/// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it, as
+/// nobody can tell of a place of another machine, of another container, or of before the machine was started.
+pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr, (run, here): (u64, Owner)) -> Option<OwnedFd> {
+    if run == 0 || run != here.run() {
+        return None;
+    }
     let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
     os::lock_folder(fd.as_fd()).ok()?;
     // Another folder may have got the name before this one was locked.

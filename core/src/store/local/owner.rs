@@ -34,6 +34,11 @@ impl Owner {
         Some(Owner { place, process: parts.next()?.parse().ok()?, start: parts.next()?.parse().ok()? })
     }
 
+    /// Gives a number for the run of the machine and for what its processes see of each other; 0 where that cannot be told.
+    pub(super) fn run(&self) -> u64 {
+        self.place
+    }
+
     /// Says whether this process is gone, as `here` can tell for certain: nothing is known of processes on other machines, in other
     /// containers, and before the machine was started.
     pub(super) fn is_gone(&self, here: Owner) -> bool {

@@ -3,7 +3,7 @@
 //! Only files of processes that are gone for certain go ([`super::owner`], [`super::beside`]); nobody can give them a name any more. A store looks
 //! once into each folder that was there before it, when it is flushed or closed.
 
-use super::beside::{is_place, unused};
+use super::beside::{run_of, unused};
 use super::listing::remove_tree;
 use super::owner::{Owner, here};
 use super::path::{KeyPath, LOCK_NAME, TEMP_PREFIX, TEMP_SUFFIX, c_path, is_hidden};
@@ -150,8 +150,8 @@ pub fn remove_left(path: &Path) -> Result<()> {
 /// What keeps a process from using what one that is gone has left behind at a path; `None` where its process may be alive.
 fn left_behind(dir: BorrowedFd<'_>, path: &CStr, here: Owner) -> Option<Option<OwnedFd>> {
     let name = path.to_bytes().rsplit(|byte| *byte == b'/').next()?;
-    if is_place(name) {
-        return unused(dir, path).map(Some);
+    if let Some(run) = run_of(name) {
+        return unused(dir, path, (run, here)).map(Some);
     }
     owner_of(name).is_some_and(|owner| owner.is_gone(here)).then_some(None)
 }

@@ -694,19 +694,29 @@ fn what_killed_writers_have_left_beside_folders_goes_and_what_is_used_stays() {
         for place in &places {
             std::fs::create_dir_all(place.join("c/0")).unwrap();
         }
-        let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain([(used.path.clone(), false)]).collect();
+        // Another machine's processes cannot be asked, and lock the folder for themselves where it is on a network file system.
+        let here = format!("-{:x}.tmp", owner::here().run());
+        let elsewhere = ["-77.tmp", "-0.tmp", ".tmp"].map(|run| PathBuf::from(places[0].to_str().unwrap().replace(&here, run)));
+        elsewhere.iter().for_each(|place| std::fs::create_dir_all(place.join("c/0")).unwrap());
+        let kept = || elsewhere.iter().chain([&used.path]).map(|place| (place.clone(), false));
+        let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain(kept()).collect();
         told.sort();
         assert_eq!(temporary_files(&folder.file("")), told);
         if repair {
-            let e = remove_left(&used.path).unwrap_err();
-            assert!(e.kind() == ErrorKind::Conflict && e.message().contains("is used"), "{e}");
+            for (place, _) in kept() {
+                let e = remove_left(&place).unwrap_err();
+                assert!(e.kind() == ErrorKind::Conflict && e.message().contains("is used"), "{e}");
+            }
             places.iter().for_each(|place| remove_left(place).unwrap());
         } else {
             let store = folder.store(SyncMode::None);
             put(&store, "d/l", b"2").unwrap();
             store.flush().unwrap();
         }
-        assert_eq!(temporary_files(&folder.file("")), [(used.path.clone(), false)]);
+        let mut told: Vec<_> = kept().collect();
+        told.sort();
+        assert_eq!(temporary_files(&folder.file("")), told);
+        assert!(claim(places[0].clone(), || Ok(())).unwrap().is_some() && elsewhere.iter().all(|place| place.join("c/0").exists()));
         // The lock ends with its process, or with the folder.
         drop(used.lock);
         assert!(claim(used.path.clone(), || Ok(())).unwrap().is_some() && used.path.exists());
