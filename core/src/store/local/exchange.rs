@@ -8,7 +8,7 @@ use super::path::{KeyPath, Made, c_path, folder_of, make_parents};
 use super::temporary::{TRIES, keep_readers};
 use super::{FileOptions, LocalStore, LockMode, SyncMode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::platform::{AsFd, BorrowedFd, O_PATH, is_for_all, libc, take_access};
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, is_for_all, libc, take_access};
 use crate::store::keys::MAKES_A_NODE;
 use crate::store::os::{self, CWD, EntryKind, Errno};
 use crate::store::{LockUse, SharedStore};
@@ -45,7 +45,7 @@ impl LocalStore {
         let made = self.build_beside(&there, beside, build);
         // The old one gets the name of a place: who sweeps those of killed writers leaves it alone while it is locked.
         let own = if cfg!(windows) { None } else { os::open(CWD, &old, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok() };
-        let _locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
+        let locked = own.filter(|fd| os::lock_folder(fd.as_fd()).is_ok());
         let made = made.map(|()| exchange(&old, &new));
         match made {
             Ok(Ok(())) => {}
@@ -63,10 +63,11 @@ impl LocalStore {
         if self.durability.mode != SyncMode::None {
             sync_parent(&there)?;
         }
-        // Who has the old one open may put something into it until it is gone.
+        // Who has the old one open may put something into it until it is gone; then another process may make its own folder of that name.
+        let is_old = |old: &OwnedFd| Some(os::is_same(&os::stat(old.as_fd()).ok()?, &os::stat_at(CWD, &new, false).ok()?));
         for _ in 0..TRIES {
             remove_tree(beside).map_err(|e| e.with_note(", what is left of the old one; the new one is in its place"))?;
-            if !beside.exists() {
+            if !locked.as_ref().map_or_else(|| beside.exists(), |old| is_old(old) == Some(true)) {
                 break;
             }
         }
