@@ -16,6 +16,8 @@ pub(super) enum State {
     Due,
     /// It has this name.
     At(PathBuf),
+    /// It has its own name, which a power cut may take away.
+    Unsynced,
 }
 
 impl Hidden {

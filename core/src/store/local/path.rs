@@ -94,7 +94,8 @@ pub(crate) fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
 }
 
-/// Makes a folder outside of any store and its parents; syncs each parent if asked for.
+/// Makes a folder outside of any store and its parents; syncs each parent if asked for. One whose name cannot be made durable goes again: whoever
+/// finds it there takes it for durable.
 pub(crate) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     let c = c_path(path)?;
     let what = || format!("make the folder {}", path.display());
@@ -113,7 +114,10 @@ pub(crate) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     }
     if sync && let Some(parent) = path.parent() {
         let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
-        fd.and_then(|fd| os::fsync_folder(fd.as_fd())).map_err(|e| e.error("sync the folder"))?;
+        fd.and_then(|fd| os::fsync_folder(fd.as_fd())).map_err(|e| {
+            let _ = os::rmdir(CWD, &c);
+            e.error(&format!("sync the folder above {}", path.display()))
+        })?;
     }
     Ok(())
 }

@@ -157,18 +157,26 @@ impl LocalStore {
         }
     }
 
-    /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder.
+    /// Gives a hidden root its name, which nobody else may have given to anything meanwhile but an empty folder, and makes the name durable.
     pub(super) fn publish_hidden(&self) -> Result<()> {
         let Some(mut state) = self.hidden.as_ref().map(Hidden::change) else { return Ok(()) };
-        let State::At(path) = &*state else { return Ok(()) };
-        os::rename(CWD, &c_path(path)?, &c_path(&self.root)?).map_err(|e| match e {
-            Errno(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR) => {
-                err!(Exists, "{} was made meanwhile by somebody else", self.root.display())
-            }
-            e => e.error(&format!("name the new folder {}", self.root.display())),
-        })?;
+        match &*state {
+            State::Named | State::Due => return Ok(()),
+            State::Unsynced => {}
+            State::At(path) => os::rename(CWD, &c_path(path)?, &c_path(&self.root)?).map_err(|e| match e {
+                Errno(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR) => {
+                    err!(Exists, "{} was made meanwhile by somebody else", self.root.display())
+                }
+                e => e.error(&format!("name the new folder {}", self.root.display())),
+            })?,
+        }
+        // Where this fails the next flush does it.
+        *state = State::Unsynced;
+        if self.durability.mode != SyncMode::None {
+            sync_parent(&self.root)?;
+        }
         *state = State::Named;
-        if self.durability.mode == SyncMode::None { Ok(()) } else { sync_parent(&self.root) }
+        Ok(())
     }
 
     /// Removes a root that never got its name.
@@ -399,6 +407,31 @@ mod tests {
             put(&store, "x/y/l", b"5");
             drop(store);
             assert_eq!(value(&other, "x/y/l").unwrap(), b"5");
+        }
+    }
+
+    #[test]
+    fn what_made_a_root_and_was_not_synced_is_synced_by_the_call_that_succeeds() {
+        let top = Top::new("unsynced");
+        let store = top.store(SyncMode::Batch);
+        put(&store, "k", b"1");
+        // The file, its folder, and the one above.
+        for (call, after) in [(Call::Sync, 2), (Call::Open, 0)] {
+            let failing = [fault::Fault { after, ..fail(call, libc::EIO) }];
+            assert_eq!(fault::with(&failing, || store.flush().unwrap_err().os_errno()), (libc::EIO, 0), "{call:?}");
+            assert_eq!(top.names(), ["s"]);
+        }
+        assert_eq!(fault::count(Call::Sync, || store.flush().unwrap()), 1);
+        assert_eq!(fault::count(Call::Sync, || store.flush().unwrap()), 0, "once");
+        // The folder above a root that has its name at once, and the one above that.
+        for (name, nth) in [("t", 0), ("a/t", 1)] {
+            let store = LocalStore::open(&top.0.join(name), true, SyncMode::Batch).unwrap();
+            for (call, after) in [(Call::Sync, nth), (Call::Open, 1)] {
+                let failing = [fault::Fault { after, ..fail(call, libc::EIO) }];
+                let refused = fault::with(&failing, || store.put("k", &[b"1"], Condition::None).unwrap_err().os_errno());
+                assert_eq!(refused, (libc::EIO, 0), "{call:?} {name}");
+            }
+            assert_eq!(fault::count(Call::Sync, || put(&store, "k", b"1")), 1, "{name}");
         }
     }
 
