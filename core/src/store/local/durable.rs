@@ -137,6 +137,13 @@ impl Durability {
         unsynced.folders.extend(folders);
     }
 
+    /// Keeps in mind that folders were made on the way to `key`, whatever becomes of the call: the next one finds them.
+    pub(super) fn folders_made(&self, key: &str, made: &Made) {
+        if self.mode != SyncMode::None && !made.is_empty() {
+            self.lock().folders.extend(made.iter().map(|&len| folder_of(&key[..len]).to_string()));
+        }
+    }
+
     /// Syncs the folder of `key`, whose names have changed, and the parents of the folders that were made, or leaves that to a flush.
     pub(super) fn names_changed(&self, root: BorrowedFd<'_>, key: &str, made: &Made) -> Result<()> {
         let mut folders = std::iter::once(folder_of(key)).chain(made.iter().rev().map(|&len| folder_of(&key[..len])));
@@ -151,7 +158,16 @@ impl Durability {
                 }
                 Ok(())
             }
-            SyncMode::Each => folders.try_for_each(|folder| sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key))),
+            SyncMode::Each => {
+                // Those of calls that failed are due as well.
+                let mut due = std::mem::take(&mut self.lock().folders);
+                let sync = |folder: &str| sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key));
+                folders.try_for_each(|folder| {
+                    due.remove(folder);
+                    sync(folder)
+                })?;
+                due.iter().rev().try_for_each(|folder| sync(folder))
+            }
         }
     }
 
@@ -163,7 +179,7 @@ impl Durability {
 
     /// Makes all that was put durable, as far as the mode promises it; `root` is the store's folder if there is one.
     pub(super) fn flush(&self, root: Option<BorrowedFd<'_>>) -> Result<()> {
-        let now = root.filter(|_| self.mode == SyncMode::Batch).map_or(Ok(()), |root| self.sync_all(root));
+        let now = root.filter(|_| self.mode != SyncMode::None).map_or(Ok(()), |root| self.sync_all(root));
         self.lock().failure.clone().map_or(now, Err)
     }
 

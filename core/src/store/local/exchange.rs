@@ -121,7 +121,11 @@ impl LocalStore {
                     self.durability.names_changed(root, new, &made)?;
                     return Ok(true);
                 }
-                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, 1, &mut made)?,
+                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => {
+                    let parents = make_parents(root, new, 1, &mut made);
+                    self.durability.folders_made(new, &made);
+                    parents?;
+                }
                 // Something is there (an empty folder, say), or the file system cannot.
                 Err(_) => return Ok(false),
             }

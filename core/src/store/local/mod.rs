@@ -362,7 +362,11 @@ impl LocalFiles for LocalStore {
                         Err(e) => return Err(e.error("replace")),
                     }
                 }
-                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, 1, &mut made)?,
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => {
+                    let parents = make_parents(root, key, 1, &mut made);
+                    self.durability.folders_made(key, &made);
+                    parents?;
+                }
                 // The key is taken, the file is gone, or there are no links, or not from there to here.
                 Err(_) => return Ok(false),
             }

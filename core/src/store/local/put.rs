@@ -32,7 +32,9 @@ impl LocalStore {
         own: Option<&KeyPath>,
         made: &mut Made,
     ) -> Result<(Temp<'a>, OwnedFd)> {
-        self.temp_names.create(root, (key, own), made, |folder| self.sweeper.knows(folder))
+        let created = self.temp_names.create(root, (key, own), made, |folder| self.sweeper.knows(folder));
+        self.durability.folders_made(key, made);
+        created
     }
 
     /// Makes a written file the value of `key`: by a rename, unless it has that name.

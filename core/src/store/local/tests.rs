@@ -946,6 +946,33 @@ fn each_mode_syncs_what_it_promises() {
 }
 
 #[test]
+fn folders_that_a_call_made_in_vain_are_synced_by_the_one_that_succeeds() {
+    /// How a call makes folders and fails, or cannot do what it is to do.
+    type Row = (&'static str, fn(&LocalStore, &Path), [Fault; 1]);
+    let second = |call, errno| [Fault { after: 1, ..fail(call, errno) }];
+    let cases: [Row; 5] = [
+        ("no room", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Write, libc::ENOSPC)]),
+        ("no descriptor", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Open, libc::EMFILE)]),
+        ("staged in vain", |s, _| drop(s.stage("a/b/k").unwrap()), [Fault { times: 0, ..fail(Call::Open, 0) }]),
+        ("no links", |s, file| assert!(!s.link("a/b/k", file).unwrap()), second(Call::Rename, libc::EXDEV)),
+        ("no renames", |s, _| assert!(!s.rename_prefix("x/", "a/b/").unwrap()), second(Call::RenameNew, libc::EINVAL)),
+    ];
+    for (why, act, faults) in cases {
+        for mode in [SyncMode::Batch, SyncMode::Each] {
+            let folder = Folder::new();
+            let store = folder.store(mode);
+            ["x/k", "k"].iter().for_each(|key| put(&store, key, b"1").unwrap());
+            store.flush().unwrap();
+            let (_, unused) = fault::with(&faults, || act(&store, &folder.file("k")));
+            assert!(unused == 0 && folder.file("a").exists(), "{why} {mode:?}");
+            let done = syncs(|| put(&store, "a/b/k", b"1").and_then(|()| store.flush()).unwrap());
+            assert_eq!(done, 4, "the file, its folder, and the parents of two: {why} {mode:?}");
+            assert_eq!(syncs(|| store.flush().unwrap()), 0, "once: {why} {mode:?}");
+        }
+    }
+}
+
+#[test]
 fn what_takes_the_place_of_an_erased_value_is_durable_before_it_has_the_name() {
     /// How a durable value is erased, and the key that is put then.
     type Row = (&'static str, fn(&LocalStore), &'static str);
