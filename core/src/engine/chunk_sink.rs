@@ -80,15 +80,14 @@ impl<'a> ChunkSink<'a> {
         Ok(ChunkSink { condition, ..self })
     }
 
-    /// Looks, just before the new file gets the name, whether the old one still has one: a file without a name was replaced or erased. Of one that has
-    /// others, as checkpoints share files by links, this is not known.
+    /// Looks, just before the new file gets the name, whether the old one still has it: else it was replaced or erased.
     pub fn instead_of(self, old: Option<&'a Object>) -> ChunkSink<'a> {
         ChunkSink { old, ..self }
     }
 
-    fn check_old(&self) -> Result<()> {
+    fn check_old(&self, key: &str) -> Result<()> {
         match self.old {
-            Some(old) if !old.stamp()?.current => bail!(Conflict, "another process has replaced the chunk meanwhile"),
+            Some(old) if !self.array.store.holds(key, old)? => bail!(Conflict, "another process has replaced the chunk meanwhile"),
             _ => Ok(()),
         }
     }
@@ -105,7 +104,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
-        self.check_old()?;
+        self.check_old(key)?;
         stats::count(Counter::Writes, 1);
         stats::count(Counter::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, self.condition)) };
@@ -118,7 +117,7 @@ impl<'a> ChunkSink<'a> {
 
     /// Erases a key, where that can be done.
     pub fn erase(&self, key: &str) -> Result<()> {
-        self.check_old()?;
+        self.check_old(key)?;
         stats::count(Counter::Erased, 1);
         let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);

@@ -2,6 +2,7 @@
 
 use super::AtomicFd;
 use std::ffi::CStr;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
@@ -39,6 +40,19 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
 pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     // SAFETY: both paths end in NUL.
     unsafe { renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) }
+}
+
+/// Whether the file system of an open file gives one that is removed while this machine has it open another name, as NFS does.
+pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
+    const NFS: i64 = 0x6969;
+    let mut of = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `of` is writable.
+    let told = unsafe { libc::fstatfs(fd.as_raw_fd(), of.as_mut_ptr()) } == 0;
+    // SAFETY: filled by the call, and all zero before.
+    let of = unsafe { of.assume_init() };
+    #[allow(clippy::unnecessary_cast)] // It has another type with musl.
+    let kind = of.f_type as i64;
+    told && kind == NFS
 }
 
 /// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` if there is none, `false`

@@ -47,6 +47,15 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
     unsafe { libc::renameatx_np(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_SWAP) }
 }
 
+/// Whether the file system of an open file gives one that is removed while this machine has it open another name, as NFS does.
+pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
+    let mut of = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `of` is writable.
+    let told = unsafe { libc::fstatfs(fd.as_raw_fd(), of.as_mut_ptr()) } == 0;
+    // SAFETY: filled by the call, and all zero before; the name ends in NUL.
+    told && unsafe { CStr::from_ptr(of.assume_init().f_fstypename.as_ptr()) } == c"nfs"
+}
+
 /// Leaves access lists, which are of another kind here.
 pub fn copy_access_list(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: bool, _: Option<u32>) -> Option<bool> {
     None

@@ -85,6 +85,14 @@ impl dyn Storage + '_ {
         }
     }
 
+    /// Says whether a key still holds an object that was opened ([`LocalFiles::holds`](super::LocalFiles::holds)).
+    pub fn holds(&self, key: &str, old: &Object) -> Result<bool> {
+        match self.files() {
+            Some(files) => files.holds(key, old),
+            None => Ok(old.stamp()?.current),
+        }
+    }
+
     /// Stores what was staged for `key`, as [`Storage::put`] does without a condition.
     pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
         match (staged, self.files()) {

@@ -302,6 +302,10 @@ pub trait LocalFiles {
     /// Says what a key's file is like now by one `fstatat`, as [`Object::stamp`] would after opening it, or `None` if the key holds nothing.
     fn stamp(&self, key: &str) -> Result<Option<Stamp>>;
 
+    /// Says whether `key` still holds an object that was opened, as far as that can be told: of a file that has other names, as checkpoints share
+    /// files by links, it cannot.
+    fn holds(&self, key: &str, old: &Object) -> Result<bool>;
+
     /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if no file does.
     fn file(&self, key: &str) -> Option<PathBuf>;
 

@@ -202,6 +202,10 @@ impl LocalFiles for PrefixStore {
         self.inner.stamp(&self.key(key)?)
     }
 
+    fn holds(&self, key: &str, old: &Object) -> Result<bool> {
+        self.inner.holds(&self.key(key)?, old)
+    }
+
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.inner.file(&self.key(key).ok()?)
     }

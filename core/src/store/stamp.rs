@@ -79,6 +79,11 @@ impl Stamp {
         self.changed = nanos;
     }
 
+    /// Returns whether the other stamp is of the same file.
+    pub(super) fn is_of_same_file(&self, other: &Stamp) -> bool {
+        self.state[2..] == other.state[2..]
+    }
+
     /// Returns whether every later change gives another stamp. It does not where the file was changed less than one step of its clock ago:
     /// a second change within that step has the same time.
     pub fn is_settled(&self) -> bool {

@@ -82,6 +82,9 @@ impl LocalFiles for Counting {
     fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
         self.files("stamp").stamp(key)
     }
+    fn holds(&self, key: &str, old: &Object) -> Result<bool> {
+        self.files("holds").holds(key, old)
+    }
     fn file(&self, key: &str) -> Option<PathBuf> {
         self.files("file").file(key)
     }
@@ -114,6 +117,7 @@ const USES: &[(&str, Use)] = &[
     ("folder", |s| assert!(matches!(s.folder("p/"), Folder::Open { .. } | Folder::Unknown))),
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
+    ("holds", |s| assert!(s.holds("p/k", &s.open("p/k").unwrap().unwrap()).unwrap())),
     ("file", |s| drop(s.file("p/k"))),
     ("list_keys", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
     ("list_keys", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
@@ -177,7 +181,7 @@ fn a_store_around_another_hands_on_every_method() {
     let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
-    let own = ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "replace_prefix", "check_erase", "publish", "stage"]
+    let own = ["folder", "open_in", "stamp", "holds", "file", "link", "rename_prefix", "replace_prefix", "check_erase", "publish", "stage"]
         .map(|method| (method, slow));
     let more = [("start", "reads and puts by its own methods, which take time")];
     check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());

@@ -204,6 +204,11 @@ pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> i32 {
     libc::rename_file(dir.as_raw_fd(), from.as_ptr(), to.as_ptr(), false).map_or_else(failed, |()| 0)
 }
 
+/// Returns false: files that are open are not compared with those of their names (see `Object::watched`).
+pub fn keeps_removed(_: BorrowedFd<'_>) -> bool {
+    false
+}
+
 /// Leaves the access that a new folder gets from the one that it is in.
 pub fn take_access(_: &Path, _: &Path) -> bool {
     true

@@ -1,6 +1,7 @@
 //! What a local store knows of its root folder: whether it may have been replaced since it was looked at.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::platform::{BorrowedFd, keeps_removed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What was found out of the root of a store.
 #[derive(Default)]
@@ -13,9 +14,27 @@ pub(super) struct KnownRoot {
     pub has_put: AtomicBool,
     /// The number of the folder that had its name at the last flush; 0: not known.
     pub kept: AtomicU64,
+    /// Whether removed files keep a name while they are open, one of the two below; 0: not known.
+    keeps_removed: AtomicU8,
 }
 
+const KEEPS_NONE: u8 = 1;
+const KEEPS_REMOVED: u8 = 2;
+
 impl KnownRoot {
+    /// Whether the file system of the root gives a file that is removed while it is open another name.
+    pub fn keeps_removed(&self, root: BorrowedFd<'_>) -> bool {
+        if self.keeps_removed.load(Ordering::Relaxed) == 0 {
+            self.set_keeps_removed(keeps_removed(root));
+        }
+        self.keeps_removed.load(Ordering::Relaxed) == KEEPS_REMOVED
+    }
+
+    /// Says that it does, or does not.
+    pub fn set_keeps_removed(&self, keeps: bool) {
+        self.keeps_removed.store(if keeps { KEEPS_REMOVED } else { KEEPS_NONE }, Ordering::Relaxed);
+    }
+
     /// Keeps in mind that a value was put.
     pub fn note_put(&self) {
         if !self.has_put.load(Ordering::Relaxed) {

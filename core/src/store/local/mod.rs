@@ -307,6 +307,20 @@ impl LocalFiles for LocalStore {
         self.look(look)?.map(|st| check_is_file(&st).map(|()| stamp_of(&st))).transpose()
     }
 
+    fn holds(&self, key: &str, old: &Object) -> Result<bool> {
+        let stamp = match old.stamp() {
+            // Another machine has removed the file.
+            Err(e) if e.os_errno() == libc::ESTALE => return Ok(false),
+            stamp => stamp?,
+        };
+        // By another name the file seems to be there still: it is compared with what has the key's name.
+        if !stamp.current || !self.root()?.is_some_and(|root| self.known.keeps_removed(root)) {
+            return Ok(stamp.current);
+        }
+        let named = self.open(key)?.map(|named| named.stamp()).transpose()?;
+        Ok(named.is_some_and(|named| named.is_of_same_file(&stamp)))
+    }
+
     fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {
         self.check_writable()?;
         file.check_process()?;

@@ -1095,6 +1095,36 @@ fn a_folder_that_cannot_be_synced_counts_as_synced() {
 }
 
 #[test]
+fn a_file_that_was_replaced_is_known_where_removed_files_keep_a_name_while_they_are_open() {
+    for keeps in [false, true] {
+        for is_erased in [false, true] {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::None);
+            let open = || store.open("k").unwrap().unwrap();
+            put(&store, "k", b"1").unwrap();
+            let old = open();
+            assert!(store.holds("k", &old).unwrap());
+            let calls = [Call::Stat, Call::Open].map(|call| fault::count(call, || assert!(store.holds("k", &old).unwrap())));
+            assert_eq!(calls, [1, 0], "the file system of this test tells it by the file");
+            store.known.set_keeps_removed(keeps);
+            assert!(store.holds("k", &old).unwrap());
+            // What NFS does with a file that is open when another one gets its name.
+            std::fs::rename(folder.file("k"), folder.file(".nfs01")).unwrap();
+            if !is_erased {
+                put(&store, "k", b"2").unwrap();
+                assert!(store.holds("k", &open()).unwrap());
+            }
+            assert_eq!(store.holds("k", &old).unwrap(), !keeps, "{is_erased}");
+            // Where another machine did it.
+            let (gone, unused) = fault::with(&[fail(Call::Stat, libc::ESTALE)], || store.holds("k", &old).unwrap());
+            assert_eq!((gone, unused), (false, 0));
+            std::fs::remove_file(folder.file(".nfs01")).unwrap();
+            assert!(!store.holds("k", &old).unwrap());
+        }
+    }
+}
+
+#[test]
 fn without_exclusive_rename_a_link_or_a_look_takes_its_place() {
     for mode in MODES {
         for no_link in [false, true] {
