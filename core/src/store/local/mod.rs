@@ -126,6 +126,8 @@ impl LocalStore {
         match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0) {
             Ok(fd) => Ok(Some(fd)),
             Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+            // What systems say of a link that is not to be followed.
+            Err(Errno(libc::ELOOP)) if flags & libc::O_NOFOLLOW != 0 => Ok(None),
             Err(e) => Err(e.error("open the folder").at_key(folder)),
         }
     }

@@ -871,7 +871,8 @@ fn links_are_followed_to_read_and_list_but_not_to_erase() {
     assert!(value(&store, "d/dangling").is_none());
     assert_eq!(store.open("d/self").err().unwrap().os_errno(), libc::ELOOP);
     store.erase_prefix("d/").unwrap();
-    store.erase_prefix("top/").unwrap();
+    // As other systems than Linux say that a link is in the way.
+    fault::with(&[fail(Call::Open, libc::ELOOP)], || store.erase_prefix("top/")).0.unwrap();
     assert_eq!(folder.names(""), [""; 0]);
     assert_eq!(std::fs::read(outside.join("precious")).unwrap(), b"p", "nothing outside goes");
 }
