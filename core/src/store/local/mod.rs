@@ -33,14 +33,13 @@ use self::known_root::KnownRoot;
 use self::listing::{list_folder, names_in};
 use self::lock::{LOCK_SPACE, Locks};
 use self::once_fd::OnceFd;
-use self::path::{KeyPath, Made, c_path, check_name, file_instead_of, folder_of, make_parents};
+use self::path::{KeyPath, Made, c_path, check_name, check_prefix, file_instead_of, folder_of, make_parents};
 use self::staged_file::StagedFile;
 use self::sweep::Sweeper;
 pub use self::sweep::{Unlisted, remove_left, unlisted};
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
 pub use super::file_options::{FileOptions, LockMode, Publish, SyncMode};
-use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno};
 use super::{
     Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Storage,
@@ -347,7 +346,7 @@ impl LocalFiles for LocalStore {
 
     fn file(&self, key: &str) -> Option<PathBuf> {
         // A link in the way would be linked itself, and lead elsewhere from there.
-        check_key(key).ok().and_then(|()| self.root.join(key).canonicalize().ok())
+        KeyPath::of_key(key).ok().and_then(|_| self.root.join(key).canonicalize().ok())
     }
 
     fn link(&self, key: &str, file: &Path, replaces: bool) -> Result<bool> {

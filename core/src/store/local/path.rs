@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, bail, err};
 use crate::platform::{AsFd, BorrowedFd, can_name, libc};
-use crate::store::keys::check_key;
+use crate::store::keys::{self, check_key};
 use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
@@ -26,9 +26,7 @@ impl KeyPath {
     /// The file of a key.
     pub(super) fn of_key(key: &str) -> Result<KeyPath> {
         check_key(key)?;
-        if !can_name(key) {
-            bail!(Name, "no file of this system can have this name");
-        }
+        check_can_name(key)?;
         Ok(KeyPath::join("", key))
     }
 
@@ -62,6 +60,19 @@ impl Write for KeyPath {
         self.0.push(0);
         Ok(())
     }
+}
+
+fn check_can_name(key: &str) -> Result<()> {
+    if !can_name(key) {
+        bail!(Name, "no file of this system can have this name");
+    }
+    Ok(())
+}
+
+/// Checks a prefix, which is empty or ends in a slash, and gives its folder.
+pub(super) fn check_prefix(prefix: &str) -> Result<&str> {
+    let folder = keys::check_prefix(prefix)?;
+    check_can_name(folder).map(|()| folder)
 }
 
 /// The folder of a key, without a slash.
