@@ -20,7 +20,7 @@ impl LocalStore {
         let hidden = self.stay_hidden();
         let mut made = Made::new();
         let (mut temp, fd) = self.temp_file(root, key, hidden.as_ref().map(|_| &path), &mut made)?;
-        temp.write(fd.as_fd(), parts)?;
+        os::write_all(fd.as_fd(), parts).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
         self.give_name(temp, fd, key, &path, absent, &made)
     }
 
@@ -45,7 +45,7 @@ impl LocalStore {
         self.known.note_put();
         let mut id = FileId::default();
         if self.durability.mode == SyncMode::Batch || !self.is_for_all.load(Ordering::Relaxed) {
-            let own = os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?;
+            let own = os::stat(fd.as_fd()).map_err(|e| temp.failed(fd.as_fd(), e).error("stat"))?;
             self.is_for_all.store(is_for_all(&own), Ordering::Relaxed);
             if !is_for_all(&own) {
                 keep_readers((root, key), path, (fd.as_fd(), &own));
@@ -54,7 +54,7 @@ impl LocalStore {
         }
         let synced = self.durability.syncs_first(key);
         if synced {
-            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
+            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(temp.failed(fd.as_fd(), e), "sync", key))?;
         }
         match os::close(fd) {
             // The descriptor is gone, and whether all was written is not known: a sync by another one tells.

@@ -95,13 +95,12 @@ pub(super) fn keep_readers((dir, key): (BorrowedFd<'_>, &str), to: &KeyPath, (fi
 }
 
 impl Temp<'_> {
-    /// Writes into the file. Where that fails and its name, which may be the key's own, is another file's by now, the other one keeps it.
-    pub(super) fn write(&mut self, file: BorrowedFd<'_>, parts: &[&[u8]]) -> Result<()> {
-        os::write_all(file, parts).map_err(|e| {
-            let named = os::stat_at(self.root, self.path.as_c(), false).ok();
-            self.there = named.zip(os::stat(file).ok()).is_none_or(|(named, own)| os::is_same(&named, &own));
-            e.error("write")
-        })
+    /// Makes the error of a call with the file. Where its name, which may be the key's own, is another file's by now, the other one keeps it.
+    #[cold]
+    pub(super) fn failed(&mut self, file: BorrowedFd<'_>, e: Errno) -> Errno {
+        let named = os::stat_at(self.root, self.path.as_c(), false).ok();
+        self.there = named.zip(os::stat(file).ok()).is_none_or(|(named, own)| os::is_same(&named, &own));
+        e
     }
 
     /// Gives the file the name `to`, whatever that names.

@@ -508,19 +508,24 @@ fn a_failed_put_keeps_the_old_value_and_leaves_no_file() {
 
 #[test]
 fn a_failed_put_under_the_name_of_the_key_leaves_what_another_one_has_put_there() {
-    for is_replaced in [false, true] {
+    let cases = [(SyncMode::None, Call::Write), (SyncMode::Batch, Call::Stat), (SyncMode::Each, Call::Sync)];
+    for ((sync, call), is_replaced) in cases.into_iter().flat_map(|case| [(case, false), (case, true)]) {
         let folder = Folder::new();
-        let store = LocalStore::open(&folder.file(""), true, FileOptions { publish: Publish::Flush, ..FileOptions::default() }).unwrap();
+        let options = FileOptions { publish: Publish::Flush, sync, ..FileOptions::default() };
+        let store = LocalStore::open(&folder.file(""), true, options).unwrap();
         put(&store, "other", b"1").unwrap();
         let (root, path) = (store.root_to_write().unwrap(), KeyPath::of_key("k").unwrap());
         let (mut temp, fd) = store.temp_file(root, "k", Some(&path), &mut Made::new()).unwrap();
         if is_replaced {
             put(&store, "k", b"2").unwrap();
         }
-        let (written, left) = fault::with(&[fail(Call::Write, libc::ENOSPC)], || temp.write(fd.as_fd(), &[b"1"]));
-        assert_eq!((written.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
-        drop(temp);
-        assert_eq!(value(&store, "k"), is_replaced.then(|| b"2".to_vec()));
+        let finish = || {
+            os::write_all(fd.as_fd(), &[b"1"]).map_err(|e| temp.failed(fd.as_fd(), e).error("write"))?;
+            store.give_name(temp, fd, "k", &path, false, &Made::new())
+        };
+        let (done, left) = fault::with(&[fail(call, libc::EIO)], finish);
+        assert_eq!((done.unwrap_err().os_errno(), left), (libc::EIO, 0), "{call:?}");
+        assert_eq!(value(&store, "k"), is_replaced.then(|| b"2".to_vec()), "{call:?}");
     }
 }
 
