@@ -22,6 +22,11 @@ mod windows;
 #[cfg(windows)]
 pub use windows::*;
 
+/// Its tests run on the systems on which the library is made, too.
+#[cfg(all(test, not(windows)))]
+#[path = "windows/codes.rs"]
+mod windows_codes;
+
 #[cfg(not(target_os = "linux"))]
 mod untold_pages;
 #[cfg(not(target_os = "linux"))]

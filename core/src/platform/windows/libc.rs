@@ -11,7 +11,7 @@ use super::nt::{self, Handle, Handle as RawFd, IoStatus, NtPath, Overlapped};
 use std::ffi::CStr;
 use std::time::Duration;
 
-pub use super::nt::{EDQUOT, ESTALE};
+pub use super::codes::{EDQUOT, ESTALE};
 pub use ::libc::*;
 
 pub const O_RDONLY: i32 = 0;

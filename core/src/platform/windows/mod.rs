@@ -1,5 +1,6 @@
 //! Windows 10 or later. Run in Wine only.
 
+mod codes;
 mod fd;
 pub mod libc;
 mod locks;

@@ -1,11 +1,8 @@
 //! What the library calls of Windows, and how its paths and statuses are those of POSIX.
 
+use super::codes;
+pub use super::codes::errno_of_code;
 use std::ffi::c_void;
-
-/// No number of the C runtime, but of sockets.
-pub const EDQUOT: i32 = 10069;
-/// As above.
-pub const ESTALE: i32 = 10070;
 
 /// A handle as a number.
 pub type Handle = isize;
@@ -270,42 +267,8 @@ const PATH_NOT_FOUND: i32 = 0xc000_003a_u32 as i32;
 
 /// The error number of a status of the system's core.
 pub fn errno_of_status(status: i32) -> i32 {
-    match status as u32 {
-        0xc000_00ba => libc::EISDIR,
-        0xc000_0103 => libc::ENOTDIR,
-        0xc000_0056 => ESTALE, // it is being deleted
-        0xc000_0002 | 0xc000_0003 | 0xc000_000d | 0xc000_0010 | 0xc000_00bb => libc::ENOSYS,
-        0xc000_0033 => libc::ENOENT, // no name that could be
-        0xc000_00d4 => libc::EXDEV,
-        0xc000_0101 => libc::ENOTEMPTY,
-        // SAFETY: a table is looked at.
-        _ => errno_of_code(unsafe { RtlNtStatusToDosError(status) } as i32),
-    }
-}
-
-/// The error number of one of Windows's error codes.
-pub fn errno_of_code(code: i32) -> i32 {
-    match code {
-        2 | 3 | 15 | 53 | 67 | 123 | 161 => libc::ENOENT,
-        4 => libc::EMFILE,
-        5 | 19 | 65 => libc::EACCES,
-        6 => libc::EBADF,
-        8 | 14 | 1450 | 1455 => libc::ENOMEM,
-        17 => libc::EXDEV,
-        1 | 50 | 87 | 120 => libc::ENOSYS,
-        32 => libc::EBUSY,
-        33 | 36 => libc::EAGAIN,
-        39 | 112 => libc::ENOSPC,
-        80 | 183 => libc::EEXIST,
-        145 => libc::ENOTEMPTY,
-        206 => libc::ENAMETOOLONG,
-        223 => libc::EFBIG,
-        267 => libc::ENOTDIR,
-        1142 => libc::EMLINK,
-        1295 | 1816 => EDQUOT,
-        1921 => libc::ELOOP,
-        _ => libc::EIO,
-    }
+    // SAFETY: a table is looked at.
+    codes::errno_of_status(status as u32).unwrap_or_else(|| errno_of_code(unsafe { RtlNtStatusToDosError(status) } as i32))
 }
 
 /// The reason for which a call of Windows failed just now.
