@@ -331,7 +331,8 @@ pub(super) fn rename_file(folder: RawFd, from: *const c_char, to: *const c_char,
             done => done,
         }
     };
-    patiently(call, |errno| matches!(errno, EBUSY | EACCES) && replaces)
+    // A program that has the file itself open, as scanners have new ones for a moment, hinders the one as well as the other.
+    patiently(call, |errno| errno == EBUSY || (errno == EACCES && replaces))
 }
 
 pub unsafe fn renameat(folder: RawFd, from: *const c_char, _: RawFd, to: *const c_char) -> i32 {
@@ -345,7 +346,7 @@ pub unsafe fn linkat(folder: RawFd, from: *const c_char, _: RawFd, to: *const c_
         let open = Open(from.open(folder, nt::LOOK | 0x100, nt::OPEN, nt::NO_FOLDER | nt::THE_LINK)?); // FILE_WRITE_ATTRIBUTES
         set(&open, &name_request(0, folder, &to), nt::LINK)
     };
-    returned(link())
+    returned(patiently(link, |errno| errno == EBUSY))
 }
 
 pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
