@@ -6,6 +6,7 @@
 #![allow(non_camel_case_types, missing_docs, reason = "the names are those of POSIX")]
 #![allow(clippy::missing_safety_doc, reason = "the promises are those of POSIX")]
 
+use super::codes;
 use super::locks;
 use super::nt::{self, Handle, Handle as RawFd, IoStatus, NtPath, Overlapped};
 use std::ffi::CStr;
@@ -143,7 +144,7 @@ fn open_file(folder: RawFd, path: &NtPath, flags: i32) -> Result<Handle, i32> {
     let kind = if flags & O_DIRECTORY != 0 { nt::FOLDER | nt::FOR_BACKUP } else { nt::NO_FOLDER };
     let link = if flags & O_NOFOLLOW != 0 { nt::THE_LINK } else { 0 };
     let opened = Open(patiently(|| path.open(folder, access, disposition, kind | link), |errno| errno == EBUSY)?);
-    if link != 0 && information(opened.0)?.attributes & nt::IS_REPARSE_POINT != 0 {
+    if link != 0 && is_link(opened.0, information(opened.0)?.attributes) {
         return Err(ELOOP);
     }
     let handle = opened.0;
@@ -248,6 +249,18 @@ fn information(handle: Handle) -> Result<nt::FileInformation, i32> {
     if unsafe { nt::GetFileInformationByHandle(handle, &mut known) } == 0 { Err(nt::last()) } else { Ok(known) }
 }
 
+/// Whether an open file or folder with these attributes is a link. Where the system does not tell the kind of a reparse point it is taken for one.
+fn is_link(handle: Handle, attributes: u32) -> bool {
+    if attributes & nt::IS_REPARSE_POINT == 0 {
+        return false;
+    }
+    // FILE_ATTRIBUTE_TAG_INFO: attributes, tag.
+    let mut known = [0u32; 2];
+    // SAFETY: `known` is writable for its size.
+    unsafe { nt::GetFileInformationByHandleEx(handle, nt::TAG_INFO, known.as_mut_ptr().cast(), 8) };
+    codes::is_tag_of_link(known[1])
+}
+
 fn stat_of(handle: Handle) -> Result<stat, i32> {
     let known = information(handle)?;
     // FILE_BASIC_INFO: made, read, written, changed, attributes. FILE_STANDARD_INFO: two sizes, links, and a byte that says whether it goes.
@@ -268,7 +281,7 @@ fn stat_of(handle: Handle) -> Result<stat, i32> {
         st_dev: u64::from(known.volume),
         st_ino: u64::from(known.index[0]) << 32 | u64::from(known.index[1]),
         st_mode: match known.attributes {
-            kind if kind & nt::IS_REPARSE_POINT != 0 => S_IFLNK,
+            kind if is_link(handle, kind) => S_IFLNK,
             kind if kind & nt::IS_FOLDER != 0 => S_IFDIR,
             _ => S_IFREG,
         },
@@ -358,7 +371,7 @@ pub unsafe fn unlinkat(folder: RawFd, path: *const c_char, flags: i32) -> i32 {
             // What leads to a folder is a folder to Windows.
             Err(EISDIR) => {
                 let open = Open(path.open(folder, nt::DELETE, nt::OPEN, nt::FOR_BACKUP | nt::THE_LINK)?);
-                if information(open.0)?.attributes & nt::IS_REPARSE_POINT == 0 {
+                if !is_link(open.0, information(open.0)?.attributes) {
                     return Err(EISDIR);
                 }
                 open

@@ -325,11 +325,13 @@ impl Names {
         loop {
             let number = |at: usize| rest.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_ne_bytes);
             let (Some(next), Some(attributes), Some(len)) = (number(0), number(56), number(60)) else { return false };
+            // Of a reparse point the size of its attributes is its tag.
+            let tag = number(64).unwrap_or_default();
             let Some(name) = rest.get(HEAD..).and_then(|rest| rest.get(..len as usize)) else { return false };
             let name: Vec<u16> = name.chunks_exact(2).map(|c| u16::from_ne_bytes([c[0], c[1]])).collect();
             let Ok(name) = CString::new(std::ffi::OsString::from_wide(&name).into_encoded_bytes()) else { return false };
             let kind = match attributes {
-                _ if attributes & nt::IS_REPARSE_POINT != 0 => libc::DT_LNK,
+                _ if attributes & nt::IS_REPARSE_POINT != 0 && codes::is_tag_of_link(tag) => libc::DT_LNK,
                 _ if attributes & nt::IS_FOLDER != 0 => libc::DT_DIR,
                 _ => libc::DT_REG,
             };

@@ -113,6 +113,7 @@ pub const RENAME_POSIX: u32 = 65;
 // Classes of GetFileInformationByHandleEx and SetFileInformationByHandle.
 pub const BASIC_INFO: u32 = 0;
 pub const STANDARD_INFO: u32 = 1;
+pub const TAG_INFO: u32 = 9;
 pub const END_OF_FILE_INFO: u32 = 6;
 pub const FOLDER_INFO: u32 = 10;
 
