@@ -100,6 +100,12 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
     unsafe { libc::fdatasync(fd.as_raw_fd()) }
 }
 
+/// Makes a folder's names durable.
+pub fn fsync_folder(fd: BorrowedFd<'_>) -> i32 {
+    // SAFETY: no memory is involved.
+    unsafe { libc::fsync(fd.as_raw_fd()) }
+}
+
 /// What the file system calls a file by, as long as it is there: another file with the inode number has another one.
 #[repr(C, align(8))]
 pub struct FileHandle {

@@ -72,6 +72,11 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
     }
 }
 
+/// Makes a folder's names durable, as a file's bytes.
+pub fn fsync_folder(fd: BorrowedFd<'_>) -> i32 {
+    fdatasync(fd)
+}
+
 /// What the file system calls a file by, beside its inode number, as long as it is there.
 pub struct FileHandle([u8; 4]);
 

@@ -330,8 +330,7 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
 
 /// Makes a folder's names durable; a file system that has no such call for folders counts as done.
 pub fn fsync_folder(fd: BorrowedFd<'_>) -> Os<()> {
-    // SAFETY: no memory is involved.
-    match retry(Call::Sync, || unsafe { libc::fsync(fd.as_raw_fd()) }) {
+    match retry(Call::Sync, || platform::fsync_folder(fd)) {
         Ok(_) | Err(Errno(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
         Err(e) => Err(e),
     }

@@ -394,11 +394,6 @@ pub unsafe fn mkdirat(folder: RawFd, path: *const c_char, _: u32) -> i32 {
     returned(made.map(|handle| drop(Open(handle))))
 }
 
-/// Does nothing, with success: the file system keeps a journal of names.
-pub unsafe fn fsync(_: RawFd) -> i32 {
-    0
-}
-
 pub unsafe fn fcntl(fd: RawFd, command: i32, request: *const flock) -> i32 {
     // SAFETY: the caller's promise: it is readable.
     let request = unsafe { *request };

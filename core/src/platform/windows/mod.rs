@@ -279,6 +279,11 @@ pub fn fdatasync(fd: BorrowedFd<'_>) -> i32 {
     }
 }
 
+/// Does nothing, with success: the file system keeps a journal of names.
+pub fn fsync_folder(_: BorrowedFd<'_>) -> i32 {
+    0
+}
+
 /// What the file system calls a file by, beside its number: nothing, because NTFS never gives a number again.
 pub struct FileHandle;
 
