@@ -28,7 +28,8 @@ use crate::dtype::ElementType;
 use crate::dtype::transfer::Transfer;
 use crate::error::{Error, Result, bail};
 use crate::limits::{self, Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::Tuning;
+use crate::store::{Folder, Tuning};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -313,8 +314,17 @@ fn plan_shared(
         }
     }
     for job in jobs {
-        let shared = |n: u64| pieces.contains_key(&job.plan.region_item(n).chunk);
+        let has_shared = Cell::new(false);
+        let shared = |n: u64| {
+            let is_shared = pieces.contains_key(&job.plan.region_item(n).chunk);
+            has_shared.set(has_shared.get() || is_shared);
+            is_shared
+        };
         push_rest(batch, job.plan.items(), &shared, &|first, count| BatchUnit::Read(job.clone(), first, count))?;
+        if has_shared.get() {
+            // Not all of its items are read for it, so that none is the last one, after which the folder would be looked at again.
+            let _ = job.folder.set(Folder::Unknown);
+        }
     }
     pieces.into_values().flatten().try_for_each(|shared| batch.push(BatchUnit::ReadShared(Arc::new(shared))))
 }

@@ -18,6 +18,7 @@ use super::{Memory, Selection};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::limits::chunk_bytes;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 /// Reads `selection`. A single item is read without a request, which would cost more than to place an element.
@@ -79,14 +80,16 @@ fn job_of(Admitted { array }: &Admitted, plan: Plan, of: JobMemory<'_>) -> Resul
     };
     Ok(ReadJob {
         target: target.behind(revocable).for_region(plan.bytes(), plan.memory_axes()),
-        plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.
         latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
         folder: OnceLock::new(),
+        has_missed: AtomicBool::new(false),
+        left: AtomicU64::new(plan.items()),
         entry: None,
         then: None,
+        plan,
     })
 }
 
@@ -169,5 +172,46 @@ mod tests {
         let e = unsafe { crate::engine::read(&array, &all, &view(&mut vec![9; 1024])) }.unwrap_err();
         assert_eq!(e.os_errno(), libc::ENOTDIR);
         std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn chunks_that_go_while_many_are_read_are_looked_for_in_what_has_their_folders_name_by_then() {
+        let root = std::env::temp_dir().join(format!("ozarr-read-replaced-{}", std::process::id()));
+        let small = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        let keys = KeyEncoding::Default(Separator::Slash);
+        let all = Selection::all(&[1024]);
+        // What another process replaces, or removes, while chunks are read.
+        for (replaced, is_removed) in [("a/c", false), ("a/c", true), ("a", false), ("", false), ("", true)] {
+            let _ = std::fs::remove_dir_all(&root);
+            let open = || {
+                let store = Arc::new(crate::store::local::LocalStore::open(&root, true, crate::store::local::SyncMode::None).unwrap());
+                Arc::new(BoundArray { store, shape: Dims::from_slice(&[1024]), keys, ..(*small).clone() })
+            };
+            let write = |value: i32| {
+                let mut values = vec![value; 1024];
+                // SAFETY: the memory lives as long as the call.
+                unsafe { crate::engine::write(&open(), &all, &view(&mut values)).unwrap() };
+            };
+            write(1);
+            let (array, mut values) = (open(), vec![9; 1024]);
+            let memory = view(&mut values);
+            let job = job(&Admitted::part_of(&array), &all, (&memory).into()).unwrap();
+            assert!(job.folder.set(array.store.folder("a/c/")).is_ok());
+            let old = root.with_extension("old");
+            std::fs::rename(root.join(replaced), &old).unwrap();
+            if !is_removed {
+                write(2);
+            }
+            std::fs::remove_dir_all(&old).unwrap();
+            let done = request::run(work(job));
+            // As a read of few chunks has it.
+            match (replaced, is_removed) {
+                ("", true) => assert!(done.unwrap_err().message().contains("was removed while it was open")),
+                _ => done.unwrap(),
+            }
+            let expected = if is_removed { 0 } else { 2 };
+            assert!(replaced.is_empty() && is_removed || values.iter().all(|&value| value == expected), "{replaced} {is_removed}");
+        }
+        let _ = std::fs::remove_dir_all(&root);
     }
 }

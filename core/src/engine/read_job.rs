@@ -9,6 +9,7 @@ use super::request;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::store::Folder;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Is called when the elements of an item have arrived.
@@ -24,6 +25,10 @@ pub(super) struct ReadJob {
     pub cost: Cost,
     /// The folder of all chunks, where there are many: opened when the first of them is read.
     pub folder: OnceLock<Folder>,
+    /// Whether a chunk was not in it.
+    pub has_missed: AtomicBool,
+    /// How many items have not been read yet.
+    pub left: AtomicU64,
     /// Its number in a batch, for messages.
     pub entry: Option<usize>,
     pub then: Option<Then>,
@@ -33,6 +38,11 @@ impl ReadJob {
     /// Gives it the number that an entry of a batch has in messages.
     pub fn of_entry(self, entry: Option<usize>) -> ReadJob {
         ReadJob { entry, ..self }
+    }
+
+    /// Counts an item that was read; says whether it is the last one, and chunks were not in the folder.
+    pub fn ends_with_misses(&self) -> bool {
+        self.left.fetch_sub(1, Ordering::AcqRel) == 1 && self.has_missed.load(Ordering::Relaxed)
     }
 
     /// Does what is left to do with an item whose elements have arrived.

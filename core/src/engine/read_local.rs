@@ -16,6 +16,7 @@ use crate::codec::{BoundChain, Sharded};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{check_exact, grow, reserve};
 use crate::store::{ByteRange, Folder, Object};
+use std::sync::atomic::Ordering;
 
 /// From how many chunks on it pays to open their folder: two calls more, and each chunk's file is found with one name less to look up
 /// (measured: 70 ns).
@@ -35,16 +36,32 @@ pub(super) struct ReadBuffers<'s> {
 
 /// Reads one item, and returns when its elements are in their place.
 pub(super) fn read_now(job: &ReadJob, item: &Item) -> Result<()> {
+    read_item(job, item, false)?;
+    job.settle()?;
+    if job.ends_with_misses() { look_again(job) } else { Ok(()) }
+}
+
+/// Reads all items once more if the folder that some of their chunks were not in has been replaced or removed since it was opened.
+#[cold]
+fn look_again(job: &ReadJob) -> Result<()> {
+    let (Some(folder), Some(prefix)) = (job.folder.get(), common_folder(job)) else { return Ok(()) };
+    if job.array.store.is_there(folder, &prefix) {
+        return Ok(());
+    }
+    (0..job.plan.items()).filter_map(|item| job.plan.item(item)).try_for_each(|item| read_item(job, &item, true))
+}
+
+/// Reads one item; `anew` without the folder that others were looked for in.
+fn read_item(job: &ReadJob, item: &Item, anew: bool) -> Result<()> {
     let picking = job.picking(item);
     let target = picking.as_ref().unwrap_or(&job.target);
     scratch::with(|s| {
         job.array.chunk_key(&item.chunk, &mut s.key)?;
         let mut buffers = ReadBuffers { io: &mut s.io, parts: &mut s.parts, chain: &mut s.work.chain };
         let chain = job.array.chain_of(&item.chunk);
-        let read = chain.and_then(|chain| ItemRead { job, item, chain: &chain, target, key: &s.key }.run(&mut buffers));
+        let read = chain.and_then(|chain| ItemRead { job, item, chain: &chain, target, key: &s.key, anew }.run(&mut buffers));
         read.map_err(|e| job.annotate(item, e, &s.key))
-    })?;
-    job.settle()
+    })
 }
 
 /// One item that is read.
@@ -54,6 +71,7 @@ struct ItemRead<'a> {
     chain: &'a BoundChain,
     target: &'a Target,
     key: &'a str,
+    anew: bool,
 }
 
 impl ItemRead<'_> {
@@ -82,10 +100,14 @@ impl ItemRead<'_> {
     /// Opens the chunk's object, in the folder of all chunks where there are many.
     fn open(&self) -> Result<Option<Object>> {
         let store = &self.job.array.store;
-        if self.job.plan.items() < SHARE_FOLDER {
+        if self.job.plan.items() < SHARE_FOLDER || self.anew {
             return store.open(self.key);
         }
-        store.open_in(self.job.folder.get_or_init(|| open_folder(self.job)), self.key)
+        let found = store.open_in(self.job.folder.get_or_init(|| open_folder(self.job)), self.key)?;
+        if found.is_none() {
+            self.job.has_missed.store(true, Ordering::Relaxed);
+        }
+        Ok(found)
     }
 
     /// Reads from a shard that is perhaps open already.
@@ -126,14 +148,19 @@ impl ItemRead<'_> {
 
 /// Opens the folder that all chunks of a job's plan are in.
 fn open_folder(job: &ReadJob) -> Folder {
-    let key_of = |item: u64| job.array.key_of(&job.plan.item(item)?.chunk).ok();
+    common_folder(job).map_or(Folder::Unknown, |prefix| job.array.store.folder(&prefix))
+}
+
+/// Gives the prefix of the folder that all chunks of a job's plan are in, if there is one.
+fn common_folder(job: &ReadJob) -> Option<String> {
     // A list need not have its chunks in order.
-    let ends = || Some((key_of(0)?, key_of(job.plan.items() - 1)?));
-    let Some((first, last)) = ends().filter(|_| job.plan.list().is_none()) else { return Folder::Unknown };
-    match job.array.keys.common_folder(&first, &last) {
-        0 => Folder::Unknown,
-        len => job.array.store.folder(&first[..len]),
+    if job.plan.list().is_some() {
+        return None;
     }
+    let key_of = |item: u64| job.array.key_of(&job.plan.item(item)?.chunk).ok();
+    let (mut first, last) = (key_of(0)?, key_of(job.plan.items() - 1)?);
+    first.truncate(job.array.keys.common_folder(&first, &last));
+    (!first.is_empty()).then_some(first)
 }
 
 /// Reads an item from its chunk's object, as far as malformed chunks are tolerated.

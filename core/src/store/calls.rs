@@ -69,6 +69,11 @@ impl dyn Storage + '_ {
         self.files().map_or(Folder::Unknown, |files| files.folder(prefix))
     }
 
+    /// Says whether an opened folder still has its name ([`LocalFiles::is_there`](super::LocalFiles::is_there)).
+    pub fn is_there(&self, folder: &Folder, prefix: &str) -> bool {
+        self.files().is_none_or(|files| files.is_there(folder, prefix))
+    }
+
     /// Opens a key in an opened folder ([`LocalFiles::open_in`](super::LocalFiles::open_in)).
     pub fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         match (folder, self.files()) {

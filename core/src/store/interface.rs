@@ -296,6 +296,9 @@ pub trait LocalFiles {
     /// up, or need not be looked for. It must not be held longer than a call: it does not notice that the folder was replaced.
     fn folder(&self, prefix: &str) -> Folder;
 
+    /// Says whether a folder that [`LocalFiles::folder`] gave for a prefix still has that name. What misses in one that has not may be stored.
+    fn is_there(&self, folder: &Folder, prefix: &str) -> bool;
+
     /// Opens what `key` holds, as [`Storage::open`] does, in the folder that [`LocalFiles::folder`] opened.
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>>;
 

@@ -194,6 +194,10 @@ impl LocalFiles for PrefixStore {
         self.inside(prefix).map_or(Folder::Unknown, |prefix| self.inner.folder(&prefix))
     }
 
+    fn is_there(&self, folder: &Folder, prefix: &str) -> bool {
+        self.inside(prefix).is_ok_and(|prefix| self.inner.is_there(folder, &prefix))
+    }
+
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         self.inner.open_in(folder, &self.key(key)?)
     }

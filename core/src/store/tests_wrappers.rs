@@ -76,6 +76,9 @@ impl LocalFiles for Counting {
     fn folder(&self, prefix: &str) -> Folder {
         self.files("folder").folder(prefix)
     }
+    fn is_there(&self, folder: &Folder, prefix: &str) -> bool {
+        self.files("is_there").is_there(folder, prefix)
+    }
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         self.files("open_in").open_in(folder, key)
     }
@@ -115,6 +118,7 @@ const USES: &[(&str, Use)] = &[
     ("open", |s| assert!(s.open("p/k").unwrap().is_some())),
     ("read_all", |s| assert_eq!(s.read_all("p/k", 9).unwrap().unwrap(), b"1")),
     ("folder", |s| assert!(matches!(s.folder("p/"), Folder::Open { .. } | Folder::Unknown))),
+    ("is_there", |s| assert!(s.is_there(&s.folder("p/"), "p/"))),
     ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
     ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
     ("holds", |s| assert!(s.holds("p/k", &s.open("p/k").unwrap().unwrap()).unwrap())),
@@ -181,8 +185,21 @@ fn a_store_around_another_hands_on_every_method() {
     let own = ["open", "read_all"].map(|method| (method, "reads by `start`, to keep what it read"));
     check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
     let slow = "a network has no files, and its requests are made by the methods that take time";
-    let own = ["folder", "open_in", "stamp", "holds", "file", "link", "rename_prefix", "replace_prefix", "check_erase", "publish", "stage"]
-        .map(|method| (method, slow));
+    let own = [
+        "folder",
+        "is_there",
+        "open_in",
+        "stamp",
+        "holds",
+        "file",
+        "link",
+        "rename_prefix",
+        "replace_prefix",
+        "check_erase",
+        "publish",
+        "stage",
+    ]
+    .map(|method| (method, slow));
     let more = [("start", "reads and puts by its own methods, which take time")];
     check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());
 }

@@ -286,6 +286,14 @@ impl LocalFiles for LocalStore {
         }
     }
 
+    fn is_there(&self, folder: &Folder, prefix: &str) -> bool {
+        let (Folder::Open { fd, .. }, Ok(name)) = (folder, check_prefix(prefix)) else { return true };
+        self.root_was_replaced();
+        let root = self.root().ok().flatten();
+        let named = root.and_then(|root| os::stat_at(root, KeyPath::of_folder(name).as_c(), true).ok());
+        named.zip(os::stat(fd.as_fd()).ok()).is_some_and(|(named, open)| os::is_same(&named, &open))
+    }
+
     fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
         match folder {
             Folder::Unknown => self.open(key),
