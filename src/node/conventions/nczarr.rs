@@ -363,8 +363,9 @@ impl Scope {
         let is_scalar = array.is_nc_scalar()?;
         let mut references = Vec::new();
         if !is_scalar {
+            let before = array.nczarr()?.map(|nc| nc.dimensions).unwrap_or_default();
             for (name, &length) in array.dimension_names().iter().zip(array.shape().iter()) {
-                references.push(Value::from(self.reference(array, name.as_deref(), length)?));
+                references.push(Value::from(self.reference((array, &before), name.as_deref(), length)?));
             }
         }
         let mut member = Map::new();
@@ -378,15 +379,17 @@ impl Scope {
     }
 
     /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group, which hides one of another length
-    /// above; of one without a name one of the root's that says its length.
-    fn reference(&mut self, array: &Array, name: Option<&str>, length: u64) -> Result<String> {
+    /// above; of one without a name one of the root's that says its length. A dimension of a fixed length along which an array has grown that had
+    /// it `before` is unlimited from then on, as netCDF has dimensions that grow.
+    fn reference(&mut self, (array, before): (&Array, &[String]), name: Option<&str>, length: u64) -> Result<String> {
         let anonymous = format!("_Anonymous_Dim_{length}");
         let depth = if name.is_none() { 1 } else { self.groups.len() };
         let name = name.unwrap_or(&anonymous);
         for (at, (group, dimensions)) in self.groups[..depth].iter_mut().enumerate().rev() {
             let Some(d) = dimensions.iter_mut().find(|d| d.name == name) else { continue };
-            if d.is_unlimited {
-                d.length = d.length.max(length);
+            let grew = |d: &NcDimension| length > d.length && before.contains(&format!("/{}", path::join(group, name)));
+            if d.is_unlimited || at + 1 == depth && grew(d) {
+                (d.length, d.is_unlimited) = (d.length.max(length), true);
             } else if d.length != length && at + 1 < depth {
                 break;
             } else if d.length != length {
@@ -645,14 +648,30 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_dimension_along_which_an_array_grows_is_unlimited_from_then_on() {
+        for some in [false, true] {
+            let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
+            let store = Store::new(&context, shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
+            Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+            let [a, _] = ["a", "b"].map(|at| array(&store, at, DataType::Int32, &[2, 3], Some(&["time", "x"])));
+            store.close(None).unwrap();
+            a.resize(&[5, 3], false).unwrap();
+            if some { store.flush_all().and_then(|()| store.close(None)) } else { store.close(None) }.unwrap();
+            let found = Group::open(&store, "").unwrap().nc_dimensions().unwrap().unwrap();
+            let found: Vec<_> = found.iter().map(|d| (&*d.name, d.length, d.is_unlimited)).collect();
+            assert_eq!(found, [("time", 5, true), ("x", 3, false)]);
+        }
+    }
+
+    #[test]
     fn consolidated_metadata_are_written_where_keys_cannot_be() {
         let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
         let store = Store::new(&context, shared, Mode::ReadWrite, Options { nczarr: Nczarr::On, ..Options::default() });
         Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
-        let a = array(&store, "a", DataType::Int32, &[2], Some(&["x"]));
+        let a = array(&store, "a", DataType::Int32, &[4], Some(&["x"]));
         store.close(None).unwrap();
         a.resize(&[3], false).unwrap();
-        assert!(store.close(None).unwrap_err().message().contains("which is defined as 2"));
+        assert!(store.close(None).unwrap_err().message().contains("which is defined as 4"));
         assert_eq!(Group::open(&store, "").unwrap().consolidated_differences().unwrap(), Some(vec![]));
     }
 
