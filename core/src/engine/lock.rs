@@ -44,8 +44,13 @@ impl LazyCondvar {
     }
 }
 
-/// What waits for a chunk's lock: called with the lock once it is free.
-type Waiter = Box<dyn FnOnce(ChunkGuard) + Send>;
+/// What waits for a chunk's lock.
+pub(super) enum Waiter {
+    /// Is called with the lock once it is free.
+    Handed(Box<dyn FnOnce(ChunkGuard) + Send>),
+    /// Is called when the lock is free or another's, and asks for it again.
+    Told(Box<dyn FnOnce() + Send>),
+}
 
 const SLOTS: usize = 1024;
 
@@ -64,6 +69,24 @@ struct LockSlot {
     waiting: VecDeque<(u64, Waiter)>,
 }
 
+impl LockSlot {
+    /// Gives a lock back: takes off the first that is to get it, without which it is free, and those before that are to be told.
+    fn give_back(&mut self, of: u64) -> Vec<Waiter> {
+        let mut next = Vec::new();
+        while let Some(at) = self.waiting.iter().position(|(digest, _)| *digest == of) {
+            match self.waiting.remove(at) {
+                Some((_, waiter @ Waiter::Handed(_))) => {
+                    next.insert(0, waiter);
+                    return next;
+                }
+                waiter => next.extend(waiter.map(|(_, waiter)| waiter)),
+            }
+        }
+        self.taken.retain(|digest| *digest != of);
+        next
+    }
+}
+
 impl ChunkLocks {
     /// Locks of their own: arrays that share chunks must share this.
     pub fn new() -> Arc<ChunkLocks> {
@@ -71,19 +94,15 @@ impl ChunkLocks {
         Arc::new(ChunkLocks { slots, hasher: RandomState::new() })
     }
 
-    /// Takes the lock of `key`, or queues `waiter` on it. Returns the guard, and the waiter that was not needed.
-    pub(super) fn acquire<W: FnOnce(ChunkGuard) + Send + 'static>(
-        self: &Arc<Self>,
-        key: impl Hash,
-        waiter: impl FnOnce() -> W,
-    ) -> Option<ChunkGuard> {
+    /// Takes the lock of `key`, or queues on it what `waiter` makes.
+    pub(super) fn acquire(self: &Arc<Self>, key: impl Hash, waiter: impl FnOnce() -> Waiter) -> Option<ChunkGuard> {
         let digest = self.hasher.hash_one(key);
         if HELD.get().has(digest) {
             return Some(ChunkGuard { locks: self.clone(), digest, is_lent: true });
         }
         let mut slot = self.slot(digest);
         if slot.taken.contains(&digest) {
-            slot.waiting.push_back((digest, Box::new(waiter())));
+            slot.waiting.push_back((digest, waiter()));
             return None;
         }
         slot.taken.push(digest);
@@ -104,7 +123,7 @@ impl ChunkLocks {
         loop {
             let mine = Arc::new(HandOver::default());
             let theirs = Waiting(mine.clone());
-            if let Some(guard) = self.acquire(key, || move |guard: ChunkGuard| theirs.end(Some(guard))) {
+            if let Some(guard) = self.acquire(key, || Waiter::Handed(Box::new(move |guard| theirs.end(Some(guard))))) {
                 return guard;
             }
             if let Some(guard) = mine.wait() {
@@ -172,16 +191,12 @@ impl Drop for ChunkGuard {
         if self.is_lent {
             return;
         }
-        let next = {
-            let mut slot = self.locks.slot(self.digest);
-            let next = slot.waiting.iter().position(|(digest, _)| *digest == self.digest).and_then(|next| slot.waiting.remove(next));
-            if next.is_none() {
-                slot.taken.retain(|digest| *digest != self.digest);
+        let next = self.locks.slot(self.digest).give_back(self.digest);
+        for waiter in next {
+            match waiter {
+                Waiter::Handed(go_on) => go_on(ChunkGuard { locks: self.locks.clone(), digest: self.digest, is_lent: false }),
+                Waiter::Told(go_on) => go_on(),
             }
-            next
-        };
-        if let Some((digest, waiter)) = next {
-            waiter(ChunkGuard { locks: self.locks.clone(), digest, is_lent: false });
         }
     }
 }
@@ -303,16 +318,16 @@ mod tests {
     fn a_taken_chunk_lock_queues_and_hands_over_in_order() {
         let locks = ChunkLocks::new();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let first = locks.acquire("k", || |_| unreachable!()).unwrap();
+        let first = locks.acquire("k", || unreachable!()).unwrap();
         for i in 0..3 {
             let log = log.clone();
-            let taken = locks.acquire("k", move || move |_guard| lock(&log).push(i));
+            let taken = locks.acquire("k", move || Waiter::Handed(Box::new(move |_guard| lock(&log).push(i))));
             assert!(taken.is_none());
         }
         assert!(lock(&log).is_empty());
         drop(first);
         assert_eq!(*lock(&log), [0, 1, 2]);
-        assert!(locks.acquire("k", || |_| unreachable!()).is_some());
+        assert!(locks.acquire("k", || unreachable!()).is_some());
     }
 
     #[test]
@@ -321,12 +336,12 @@ mod tests {
         let outer = locks.wait("k");
         for _ in 0..2 {
             drop(locks.wait("k"));
-            assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || |_| {}).is_none()).join().unwrap()), "others wait");
+            assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_none()).join().unwrap()), "others wait");
         }
         let deeper: Vec<_> = (0..2 * NESTED).map(|key| locks.wait(key)).collect();
         drop(deeper);
         drop(outer);
-        assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || |_| {}).is_some()).join().unwrap()), "given back");
+        assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some()).join().unwrap()), "given back");
     }
 
     #[test]
@@ -347,19 +362,49 @@ mod tests {
         assert_eq!(*lock(&log), ["ours", "theirs"], "others wait until all of it is given back");
     }
 
+    #[test]
+    fn any_number_that_are_told_of_a_lock_take_no_stack_and_find_it_free_or_handed_over() {
+        const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
+        for hands_over in [false, true] {
+            let (locks, log) = (ChunkLocks::new(), Arc::new(Mutex::new(Vec::new())));
+            let first = locks.acquire("k", || unreachable!()).unwrap();
+            let wait = |waiter: Waiter| assert!(locks.acquire("k", || waiter).is_none());
+            for i in 0..MANY {
+                let (ours, theirs) = (locks.clone(), log.clone());
+                wait(Waiter::Told(Box::new(move || {
+                    let is_free = ours.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some();
+                    lock(&theirs).push((i, is_free));
+                })));
+            }
+            let kept = Arc::new(Mutex::new(None));
+            if hands_over {
+                let kept = kept.clone();
+                wait(Waiter::Handed(Box::new(move |guard| *lock(&kept) = Some(guard))));
+            }
+            let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(move || drop(first)).unwrap();
+            thread.join().unwrap();
+            assert_eq!(*lock(&log), (0..MANY).map(|i| (i, !hands_over)).collect::<Vec<_>>());
+            let guard = lock(&kept).take();
+            assert_eq!(guard.is_some(), hands_over);
+            drop(guard);
+            assert!(locks.acquire("k", || unreachable!()).is_some());
+        }
+    }
+
     /// There are more keys than slots. What was queued on one lock is not handed another.
     #[test]
     fn locks_of_different_keys_are_held_at_the_same_time_however_many() {
         let (locks, ran) = (ChunkLocks::new(), Arc::new(AtomicU64::new(0)));
-        let mut held: Vec<Option<ChunkGuard>> = (0..2 * SLOTS).map(|key| locks.acquire(key, || |_| unreachable!())).collect();
+        let mut held: Vec<Option<ChunkGuard>> = (0..2 * SLOTS).map(|key| locks.acquire(key, || unreachable!())).collect();
         assert!(held.iter().all(Option::is_some));
         for key in 0..2 * SLOTS {
             let ran = ran.clone();
-            assert!(locks.acquire(key, || move |_guard| assert_eq!(ran.fetch_add(1, SeqCst), key as u64)).is_none());
+            let next = move |_guard| assert_eq!(ran.fetch_add(1, SeqCst), key as u64);
+            assert!(locks.acquire(key, || Waiter::Handed(Box::new(next))).is_none());
         }
         held.drain(..).for_each(drop);
         assert_eq!(ran.load(SeqCst), 2 * SLOTS as u64);
-        assert!((0..2 * SLOTS).all(|key| locks.acquire(key, || |_| unreachable!()).is_some()));
+        assert!((0..2 * SLOTS).all(|key| locks.acquire(key, || unreachable!()).is_some()));
     }
 
     /// Under Miri the orders of few steps are tried, many times.

@@ -1,7 +1,7 @@
 //! Runs work on a chunk under the chunk's lock: at once, or queued on the lock as a continuation of the work's request.
 
 use super::array::BoundArray;
-use super::lock::{ChunkGuard, Held};
+use super::lock::{ChunkGuard, Held, Waiter};
 use super::request::{Outcome, Request};
 use super::scratch::{self, Scratch};
 use super::stats::Scope;
@@ -40,18 +40,21 @@ pub(super) fn run<T: ChunkTask>(task: &T, request: &Arc<Request>, guard: Option<
     })
 }
 
-/// Returns the continuation of `task`, which is called with the lock.
-fn waiter<T: ChunkTask>(task: &T, request: &Arc<Request>) -> impl FnOnce(ChunkGuard) + Send + 'static {
-    let (task, request) = (task.clone(), request.clone());
-    move |guard| {
-        // A request that has left its caller may have no thread at hand: it does not keep others from the chunk meanwhile, and asks for
-        // the lock again then.
-        let guard = (!request.is_detached()).then_some(guard);
+/// Returns what goes on with `task` when the lock is given back.
+fn waiter<T: ChunkTask>(task: &T, request: &Arc<Request>) -> Waiter {
+    let (task, request, is_detached) = (task.clone(), request.clone(), request.is_detached());
+    let go_on = move |guard: Option<ChunkGuard>| {
         let again = request.clone();
         again.resume(Box::new(move |request| {
             if let Outcome::Done(result) = run(&task, request, guard) {
                 request.finish(result);
             }
         }));
+    };
+    // A request that has left its caller may have no thread at hand: it does not keep others from the chunk meanwhile, and asks for the lock
+    // again then.
+    match is_detached {
+        true => Waiter::Told(Box::new(move || go_on(None))),
+        false => Waiter::Handed(Box::new(move |guard| go_on(Some(guard)))),
     }
 }

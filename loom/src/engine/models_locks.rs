@@ -2,7 +2,7 @@
 
 use super::buffer_guard::RevocableBuffer;
 use super::fork_join::ForkJoin;
-use super::lock::{ChunkLocks, KeyLocks, LazyCondvar, lock};
+use super::lock::{ChunkLocks, KeyLocks, LazyCondvar, Waiter, lock};
 use crate::fork::Once;
 use crate::models::Model;
 use crate::sync::Mutex;
@@ -18,6 +18,7 @@ pub const ALL: &[Model] = &[
     ("the lock of a document lets one thread in, and none sleeps for ever", Some(3), key_lock),
     ("the lock of a document is free after a thread that panicked", None, || lock_of_the_dead(KeyLocks::new(), |locks| locks.lock("a"))),
     ("the lock of a chunk goes from writer to writer", Some(3), chunk_lock),
+    ("the lock of a chunk is free for whoever is told of it", Some(3), chunk_lock_told),
     ("the lock of a chunk is free after a thread that panicked", Some(4), || lock_of_the_dead(ChunkLocks::new(), |locks| locks.wait("k"))),
     ("memory that is revoked has no copy inside", None, revoked),
     ("work in pieces is done when the wait ends", Some(3), fork_join),
@@ -135,16 +136,42 @@ fn chunk_lock() {
             spawn(move || {
                 let (theirs, later) = (inside.clone(), ran.clone());
                 let guard = locks.acquire("k", move || {
-                    move |_guard| {
+                    Waiter::Handed(Box::new(move |_guard| {
                         theirs.add();
                         later.fetch_add(1, Relaxed);
-                    }
+                    }))
                 });
                 if let Some(_guard) = guard {
                     inside.add();
                     ran.fetch_add(1, Relaxed);
                 }
             })
+        })
+        .collect();
+    {
+        let _guard = locks.wait("k");
+        inside.add();
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let _guard = locks.wait("k");
+    assert_eq!((inside.get(), ran.load(Relaxed)), (3, 2));
+}
+
+/// Two writers that ask again when they are told that the lock is free, and one that waits for it.
+fn chunk_lock_told() {
+    fn write(locks: Arc<ChunkLocks>, inside: Arc<Guarded>, ran: Arc<AtomicUsize>) {
+        let again = (locks.clone(), inside.clone(), ran.clone());
+        let ask = locks.acquire("k", move || Waiter::Told(Box::new(move || write(again.0, again.1, again.2))));
+        if let Some(_guard) = ask {
+            inside.add();
+            ran.fetch_add(1, Relaxed);
+        }
+    }
+    let (locks, inside, ran) = (ChunkLocks::new(), Arc::new(Guarded::default()), Arc::new(AtomicUsize::new(0)));
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let (locks, inside, ran) = (locks.clone(), inside.clone(), ran.clone());
+            spawn(move || write(locks, inside, ran))
         })
         .collect();
     {
