@@ -5,13 +5,14 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Home, Memory, Overflow, Selection, stats};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::Codecs;
 use ozarr::metadata::extension::Extension;
+use ozarr::store::SharedStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -57,10 +58,11 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     let list = list.as_array().unwrap();
     let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
     let chunk = Dims::from_slice(&[16, 8]);
+    let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
     Arc::new(BoundArray {
-        store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
+        home: Home::new(store.clone()),
+        store,
         prefix: format!("a{chunks}/"),
-        last_name: ozarr::engine::LastName::default(),
         shape: Dims::from_slice(&[16 * chunks, 8]),
         growths: Default::default(),
         grid: Grid::regular(chunk.clone()).unwrap(),

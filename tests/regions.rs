@@ -5,7 +5,7 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Home, Memory, Overflow, Selection, stats};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
@@ -147,7 +147,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
     let chunk: Dims = Dims::from_slice(&[6, 8, 4]);
     let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap().bind(&chunk).unwrap();
     Arc::new(BoundArray {
-        last_name: engine::LastName::default(),
+        home: Home::new(store.clone()),
         store,
         prefix: "a/".into(),
         shape: Dims::from_slice(shape),

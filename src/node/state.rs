@@ -9,7 +9,7 @@ use crate::dtype::registered::TypeCalls;
 use crate::dtype::variable::VarItem;
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Lenient, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Changes, Growths, Home, Lenient, WriteBack};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -79,7 +79,7 @@ impl ArrayState {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: chunk_store.clone(),
                 prefix: chunks.0.clone(),
-                last_name: engine::LastName::default(),
+                home: Home::new(store.shared().clone()),
                 shape: meta.shape.clone(),
                 growths: handling.growths.as_of_now(),
                 grid: meta.grid.clone(),

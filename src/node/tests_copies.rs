@@ -1,8 +1,9 @@
 //! Copies, migrations, moves and cuts: what is as it was, what is refused, and what others find after an error.
 
-use super::tests::{kind, memory, object, put, read_all, spec, text, write_all};
+use super::tests::{kind, memory, object, put, read_all, spec, text, view, write_all};
 use super::tests_growth::Folder;
 use super::*;
+use crate::engine::Selection;
 use crate::error::{ErrorKind, Result, bail};
 use crate::metadata::json;
 use crate::platform::libc;
@@ -133,6 +134,36 @@ fn chunks_that_transformers_keep_elsewhere_are_migrated() {
     assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4]);
     assert!(unregister_transformer("behind"));
     assert!(from.migrate("", Some((&memory(), "")), false, &mut |_, _| Ok(())).is_err());
+}
+
+#[test]
+fn what_requests_write_through_transformers_is_waited_for_by_its_store() {
+    register_transformer("behind requests", Box::new(MakesBehind), true).unwrap();
+    let mut transformed = spec(&[4], &[4]);
+    transformed.set_member_json("storage_transformers", r#"[{"name":"behind requests"}]"#).unwrap();
+    type Waits = fn(&Store) -> Result<()>;
+    let cases: [(Waits, Option<[i32; 4]>); 3] = [
+        (|store| store.close(None), Some([7; 4])),
+        (|store| Array::create(store, "g/a", &spec(&[4], &[4]), Create::Overwrite).map(drop), Some([0; 4])),
+        (|store| store.erase_node("g"), None),
+    ];
+    for (i, (waits, left)) in cases.into_iter().enumerate() {
+        // Without threads that begin before they are waited for.
+        let store = Store::memory(&Context::with_threads(1));
+        Group::create(&store, "g", None, Create::New).unwrap();
+        let array = Array::create(&store, "g/a", &transformed, Create::New).unwrap();
+        let options = RequestOptions { copy: true, ..RequestOptions::default() };
+        // SAFETY: the elements are copied.
+        drop(unsafe { array.start_write(&Selection::all(&[4]), &view(&mut [7; 4], &[4]), options).unwrap() });
+        waits(&store).unwrap();
+        for _ in 0..2 {
+            assert_eq!(text(&store, "g/a/behind/c/0").is_some(), i == 0, "{i}");
+            // What nobody has waited for comes now.
+            array.settle();
+        }
+        assert_eq!(Array::open(&store, "g/a").ok().map(|a| read_all(&a)), left.map(Vec::from), "{i}");
+    }
+    assert!(unregister_transformer("behind requests"));
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub struct BoundArray {
     pub store: SharedStore,
     /// In front of every chunk key: empty, or the node's path and `/`.
     pub prefix: String,
-    /// For [`BoundArray::lock_name`].
-    pub last_name: LastName,
+    /// Where the array is, for those who come in each other's way.
+    pub home: Home,
     /// The lengths of the dimensions.
     pub shape: Dims,
     /// Whether the handle has made the array longer or shorter since, or does so now.
@@ -91,19 +91,15 @@ impl BoundArray {
             && self.grid == other.grid
     }
 
-    /// Names the array among all that the process has open.
+    /// Names the array among all that the process has open: by the store of its node, whatever its chunks go through on their way there.
     pub fn place(&self) -> String {
-        footprint::place(&self.store.describe(), &self.prefix)
+        footprint::place(&self.home.store.describe(), &self.prefix)
     }
 
     /// Names what the chunk of a key is locked by: the array, and the key behind the array's. Handles whose stores begin in different folders have
     /// different keys for it, and by links and `..` different folders: there the array is known by its last name.
     pub fn lock_name<'a>(&self, key: &'a str) -> (u64, &'a str) {
-        let name = |place: &str| match self.store.files() {
-            Some(_) => place.rfind(['/', '\\']).map_or(0, |at| at + 1),
-            None => 0,
-        };
-        (self.last_name.get(|| self.place(), name), key.strip_prefix(&*self.prefix).unwrap_or(key))
+        (self.home.known_by(|| self.place()), key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
 
     /// Returns the chunks that a selection touches, or `None` if it is empty.
@@ -249,29 +245,38 @@ impl Growths {
     }
 }
 
-/// The hash of what an array is known by to locks, found when it is first asked for: 0 until then. A lock could be held by another thread when the process forks.
-#[derive(Debug, Default)]
-pub struct LastName(AtomicU64);
+/// The store of an array's node, and the hash of what the array is known by to locks, found when it is first asked for: 0 until then. A lock could be
+/// held by another thread when the process forks.
+pub struct Home {
+    store: SharedStore,
+    hash: AtomicU64,
+}
 
-impl LastName {
-    /// Gives the digest of a place from where its name begins.
-    fn get(&self, place: impl Fn() -> String, name: impl Fn(&str) -> usize) -> u64 {
-        let known = self.0.load(Ordering::Relaxed);
+impl Home {
+    /// The home of an array whose node is in `store`.
+    pub fn new(store: SharedStore) -> Home {
+        Home { store, hash: AtomicU64::new(0) }
+    }
+
+    /// Gives the hash of a place, of folders from where its last name begins.
+    fn known_by(&self, place: impl Fn() -> String) -> u64 {
+        let known = self.hash.load(Ordering::Relaxed);
         if known != 0 {
             return known;
         }
         let place = place();
         let place = place.trim_end_matches('/');
-        let name = &place[name(place)..];
+        let last = self.store.files().and_then(|_| place.rfind(['/', '\\'])).map_or(0, |at| at + 1);
+        let name = &place.as_bytes()[last..];
         // Only threads that ask at the same time compute it again.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)).max(1);
-        self.0.store(hash, Ordering::Relaxed);
+        let hash = name.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)).max(1);
+        self.hash.store(hash, Ordering::Relaxed);
         hash
     }
 }
 
-impl Clone for LastName {
-    fn clone(&self) -> LastName {
-        LastName(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+impl Clone for Home {
+    fn clone(&self) -> Home {
+        Home { store: self.store.clone(), hash: AtomicU64::new(self.hash.load(Ordering::Relaxed)) }
     }
 }

@@ -72,7 +72,7 @@ mod under_lock;
 mod write;
 mod write_back;
 
-pub use array::{BoundArray, Growing, Growths, LastName};
+pub use array::{BoundArray, Growing, Growths, Home};
 pub use batch::{BatchEntry, read_many, start_read_many, start_write_many, write_many};
 pub use budget::Budget;
 pub use changes::Changes;

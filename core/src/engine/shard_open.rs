@@ -282,10 +282,11 @@ pub(super) mod tests {
     use super::*;
     use crate::codec::chain::Chain;
     use crate::dtype::{DataType, Element};
-    use crate::engine::{BoundArray, Memory, Overflow, Selection, lock, pool, read, write};
+    use crate::engine::{BoundArray, Home, Memory, Overflow, Selection, lock, pool, read, write};
     use crate::grid::{Grid, key};
     use crate::limits::Dims;
     use crate::metadata::{Codecs, extension::Extension};
+    use crate::store::SharedStore;
     use crate::store::fault;
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::Call;
@@ -295,10 +296,11 @@ pub(super) mod tests {
         let list = list.as_array().unwrap();
         let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
         let chunk = Dims::from_slice(&[16]);
+        let store: SharedStore = Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap());
         Arc::new(BoundArray {
-            store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
+            store: store.clone(),
             prefix: "a/".into(),
-            last_name: crate::engine::LastName::default(),
+            home: Home::new(store),
             shape: Dims::from_slice(&[64]),
             growths: Default::default(),
             grid: Grid::regular(chunk.clone()).unwrap(),
