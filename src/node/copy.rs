@@ -9,9 +9,10 @@ use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, v2, v3};
+use crate::store::local::path::followed;
 use crate::store::{Condition, StorageExt, get};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names of documents.
@@ -242,11 +243,4 @@ pub(super) fn refuse_source(file: &Path, (to, path): (&Store, &str)) -> Result<(
         bail!(Argument, "{} holds {}", place.trim_end_matches('/'), file.display());
     }
     Ok(())
-}
-
-/// Follows the symbolic links in a path as far as it exists.
-fn followed(place: &str) -> PathBuf {
-    let place = Path::new(place);
-    let real = |above: &Path| Some(above.canonicalize().ok()?.join(place.strip_prefix(above).ok()?));
-    place.ancestors().find_map(real).unwrap_or_else(|| place.to_path_buf())
 }

@@ -269,6 +269,32 @@ fn a_chunk_that_another_process_replaces_or_erases_while_a_part_of_it_is_changed
     }
 }
 
+/// As the variables of the members of an ensemble, which are written in one batch.
+#[cfg(unix)]
+#[test]
+fn arrays_of_one_name_have_locks_of_their_own_and_one_array_by_any_path_has_one() {
+    let folder = Folder::new("lock-names");
+    for path in ["m/t", "n/t"] {
+        Array::create(&folder.1, path, &spec(&[4], &[4]), Create::New).unwrap();
+    }
+    for (to, link) in [("m", "l"), ("m/t", "k")] {
+        std::os::unix::fs::symlink(to, folder.0.join(link)).unwrap();
+    }
+    let lock = |root: &str, path: &str| {
+        let shared = Arc::new(LocalStore::open(&folder.0.join(root), true, SyncMode::None).unwrap());
+        let array = Array::open(&Store::from_shared(&Context::with_threads(1), shared, Mode::ReadWrite), path).unwrap();
+        let bound = array.state().bound(path).unwrap();
+        let key = bound.key_of(&[0]).unwrap();
+        let (name, tail) = bound.lock_name(&key);
+        (name, tail.to_string())
+    };
+    let ours = lock("", "m/t");
+    assert_ne!(ours, lock("", "n/t"));
+    for (root, path) in [("m", "t"), ("n/../m", "t"), ("l", "t"), ("m/t", ""), ("k", ""), ("", "l/t"), ("", "k")] {
+        assert_eq!(ours, lock(root, path), "{root:?} {path:?}");
+    }
+}
+
 /// What a cache gives for a file has no times to be compared with the file's.
 #[test]
 fn parts_of_chunks_in_a_folder_are_changed_through_a_cache() {

@@ -21,6 +21,7 @@ use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::store::SharedStore;
+use crate::store::local::path::followed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -97,7 +98,7 @@ impl BoundArray {
     }
 
     /// Names what the chunk of a key is locked by: the array, and the key behind the array's. Handles whose stores begin in different folders have
-    /// different keys for it, and by links and `..` different folders: there the array is known by its last name.
+    /// different keys for it, and by links and `..` different folders: there the array is known by the folder that they lead to.
     pub fn lock_name<'a>(&self, key: &'a str) -> (u64, &'a str) {
         (self.home.known_by(|| self.place()), key.strip_prefix(&*self.prefix).unwrap_or(key))
     }
@@ -258,7 +259,7 @@ impl Home {
         Home { store, hash: AtomicU64::new(0) }
     }
 
-    /// Gives the hash of a place, of folders from where its last name begins.
+    /// Gives the hash of a place, of folders without links and `..`.
     fn known_by(&self, place: impl Fn() -> String) -> u64 {
         let known = self.hash.load(Ordering::Relaxed);
         if known != 0 {
@@ -266,8 +267,8 @@ impl Home {
         }
         let place = place();
         let place = place.trim_end_matches('/');
-        let last = self.store.files().and_then(|_| place.rfind(['/', '\\'])).map_or(0, |at| at + 1);
-        let name = &place.as_bytes()[last..];
+        let followed = self.store.files().map(|_| followed(place));
+        let name = followed.as_ref().map_or(place.as_bytes(), |path| path.as_os_str().as_encoded_bytes());
         // Only threads that ask at the same time compute it again.
         let hash = name.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)).max(1);
         self.hash.store(hash, Ordering::Relaxed);

@@ -18,7 +18,7 @@ mod listing;
 mod lock;
 mod once_fd;
 mod owner;
-pub(crate) mod path;
+pub mod path;
 mod put;
 mod root;
 pub(crate) mod staged_file;

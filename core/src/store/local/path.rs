@@ -7,7 +7,7 @@ use crate::store::os::{self, CWD, Errno};
 use smallvec::SmallVec;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name of lock files; never listed.
 pub(crate) const LOCK_NAME: &str = ".ozarr.lock";
@@ -51,6 +51,13 @@ impl KeyPath {
         // SAFETY: every path ends with the one NUL in it; checked keys and the library's own names hold none.
         unsafe { CStr::from_bytes_with_nul_unchecked(&self.0) }
     }
+}
+
+/// Follows the symbolic links in a path as far as it exists.
+pub fn followed(place: &str) -> PathBuf {
+    let place = Path::new(place);
+    let real = |above: &Path| Some(above.canonicalize().ok()?.join(place.strip_prefix(above).ok()?));
+    place.ancestors().find_map(real).unwrap_or_else(|| place.to_path_buf())
 }
 
 impl Write for KeyPath {
