@@ -141,7 +141,7 @@ impl Array {
             }
             meta.dimension_names = Some(names.to_vec());
             document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, condition)?;
-            self.set_state(self.state_of(meta)?);
+            self.set_state(self.telling_of(self.state_of(meta)?));
             Ok(())
         })?;
         upkeep::after_change(self.store(), &[self.path().to_string()], None)

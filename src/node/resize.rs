@@ -206,7 +206,7 @@ impl Array {
         if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
             let (now, known) = (counting::shape(&old), counting::shape(known));
             let e = err!(State, "the array has shape {now} by now, this handle knew {known}; the slab no longer fits");
-            self.set_state(fresh);
+            self.set_state(self.telling_of(fresh));
             return Err(e);
         }
         let mut shape = old.clone();

@@ -108,11 +108,21 @@ impl ArrayState {
     }
 
     /// Returns this state with its work counted in `stats`.
-    pub fn counting(mut self, stats: &Arc<Counters>) -> ArrayState {
+    pub fn counting(self, stats: &Arc<Counters>) -> ArrayState {
+        self.with(|bound| bound.stats = stats.clone())
+    }
+
+    /// Returns this state, which knows of these growths.
+    pub fn knowing(self, growths: Growths) -> ArrayState {
+        self.with(|bound| bound.growths = growths)
+    }
+
+    /// Returns this state, which nothing else refers to, with a change of what the engine needs.
+    fn with(mut self, change: impl FnOnce(&mut BoundArray)) -> ArrayState {
         if let Ok(bound) = &mut self.bound
             && let Some(bound) = Arc::get_mut(bound)
         {
-            bound.stats = stats.clone();
+            change(bound);
         }
         self
     }

@@ -332,6 +332,40 @@ fn what_another_thread_could_not_store_waits_on_and_the_next_call_says_so() {
     assert_eq!(element(&other, &[4 * 256, 9]), 7);
 }
 
+/// A call that begins before the array is made longer knows the old end, however long it waits for others.
+#[test]
+fn what_waits_behind_the_end_that_a_call_under_way_knows_is_not_lost() {
+    let folder = Folder::new("waits-behind");
+    let mut listed = spec(&[10], &[8]);
+    listed.set_chunk_extents(0, &[8, 2]).unwrap();
+    #[allow(clippy::type_complexity)]
+    let cases: [(Spec, &[u64], &[i64], &[i64]); 6] = [
+        (spec(&[10], &[8]), &[24], &[16], &[4]),
+        (spec(&[10], &[8]), &[24], &[9], &[4]),
+        (listed, &[24], &[10], &[4]),
+        (spec(&[10, 10], &[16, 16]), &[12, 12], &[0, 0], &[12, 11]),
+        (spec(&[10, 10], &[8, 8]), &[12, 12], &[9, 9], &[3, 3]),
+        (spec(&[10, 10], &[8, 8]), &[20, 20], &[17, 1], &[2, 2]),
+    ];
+    for (i, (spec, longer, start, count)) in cases.into_iter().enumerate() {
+        for by_other in [false, true] {
+            let array = Array::create(&folder.1, "a", &spec, Create::Overwrite).unwrap();
+            array.set_write_back(1 << 12).unwrap();
+            let known = array.state().bound("a").unwrap();
+            match by_other {
+                false => array.resize(longer, false).unwrap(),
+                true => Array::open(&folder.1, "a").unwrap().resize(longer, false).and_then(|()| array.refresh()).unwrap(),
+            }
+            write_box(&array, start, count, 7).unwrap();
+            crate::engine::flush(&known, known.write_back.as_ref().unwrap(), None).unwrap();
+            array.close().unwrap();
+            let stored = read_all(&Array::open(&folder.1, "a").unwrap());
+            let written = stored.iter().filter(|&&value| value == 7).count();
+            assert_eq!(written as i64, count.iter().product::<i64>(), "{i} {by_other}");
+        }
+    }
+}
+
 #[test]
 fn threads_share_what_waits() {
     let near = Store::memory(&Context::with_threads(3));

@@ -29,7 +29,7 @@ impl Array {
             let seen = self.state();
             let fresh = self.read_fresh(self.format())?;
             check(&fresh)?;
-            if self.set_state_after(&seen, fresh) {
+            if self.set_state_after(&seen, self.telling_of(fresh)) {
                 return Ok(());
             }
         }
@@ -63,8 +63,19 @@ impl Array {
     /// Uses that state and its attributes from now on; those of v2, which are not in it, are read where they are not known.
     pub(super) fn renew(&self, fresh: ArrayState, attributes: Option<Map>) -> Result<()> {
         self.attributes().renew(own_attributes(&fresh).or(attributes))?;
-        self.set_state(fresh);
+        self.set_state(self.telling_of(fresh));
         Ok(())
+    }
+
+    /// Tells calls of this handle that are under way that another one has made the array longer, before the handle knows: they keep what they find
+    /// behind the end that they know, stored or waiting.
+    pub(super) fn telling_of(&self, fresh: ArrayState) -> ArrayState {
+        let (old, new) = (self.shape(), &fresh.meta.shape);
+        if old.len() != new.len() || old.iter().zip(new).all(|(old, new)| old >= new) {
+            return fresh;
+        }
+        drop(self.begin_growth());
+        fresh.knowing(self.growths().as_of_now())
     }
 
     /// Waits until dimension `dim` is longer than `beyond`, and gives its length, which is the handle's from then on. The document is looked
@@ -83,7 +94,7 @@ impl Array {
                 let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;
                 if length > beyond {
-                    if !self.set_state_after(&known, fresh) {
+                    if !self.set_state_after(&known, self.telling_of(fresh)) {
                         self.take_fresh(|_| Ok(()))?;
                         length = length_of(&self.shape(), dim)?;
                     }

@@ -149,6 +149,22 @@ impl BoundArray {
         if self.growths.is_longer_by_now() { self.grid.shape_of(chunk) } else { self.inside(chunk) }
     }
 
+    /// Returns the array as far as what waits of a chunk, which is locked, may reach: to the chunk's end where another thread has made the array
+    /// longer, or `None` where all of the chunk is behind the end that is known here: whoever knows it stores that.
+    pub(super) fn reaching(self: &Arc<Self>, chunk: &[u64]) -> Option<Arc<BoundArray>> {
+        if !self.growths.is_longer_by_now() || chunk.len() != self.shape.len() {
+            return Some(self.clone());
+        }
+        let mut shape = self.shape.clone();
+        for (d, length) in shape.iter_mut().enumerate() {
+            if chunk[d] >= self.grid.count(d, *length) {
+                return None;
+            }
+            *length = self.grid.origin(d, chunk[d]).saturating_add(self.grid.extent(d, chunk[d])).clamp(*length, i64::MAX as u64);
+        }
+        Some(Arc::new(BoundArray { shape, ..(**self).clone() }))
+    }
+
     /// Refuses a write to a chunk, which is locked, that reaches behind the end that another thread has given the array since: what it stores
     /// would show when the array grows again.
     pub(super) fn check_uncut(&self, chunk: &[u64], axes: &[Axis]) -> Result<()> {

@@ -182,10 +182,11 @@ impl ChunkTask for ChunkWrites {
 }
 
 impl WriteJob {
-    /// Returns the job of storing what waits in `kept` of a chunk, which is locked, or `None` if nothing does.
+    /// Returns the job of storing what waits in `kept` of a chunk, which is locked, or `None` if nothing does of what is known here.
     pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<WriteJob>> {
+        let Some(array) = array.reaching(chunk) else { return Ok(None) };
         let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
-        let job = job(&Admitted::from_write_back(array), &selection, (&memory).into())?;
+        let job = job(&Admitted::from_write_back(&array), &selection, (&memory).into())?;
         Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
     }
 
