@@ -129,6 +129,8 @@ mod tests_lint;
 #[cfg(test)]
 mod tests_picks;
 #[cfg(test)]
+mod tests_requests;
+#[cfg(test)]
 mod tests_series;
 #[cfg(test)]
 mod tests_store;

@@ -30,9 +30,10 @@ impl Array {
         unsafe { engine::start_write(&bound, selection, memory, self.options(options)) }
     }
 
-    /// Bounded by the context's budget; keeps what the array needs for as long as its work goes on.
+    /// Bounded by the context's budget; keeps what the array needs for as long as its work goes on. That is not the handle, which stores what waits
+    /// when it is dropped: whoever cancels or frees a request does no I/O.
     fn options(&self, options: RequestOptions) -> RequestOptions {
-        RequestOptions { budget: self.store().context().budget(), keeps: Some(Box::new(self.clone())), ..options }
+        RequestOptions { budget: self.store().context().budget(), keeps: Some(Box::new(self.state())), ..options }
     }
 }
 
@@ -97,7 +98,7 @@ fn entries(parts: &[BatchPart<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
 }
 
 fn options_of_all(parts: &[BatchPart<'_>], options: RequestOptions) -> Result<RequestOptions> {
-    let keeps: Vec<Array> = limits::collect(parts.iter().map(|(array, ..)| (*array).clone()))?;
-    let budget = keeps.first().map_or_else(|| options.budget.clone(), |array| array.store().context().budget());
+    let keeps = limits::collect(parts.iter().map(|(array, ..)| array.state()))?;
+    let budget = parts.first().map_or_else(|| options.budget.clone(), |(array, ..)| array.store().context().budget());
     Ok(RequestOptions { budget, keeps: Some(Box::new(keeps)), ..options })
 }

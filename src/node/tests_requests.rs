@@ -1,0 +1,27 @@
+//! Requests beside the calls that wait for them.
+
+use super::tests::{read_all, spec, text, view};
+use super::*;
+use crate::engine::Selection;
+
+/// Begins to write part of an array, in a store without threads: it is carried out by whoever waits for it.
+fn begin(array: &Array, (start, count): (i64, i64), value: i32, options: RequestOptions) -> Pending {
+    let mut values = vec![value; count as usize];
+    let region = Selection::new(&array.shape(), &[start], &[count], None).unwrap();
+    // SAFETY: the elements are copied.
+    unsafe { array.start_write(&region, &view(&mut values, &[count as u64]), RequestOptions { copy: true, ..options }).unwrap() }
+}
+
+#[test]
+fn what_waits_is_stored_when_the_array_is_freed_and_not_by_the_end_of_its_requests() {
+    let store = Store::memory(&Context::with_threads(1));
+    let array = Array::create(&store, "a", &spec(&[8], &[4]), Create::New).unwrap();
+    array.set_write_back(1 << 10).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&Selection::new(&[8], &[5], &[2], None).unwrap(), &view(&mut [1, 2], &[2])).unwrap() };
+    let request = begin(&array, (0, 2), 7, RequestOptions::default());
+    drop(array);
+    assert!(text(&store, "a/c/1").is_some() && text(&store, "a/c/0").is_none());
+    assert!(request.wait(None).unwrap() && request.outcome().unwrap().is_ok());
+    assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [7, 7, 0, 0, 0, 1, 2, 0]);
+}
