@@ -1,6 +1,7 @@
 //! Requests beside the calls that wait for them.
 
 use super::tests::{read_all, spec, text, view};
+use super::tests_growth::Folder;
 use super::*;
 use crate::engine::Selection;
 
@@ -24,4 +25,26 @@ fn what_waits_is_stored_when_the_array_is_freed_and_not_by_the_end_of_its_reques
     assert!(text(&store, "a/c/1").is_some() && text(&store, "a/c/0").is_none());
     assert!(request.wait(None).unwrap() && request.outcome().unwrap().is_ok());
     assert_eq!(read_all(&Array::open(&store, "a").unwrap()), [7, 7, 0, 0, 0, 1, 2, 0]);
+}
+
+#[test]
+fn what_waits_of_a_variable_is_stored_when_its_dataset_is_closed() {
+    let folder = Folder::new("variable-waits");
+    let ds = Dataset::create(&folder.1, "d", None, Create::New).unwrap();
+    ds.define_dimension("x", 8).unwrap();
+    let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(crate::dtype::DataType::Int32, &["x"]) };
+    let array = ds.define_variable("t", &variable, Create::New).unwrap();
+    array.set_write_back(1 << 10).unwrap();
+    let write = |value: i32| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&Selection::new(&[8], &[5], &[1], None).unwrap(), &view(&mut [value], &[1])).unwrap() };
+    };
+    write(7);
+    ds.close().unwrap();
+    assert_eq!(read_all(&Array::open(&folder.1, "d/t").unwrap())[5], 7);
+    write(8);
+    let chunk = folder.0.join("d/t/c/1");
+    std::fs::remove_file(&chunk).unwrap();
+    std::fs::create_dir_all(chunk.join("inside")).unwrap();
+    assert_eq!(tests::kind(ds.close()), crate::error::ErrorKind::Io);
 }

@@ -467,8 +467,8 @@ impl Dataset {
         }
     }
 
-    /// Writes which variables are coordinates, consolidates the metadata (unless the store's options forbid it) and flushes.
-    /// Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
+    /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
+    /// flushes. Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
     pub fn close(&self) -> Result<()> {
         if !self.group().store().is_writable() {
             return self.0.group.close();
@@ -476,8 +476,11 @@ impl Dataset {
         let settled = self.settle();
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
+        // Each variable has a handle here, too.
+        let arrays: Vec<Array> = self.0.state.read(|state| state.variables.iter().map(|variable| variable.array.clone()).collect());
+        let stored = arrays.iter().map(Array::finish_writes).reduce(Result::and).unwrap_or(Ok(()));
         let checked = self.check();
-        settled.and(written).and(self.0.group.close()).and(checked)
+        settled.and(written).and(stored).and(self.0.group.close()).and(checked)
     }
 
     fn write_coordinates(&self) -> Result<()> {
