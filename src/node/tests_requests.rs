@@ -4,6 +4,7 @@ use super::tests::{read_all, spec, text, view};
 use super::tests_growth::Folder;
 use super::*;
 use crate::engine::Selection;
+use std::sync::{Arc, Mutex};
 
 /// Begins to write part of an array, in a store without threads: it is carried out by whoever waits for it.
 fn begin(array: &Array, (start, count): (i64, i64), value: i32, options: RequestOptions) -> Pending {
@@ -11,6 +12,45 @@ fn begin(array: &Array, (start, count): (i64, i64), value: i32, options: Request
     let region = Selection::new(&array.shape(), &[start], &[count], None).unwrap();
     // SAFETY: the elements are copied.
     unsafe { array.start_write(&region, &view(&mut values, &[count as u64]), RequestOptions { copy: true, ..options }).unwrap() }
+}
+
+/// A call waits for a request with the array's document locked, and so ends it.
+#[test]
+fn a_function_that_is_called_at_the_end_of_a_request_changes_the_document_that_the_waiting_call_changes() {
+    let folder = Folder::new("changed-at-the-end");
+    let memory = Store::memory(&Context::with_threads(1));
+    let append: fn(&Array) = |array| {
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 2, &view(&mut [5, 5], &[2])).unwrap() };
+    };
+    let step: fn(&Array) = |array| {
+        let mut appender = Appender::open(array, 0, 1, 0).unwrap();
+        // SAFETY: as above.
+        unsafe { appender.append(1, &view(&mut [5], &[1])).unwrap() };
+    };
+    type Case = (&'static str, fn(&Array), &'static [i32]);
+    let cases: [Case; 3] = [
+        ("append", append, &[0, 0, 0, 0, 7, 7, 5, 5]),
+        ("shrink", |a| a.resize(&[5], false).unwrap(), &[0, 0, 0, 0, 7]),
+        ("step", step, &[0, 0, 0, 0, 7, 7, 5]),
+    ];
+    for store in [&memory, &folder.1] {
+        for (name, change, values) in cases {
+            let array = Array::create(store, name, &spec(&[6], &[4]), Create::New).unwrap();
+            let (other, set) = (Array::open(store, name).unwrap(), Arc::new(Mutex::new(None)));
+            let result = set.clone();
+            let call = Box::new(move |_: &crate::error::Result<()>| {
+                *result.lock().unwrap() = Some(other.attributes().set("done", true.into()));
+            });
+            let options = RequestOptions { on_done: Some(OnDone { any_thread: true, call }), ..RequestOptions::default() };
+            let request = begin(&array, (4, 2), 7, options);
+            change(&array);
+            assert!(request.wait(None).unwrap());
+            set.lock().unwrap().take().unwrap().unwrap();
+            let found = Array::open(store, name).unwrap();
+            assert_eq!((read_all(&found).as_slice(), found.attributes().names().unwrap()), (values, vec!["done".to_string()]), "{name}");
+        }
+    }
 }
 
 #[test]

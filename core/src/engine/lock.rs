@@ -3,7 +3,7 @@
 //! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
 //! it is handed over. A document's lock blocks, because its holder does little and waits for no other lock.
 
-use crate::fork::ForkReset;
+use crate::fork::{ForkReset, Lazy};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
@@ -262,6 +262,54 @@ struct Holder {
     times: usize,
 }
 
+thread_local! {
+    /// How many locks of documents this thread holds, and whether it has put something off until it holds none.
+    static DOCUMENTS: Cell<(usize, bool)> = const { Cell::new((0, false)) };
+}
+
+/// A call of a function of the program.
+type ProgramCall = Box<dyn FnOnce() + Send>;
+
+/// What threads, by their numbers, have put off.
+type CallsPutOff = Mutex<Vec<(u64, ProgramCall)>>;
+
+static PUT_OFF: Lazy<ForkReset<CallsPutOff>> = Lazy::new(|| ForkReset::new(Mutex::default));
+
+/// Makes a call, which may want the lock of any document: now, or when this thread, which waits for requests and ends them, holds none.
+pub(super) fn call_without_documents(call: ProgramCall) {
+    let (held, _) = DOCUMENTS.get();
+    if held == 0 {
+        return call();
+    }
+    lock(PUT_OFF.get().get()).push((this_thread(), call));
+    DOCUMENTS.set((held, true));
+}
+
+fn make_calls() {
+    while let (held, true) = DOCUMENTS.get() {
+        DOCUMENTS.set((held, false));
+        let calls: Vec<_> = lock(PUT_OFF.get().get()).extract_if(.., |(thread, _)| *thread == this_thread()).collect();
+        calls.into_iter().for_each(|(_, call)| call());
+    }
+}
+
+/// Makes calls at once that this thread would put off, until dropped: it waits for what they end.
+pub(super) struct CallsNow(usize);
+
+impl CallsNow {
+    pub fn new() -> CallsNow {
+        make_calls();
+        let (held, _) = DOCUMENTS.replace((0, false));
+        CallsNow(held)
+    }
+}
+
+impl Drop for CallsNow {
+    fn drop(&mut self) {
+        DOCUMENTS.set((self.0, false));
+    }
+}
+
 /// Blocking locks of keys, for metadata documents. The lock of a key that the thread holds already, as of a document of the same name in another
 /// store which a function of the program changes, is its own.
 pub struct KeyLocks {
@@ -282,7 +330,9 @@ impl KeyLocks {
             taken = free.wait(taken);
         }
         taken.entry(key.to_string()).or_insert(Holder { thread, times: 0 }).times += 1;
-        KeyGuard { locks: self.clone(), key: key.to_string() }
+        let (held, put_off) = DOCUMENTS.get();
+        DOCUMENTS.set((held + 1, put_off));
+        KeyGuard { locks: self.clone(), key: key.to_string(), _of_thread: PhantomData }
     }
 }
 
@@ -290,10 +340,11 @@ impl KeyLocks {
 pub struct KeyGuard {
     locks: Arc<KeyLocks>,
     key: String,
+    _of_thread: PhantomData<*const ()>,
 }
 
-impl Drop for KeyGuard {
-    fn drop(&mut self) {
+impl KeyGuard {
+    fn give_back(&self) {
         let (taken, free) = self.locks.state.get();
         {
             let mut taken = lock(taken);
@@ -306,6 +357,17 @@ impl Drop for KeyGuard {
             taken.remove(&self.key);
         }
         free.notify_all();
+    }
+}
+
+impl Drop for KeyGuard {
+    fn drop(&mut self) {
+        self.give_back();
+        let (held, put_off) = DOCUMENTS.get();
+        DOCUMENTS.set((held - 1, put_off));
+        if held == 1 {
+            make_calls();
+        }
     }
 }
 
@@ -336,12 +398,18 @@ mod tests {
         let outer = locks.wait("k");
         for _ in 0..2 {
             drop(locks.wait("k"));
-            assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_none()).join().unwrap()), "others wait");
+            assert!(
+                std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_none()).join().unwrap()),
+                "others wait"
+            );
         }
         let deeper: Vec<_> = (0..2 * NESTED).map(|key| locks.wait(key)).collect();
         drop(deeper);
         drop(outer);
-        assert!(std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some()).join().unwrap()), "given back");
+        assert!(
+            std::thread::scope(|s| s.spawn(|| locks.acquire("k", || Waiter::Told(Box::new(|| {}))).is_some()).join().unwrap()),
+            "given back"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::budget::{Budget, Charge};
 use super::buffer_guard::RevocableBuffer;
 use super::footprint::Footprint;
 use super::inside_request::{InsideRequest, is_inside};
-use super::lock::lock;
+use super::lock::{CallsNow, call_without_documents, lock};
 use super::request::{After, Request, Work};
 use super::request_queue::{self, Next, QueuePlace, Queued, go_on, in_front, wake_waiters};
 use crate::error::{Error, Result, bail, err};
@@ -15,8 +15,8 @@ use crate::fork::forks;
 use crate::sync::Mutex;
 use crate::sync::atomic::AtomicU8;
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// Gets the result of a request.
@@ -53,6 +53,7 @@ const DONE: u8 = 2;
 
 /// What is kept beside a request that has left its caller.
 struct Detached {
+    this: Weak<Detached>,
     place: Arc<QueuePlace>,
     revocable: Option<Arc<RevocableBuffer>>,
     /// The elements of a write that were copied; given back when nothing uses them any more.
@@ -76,13 +77,20 @@ impl Detached {
         self.state.compare_exchange(ACTIVE, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Makes the request done, which was claimed.
+    /// Makes the request done, which was claimed, when its function has returned.
     fn complete(&self, result: Result<()>) {
         let on_done = take_if(&self.on_done, |on_done| on_done.any_thread);
-        if let Some(on_done) = on_done {
-            let _inside = InsideRequest::new();
-            (on_done.call)(&result);
-        }
+        let (Some(on_done), Some(this)) = (on_done, self.this.upgrade()) else { return self.has_ended(result) };
+        call_without_documents(Box::new(move || {
+            {
+                let _inside = InsideRequest::new();
+                (on_done.call)(&result);
+            }
+            this.has_ended(result);
+        }));
+    }
+
+    fn has_ended(&self, result: Result<()>) {
         *lock(&self.outcome) = result;
         self.state.store(DONE, Ordering::Release);
         wake_waiters();
@@ -137,7 +145,8 @@ pub(super) fn submit(bytes: u64, options: RequestOptions, prepare: impl FnOnce()
     let charge = options.budget.take(bytes, options.deadline)?;
     let Parts { work, footprints, revocable, copied } = prepare()?;
     let place = Arc::new(QueuePlace::new(footprints));
-    let detached = Arc::new(Detached {
+    let detached = Arc::new_cyclic(|this| Detached {
+        this: this.clone(),
         place: place.clone(),
         revocable,
         copied: Mutex::new(copied),
@@ -233,6 +242,7 @@ impl Pending {
     /// Ends the request, unless it is done. When this returns, no thread touches the caller's memory any more.
     pub fn cancel(&self) -> Result<()> {
         let d = self.detached()?;
+        let _calls = CallsNow::new();
         if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() {
             // Another thread is ending it at this moment, and may be in its function.
             if !is_inside() {
@@ -282,6 +292,7 @@ impl Pending {
 pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<usize>> {
     let all = requests.iter().map(|r| r.detached()).collect::<Result<Vec<_>>>()?;
     let first_done = || all.iter().position(|d| d.is_done());
+    let _calls = CallsNow::new();
     // Where a thread of the library goes on with it, one that has little time does not take up a piece of work.
     let helps = |r: &Request| until.is_none() || !r.has_workers();
     while first_done().is_none() {
@@ -311,6 +322,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::super::buffer_guard;
+    use super::super::lock::KeyLocks;
     use super::super::pool::Pool;
     use super::super::request::{About, Outcome};
     use super::*;
@@ -493,5 +505,31 @@ mod tests {
         assert_eq!(*lock(&seen), Some(ErrorKind::State));
         other.cancel().unwrap();
         other.queued.request.finish(Ok(()));
+    }
+    fn told(call: impl FnOnce() + Send + 'static) -> RequestOptions {
+        let call = Box::new(move |_: &Result<()>| call());
+        RequestOptions { on_done: Some(OnDone { any_thread: true, call }), ..RequestOptions::default() }
+    }
+
+    #[test]
+    fn a_function_is_called_when_its_thread_holds_no_documents_lock_or_waits_for_its_request() {
+        let bench = Bench::new(1, "put off");
+        for waits in [false, true] {
+            let called = Arc::new(AtomicU8::new(0));
+            let noted = called.clone();
+            let options = told(move || {
+                noted.fetch_add(1, Ordering::SeqCst);
+            });
+            let request = bench.submit(1, (0, 0), true, 1, options).unwrap();
+            let locks = KeyLocks::new();
+            let document = locks.lock("a");
+            request_queue::settle(|| "put off".into());
+            assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (0, Progress::Running));
+            if waits {
+                assert!(request.wait(None).unwrap() && called.load(Ordering::SeqCst) == 1);
+            }
+            drop(document);
+            assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (1, Progress::Done));
+        }
     }
 }

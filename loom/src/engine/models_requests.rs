@@ -2,12 +2,13 @@
 
 use super::buffer_guard::{self, RevocableBuffer};
 use super::footprint::Footprint;
+use super::lock::KeyLocks;
 use super::models_locks::Guarded;
-use super::pending::{Parts, Pending, RequestOptions, submit};
+use super::pending::{OnDone, Parts, Pending, RequestOptions, submit};
 use super::pool::Pool;
 use super::request::{About, Outcome, Request, Work, run, run_and_tell};
 use super::request_queue;
-use crate::error::{ErrorKind, err};
+use crate::error::{ErrorKind, Result, err};
 use crate::limits::Dims;
 use crate::models::Model;
 use crate::store::Tuning;
@@ -25,6 +26,7 @@ pub const ALL: &[Model] = &[
     ("a request that is cancelled while it ends, ends once, and leaves its memory alone", Some(4), cancelled),
     ("a request that is dropped while a thread is at work leaves its memory alone", Some(3), dropped),
     ("a thread that waits for a request is woken by its end", Some(4), awaited),
+    ("a function of any thread has returned when its request is done, also one that was put off", Some(3), told_of_the_end),
     ("two writers of one chunk take turns", Some(3), two_writers),
     ("a call that blocks comes after the requests before it, and sees what they did", Some(3), after_requests),
     ("a request that waits for room among the bytes in flight is let in", Some(3), budget),
@@ -205,6 +207,30 @@ fn awaited() {
     assert!(pending.wait(None).unwrap() && pending.outcome().unwrap().is_ok());
     memory.add();
     store.join().unwrap();
+}
+
+/// One of two that wait for a request ends it, or its cancelling does; one of them holds a document's lock, which the function wants, too.
+fn told_of_the_end() {
+    let (pool, locks, document) = (Pool::new(1), KeyLocks::new(), Arc::new(Guarded::default()));
+    let (wanted, changed) = (locks.clone(), document.clone());
+    let call = Box::new(move |_: &Result<()>| {
+        let _lock = wanted.lock("a");
+        changed.add();
+    });
+    let options = RequestOptions { on_done: Some(OnDone { any_thread: true, call }), ..RequestOptions::default() };
+    let (pending, _) = one_chunk(&pool, options, |_| Outcome::Done(Ok(())));
+    let (other, changed) = (locks.clone(), document.clone());
+    let waits = spawn(move || {
+        let _lock = other.lock("a");
+        request_queue::settle(String::default);
+        changed.add();
+    });
+    assert!(pending.wait(None).unwrap());
+    let _lock = locks.lock("a");
+    assert!(document.get() > 0);
+    drop(_lock);
+    waits.join().unwrap();
+    assert_eq!(document.get(), 2);
 }
 
 /// Submits a write of one chunk and waits for it.
