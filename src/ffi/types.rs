@@ -14,7 +14,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
 use crate::metadata::Format;
 use crate::node;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
@@ -284,21 +284,40 @@ pub(crate) struct ChunkCursor {
     pub(super) at: Option<(crate::limits::Dims, node::ChunkPlace)>,
 }
 
-/// State that one thread at a time uses, with I/O under way; a child of `fork` finds none.
-pub(crate) struct Turn<T>(ForkReset<Mutex<Option<T>>>);
+thread_local! {
+    /// Tells this thread from all others, by its address.
+    static HERE: u8 = const { 0 };
+}
+
+/// State that one thread at a time uses, with I/O under way; a child of `fork` finds none. Beside it is the thread whose turn it is.
+pub(crate) struct Turn<T>(ForkReset<(Mutex<Option<T>>, AtomicUsize)>);
 
 impl<T> Turn<T> {
     pub(super) fn new(value: T) -> Turn<T> {
-        let turn = Turn(ForkReset::new(Mutex::default));
-        *turn.0.get().lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        let turn = Turn(ForkReset::new(Default::default));
+        *turn.0.get().0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         turn
     }
 
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
-        match &mut *self.0.get().lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(value) => f(value),
-            None => bail!(Forked, "the handle belongs to the process before fork"),
+        let ((value, thread), here) = (self.0.get(), HERE.with(|here| std::ptr::from_ref(here) as usize));
+        if thread.load(Relaxed) == here {
+            bail!(State, "the call comes from a function that another call on the same handle has called");
         }
+        let mut value = value.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(value) = &mut *value else { bail!(Forked, "the handle belongs to the process before fork") };
+        let _turn = TurnOf(thread);
+        thread.store(here, Relaxed);
+        f(value)
+    }
+}
+
+/// The turn of a thread, until dropped.
+struct TurnOf<'a>(&'a AtomicUsize);
+
+impl Drop for TurnOf<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Relaxed);
     }
 }
 
@@ -494,6 +513,17 @@ mod tests {
         assert_eq!(data_type(OZARR_AS_STORED, Some(Int8)).unwrap(), Int8);
         for raw in [OZARR_AS_STORED, -1, 31, i32::MAX] {
             assert_eq!(data_type(raw, None).unwrap_err().kind(), ErrorKind::Argument);
+        }
+    }
+    #[test]
+    fn a_function_that_a_call_on_a_handle_calls_does_not_wait_for_its_own_turn() {
+        let turn = Turn::new(0);
+        for _ in 0..2 {
+            turn.with(|_| {
+                assert_eq!(turn.with(|_| Ok(())).unwrap_err().kind(), ErrorKind::State);
+                Ok(())
+            })
+            .unwrap();
         }
     }
 }
