@@ -120,10 +120,10 @@ impl After for Detached {
         drop(kept);
         drop(lock(&self.charge).take());
         let Some(begin) = request_queue::leave(&self.place) else { return };
+        begin.iter().for_each(Request::call_for_help);
         if mine {
             self.complete(request.result());
         }
-        begin.iter().for_each(Request::call_for_help);
     }
 }
 
@@ -531,5 +531,25 @@ mod tests {
             drop(document);
             assert_eq!((called.load(Ordering::SeqCst), request.progress().unwrap()), (1, Progress::Done));
         }
+    }
+
+    #[test]
+    fn what_waited_for_a_request_begins_before_the_requests_function_has_returned() {
+        let bench = Bench::new(3, "behind a function");
+        let (log, seen) = (bench.log.clone(), Arc::new(AtomicU8::new(0)));
+        let noted = seen.clone();
+        let options = told(move || {
+            let until = soon(5000);
+            while !lock(&log).contains(&1) && Some(Instant::now()) < until {
+                std::thread::yield_now();
+            }
+            noted.store(lock(&log).contains(&1).into(), Ordering::SeqCst);
+        });
+        let first = bench.submit(1000, (0, 0), true, 1, options).unwrap();
+        let second = bench.submit(1, (0, 0), true, 1, RequestOptions::default()).unwrap();
+        assert!(!first.wait(soon(20)).unwrap());
+        first.queued.request.finish(Ok(()));
+        assert_eq!(seen.load(Ordering::SeqCst), 1);
+        assert!(first.wait(None).unwrap() && second.wait(None).unwrap());
     }
 }
