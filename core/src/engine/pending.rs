@@ -211,9 +211,17 @@ impl Pending {
         Ok(&self.detached)
     }
 
+    /// Ends it if its deadline has passed.
+    fn look_at_time(&self, d: &Detached) {
+        if !d.is_done() && d.is_late() {
+            abandon(&self.queued.request, d, too_late());
+        }
+    }
+
     /// Returns how far it is.
     pub fn progress(&self) -> Result<Progress> {
         let d = self.detached()?;
+        self.look_at_time(d);
         Ok(match (d.is_done(), d.place.blockers()) {
             (true, _) => Progress::Done,
             (false, 0) => Progress::Running,
@@ -224,12 +232,9 @@ impl Pending {
     /// Goes on with it a little where no thread does, and says whether it is done.
     pub fn test(&self) -> Result<bool> {
         let d = self.detached()?;
-        if !d.is_done() && !is_inside() {
-            if d.is_late() {
-                abandon(&self.queued.request, d, too_late());
-            } else if !self.queued.request.has_workers() {
-                in_front(&self.queued).help_once();
-            }
+        self.look_at_time(d);
+        if !d.is_done() && !is_inside() && !self.queued.request.has_workers() {
+            in_front(&self.queued).help_once();
         }
         Ok(self.found_done(d))
     }
@@ -268,6 +273,7 @@ impl Pending {
     /// How it ended. An error of kind `State` before that.
     pub fn outcome(&self) -> Result<Result<()>> {
         let d = self.detached()?;
+        self.look_at_time(d);
         if !d.is_done() {
             bail!(State, "the request is not done yet");
         }
@@ -551,5 +557,20 @@ mod tests {
         first.queued.request.finish(Ok(()));
         assert_eq!(seen.load(Ordering::SeqCst), 1);
         assert!(first.wait(None).unwrap() && second.wait(None).unwrap());
+    }
+
+    #[test]
+    fn every_look_at_a_request_looks_at_its_deadline() {
+        let bench = Bench::new(1, "looked at");
+        for look in [0, 1, 2] {
+            let late = RequestOptions { deadline: soon(0), ..RequestOptions::default() };
+            let request = bench.submit(1000, (look, look), true, 1, late).unwrap();
+            match look {
+                0 => assert_eq!(request.progress().unwrap(), Progress::Done),
+                1 => assert!(request.test().unwrap()),
+                _ => assert!(request.outcome().is_ok()),
+            }
+            assert_eq!(request.outcome().unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+        }
     }
 }
