@@ -1,6 +1,7 @@
 //! How many bytes of elements may be in flight, and what becomes of requests beyond that.
 
 use super::inside_request::is_inside;
+use super::lock::holds_chunk;
 use super::request_queue::{Next, QueueState, go_on, wake_waiters};
 use crate::error::{Result, bail};
 use crate::fork::{ForkReset, forks};
@@ -79,7 +80,7 @@ impl Budget {
             );
         }
         let mut fits = |list: &QueueState| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
-        if self.again.load(Ordering::Relaxed) || is_inside() {
+        if self.again.load(Ordering::Relaxed) || is_inside() || holds_chunk() {
             if !self.try_add(bytes) {
                 let used = self.used.get().load(Ordering::Relaxed);
                 bail!(

@@ -236,6 +236,11 @@ impl Held {
     }
 }
 
+/// Returns whether work of this thread holds a chunk's lock.
+pub(super) fn holds_chunk() -> bool {
+    HELD.get().count > 0
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let held = HELD.get();

@@ -328,7 +328,7 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::super::buffer_guard;
-    use super::super::lock::KeyLocks;
+    use super::super::lock::{ChunkLocks, KeyLocks};
     use super::super::pool::Pool;
     use super::super::request::{About, Outcome};
     use super::*;
@@ -557,6 +557,23 @@ mod tests {
         first.queued.request.finish(Ok(()));
         assert_eq!(seen.load(Ordering::SeqCst), 1);
         assert!(first.wait(None).unwrap() && second.wait(None).unwrap());
+    }
+
+    #[test]
+    fn work_under_a_chunks_lock_waits_for_no_request() {
+        let bench = Bench::new(1, "under a lock");
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(15);
+        let options = || RequestOptions { budget: budget.clone(), ..RequestOptions::default() };
+        let stuck = bench.submit(1000, (0, 0), true, 1, options()).unwrap();
+        assert!(!stuck.test().unwrap());
+        {
+            let _lock = ChunkLocks::new().wait("k");
+            request_queue::settle(|| "under a lock".into());
+            assert_eq!(bench.submit(1, (1, 1), true, 1, options()).err().unwrap().kind(), ErrorKind::Again);
+        }
+        stuck.queued.request.finish(Ok(()));
+        assert!(stuck.wait(None).unwrap());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::footprint::Footprint;
 use super::inside_request::is_inside;
-use super::lock::lock;
+use super::lock::{holds_chunk, lock};
 use super::pool;
 use super::request::Request;
 use crate::error::{Result, bail};
@@ -183,10 +183,11 @@ pub(super) fn go_on(until: Option<Instant>, next: &mut dyn FnMut(&QueueState) ->
     }
 }
 
-/// Waits until none of the requests that were submitted before now is as `wanted` says. Returns at once inside a request.
+/// Waits until none of the requests that were submitted before now is as `wanted` says. Returns at once inside a request, or under a chunk's lock, as
+/// a function does that the work calls: the request may be its own, or wait for the lock.
 fn settle_those(wanted: impl Fn(&QueuePlace) -> bool) {
     let queue = RequestQueue::of_process();
-    if queue.count.load(Ordering::Acquire) == 0 || is_inside() {
+    if queue.count.load(Ordering::Acquire) == 0 || is_inside() || holds_chunk() {
         return;
     }
     let end = lock(&queue.list).next;
