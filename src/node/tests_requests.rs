@@ -88,3 +88,30 @@ fn what_waits_of_a_variable_is_stored_when_its_dataset_is_closed() {
     std::fs::create_dir_all(chunk.join("inside")).unwrap();
     assert_eq!(tests::kind(ds.close()), crate::error::ErrorKind::Io);
 }
+
+#[test]
+fn a_chunk_that_one_entry_of_a_batch_covers_is_not_read_for_the_others() {
+    for (shape, shard) in [(8, false), (6, false), (8, true)] {
+        let store = Store::memory(&Context::with_threads(1));
+        let mut spec = spec(&[shape], &[4]);
+        if shard {
+            spec.set_inner_chunks(&[2]).unwrap();
+        }
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        store.key_put("a/c/1", b"no chunk").unwrap();
+        let count = shape as i64 - 4;
+        let [mut one, mut all, mut two] = [vec![1], vec![2; count as usize], vec![3]];
+        let region = |start: i64, count: i64| Selection::new(&[shape], &[start], &[count], None).unwrap();
+        let parts = vec![
+            (&array, region(5, 1), view(&mut one, &[1])),
+            (&array, region(4, count), view(&mut all, &[count as u64])),
+            (&array, region(4, 1), view(&mut two, &[1])),
+        ];
+        // SAFETY: the memory lives as long as the call.
+        let written = unsafe { requests::write_many(parts) };
+        assert_eq!(written.is_ok(), !shard, "{shape}: a shard is changed entry by entry");
+        if !shard {
+            assert_eq!(read_all(&array)[4..6], [3, 2]);
+        }
+    }
+}

@@ -249,8 +249,7 @@ impl WriteJob {
 
     /// Adds an item, whose chunk is locked, to the parts of that chunk that wait to be stored, if it may wait.
     fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
-        let array = &self.array;
-        let (shape, inside) = (array.grid.shape_of(&item.chunk), array.replaceable(&item.chunk));
+        let (array, shape, inside) = (&self.array, self.array.grid.shape_of(&item.chunk), self.array.replaceable(&item.chunk));
         let arrival = Arrival {
             chunk: &item.chunk,
             shape: &shape,
@@ -340,8 +339,9 @@ impl WriteJob {
         members.iter().for_each(|(job, _)| job.array.key_changed(&s.key));
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
-            let changes = members.iter().map(|(job, item)| (*job, item));
-            return self.change(&chain, first, changes, sink, s).map_err(|e| self.annotate(first, e, &s.key));
+            let (inside, changes) = (self.array.replaceable(&first.chunk), members.iter().map(|(job, item)| (*job, item)));
+            let is_covered = changes.clone().any(|(job, item)| job.source.covers(&item.axes, item.memory, &inside));
+            return self.change(&chain, first, changes, is_covered, sink, s).map_err(|e| self.annotate(first, e, &s.key));
         }
         // A shard is never decoded as a whole: one after the other.
         let Some(((last, item), before)) = members.split_last() else { return Ok(()) };
@@ -379,25 +379,26 @@ impl WriteJob {
             } else if source.covers(&item.axes, item.memory, &inside) {
                 put.put(&item.axes, item.memory, &mut s.work.chain)
             } else {
-                self.change(&chain, item, std::iter::once((self, item)), sink, s)
+                self.change(&chain, item, std::iter::once((self, item)), false, sink, s)
             }
         });
         result.map_err(|e| self.annotate(item, e, &s.key))
     }
 
-    /// Reads the chunk of `first`, changes the elements that `members` select, region by region, and stores it again, with other processes
-    /// kept out. Elements beyond the array's edge are stored again as they were found.
+    /// Reads the chunk of `first`, unless one of `members` covers it (`is_covered`), changes the elements that they select, region by region, and stores it again,
+    /// with other processes kept out. Elements beyond the array's edge are stored again as they were found.
     fn change<'m>(
         &self,
         chain: &BoundChain,
         first: &Item,
         members: impl Iterator<Item = (&'m WriteJob, &'m Item)>,
+        is_covered: bool,
         sink: ChunkSink<'_>,
         s: &mut Scratch,
     ) -> Result<()> {
         let array = &*self.array;
         let (shape, size) = (chain.shape(), array.data_type.size());
-        let strides = c_strides(shape, size);
+        let (strides, as_stored) = (c_strides(shape, size), (array.data_type, Overflow::Error));
         let Scratch { key, io, parts, work: ChunkScratch { chunk, chain: buffers } } = s;
         let base = grow(chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
         let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
@@ -407,15 +408,14 @@ impl WriteJob {
         let sink = sink.over(found.as_ref())?;
         // Keeps the bytes of old elements of variable length until the chunk is stored again.
         let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
-        let as_stored = (array.data_type, Overflow::Error);
         let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
         let all = Item { chunk: first.chunk.clone(), axes: whole(shape, &strides), memory: 0 };
         match &found {
-            None => target.fill(&all.axes, 0)?,
-            Some(object) => {
+            Some(object) if !is_covered => {
                 let mut reading = ReadBuffers { io, parts, chain: buffers };
                 read_object(array, chain, object, &target, &all, &mut reading)?;
             }
+            _ => target.fill(&all.axes, 0)?,
         }
         let old = found.and_then(Object::watched);
         let sink = sink.instead_of(old.as_ref());
@@ -460,8 +460,7 @@ impl ChunkTask for StoreWaiting {
     }
 
     fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let stored = WriteJob::store_waiting(&self.array, &self.kept, chunk, request, guard, s);
-        stored.unwrap_or_else(|e| Outcome::Done(Err(e)))
+        WriteJob::store_waiting(&self.array, &self.kept, chunk, request, guard, s).unwrap_or_else(|e| Outcome::Done(Err(e)))
     }
 }
 
