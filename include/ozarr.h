@@ -637,8 +637,9 @@ OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
  * Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. Writes that
- * wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, but errors
- * are not reported: use `ozarr_array_close` to see them.
+ * wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, and those of
+ * an open dataset's variable when that is closed, but errors are not reported: use `ozarr_array_close` to
+ * see them.
  */
 void ozarr_array_free(ozarr_array *array);
 
@@ -2229,12 +2230,12 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
     ozarr_array **out);
 
 /**
- * Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
- * The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
- * (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
- * changed: other programs refuse such a dataset.
+ * Writes which variables are coordinates, stores what waits to be written of variables, consolidates the
+ * metadata of what was made, flushes and frees. The handle is gone, whatever the status says. Variables
+ * that disagree on the length of a dimension (because only one was appended to) are `OZARR_ERR_METADATA`,
+ * after all of that, if the dataset can be changed: other programs refuse such a dataset.
  *
- * Errors: those of documents and stores.
+ * Errors: those of documents, chunks and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
 
@@ -2690,9 +2691,9 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
  *            overlapping writes end as if each had been a blocking call, and a read sees the writes
  *            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
- *            and the same files opened by another name. Nothing waits inside of a function that a
- *            request calls (of a store, a codec; `done` with `OZARR_CALLBACK_ANY_THREAD`): what a
- *            blocking call, a flush or a close does there has no order with requests under way.
+ *            and the same files opened by another name. Nothing waits inside of a function that the
+ *            work on a request or a chunk's write calls (of a store, a codec; `done` of any thread): what
+ *            a blocking call, a flush or a close does there has no order with requests under way.
  * Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
  *            for the requests on what they flush. Errors of these are reported by the requests only.
  * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
@@ -2701,8 +2702,8 @@ OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const 
  *            at once.
  * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at
  *            most (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one
- *            waits until others are done, and helps along; or, with `"when_full"` as `"again"`, is
- *            `OZARR_ERR_AGAIN`. One that alone has more is `OZARR_ERR_LIMIT`.
+ *            waits until others are done, and helps along; or, with `"when_full"` as `"again"`, and inside
+ *            of such a function, is `OZARR_ERR_AGAIN`. One that alone has more is `OZARR_ERR_LIMIT`.
  * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
 
 enum {
@@ -2745,8 +2746,8 @@ typedef struct ozarr_request_options {
      * Called with `user` when the request is done; may be NULL. Without `OZARR_CALLBACK_ANY_THREAD` it
      * runs in the call that first finds the request done (test, wait, cancel), in that call's thread,
      * and not at all if the request is freed before. With it, it runs in whichever thread ends the
-     * request, one of the library's perhaps, perhaps before the call that began it returns; and the
-     * request counts as done when it has returned.
+     * request, one of the library's perhaps, perhaps before the call that began it returns (at the end of
+     * one that changes a document, with its lock given back); and the request is done when it has returned.
      */
     ozarr_request_done_fn done;
     /** Handed to `done`. */

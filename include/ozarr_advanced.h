@@ -25,7 +25,8 @@ extern "C" {
  * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is
  * published after the data, so that readers see whole steps only, also in other processes and after a
  * kill; a restart continues after the last published step. A reader waits for more with
- * `ozarr_array_wait_growth`. See docs/timesteps.md.
+ * `ozarr_array_wait_growth`. See docs/timesteps.md. Calls on one appender take turns; from inside of a
+ * function that one of them calls (the log's) another one is `OZARR_ERR_STATE`.
  *
  *     ozarr_appender *out;
  *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;

@@ -185,8 +185,9 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
 }
 
 /// Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. Writes that
-/// wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, but errors
-/// are not reported: use `ozarr_array_close` to see them.
+/// wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, and those of
+/// an open dataset's variable when that is closed, but errors are not reported: use `ozarr_array_close` to
+/// see them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })

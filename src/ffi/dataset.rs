@@ -478,12 +478,12 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
     })
 }
 
-/// Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
-/// The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
-/// (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
-/// changed: other programs refuse such a dataset.
+/// Writes which variables are coordinates, stores what waits to be written of variables, consolidates the
+/// metadata of what was made, flushes and frees. The handle is gone, whatever the status says. Variables
+/// that disagree on the length of a dimension (because only one was appended to) are `OZARR_ERR_METADATA`,
+/// after all of that, if the dataset can be changed: other programs refuse such a dataset.
 ///
-/// Errors: those of documents and stores.
+/// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> ozarr_status {
