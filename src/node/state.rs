@@ -112,6 +112,14 @@ impl ArrayState {
         self.with(|bound| bound.stats = stats.clone())
     }
 
+    /// Returns this state of an array, whose place need not be found again.
+    pub fn at_home_of(self, known: &ArrayState) -> ArrayState {
+        match &known.bound {
+            Ok(known) => self.with(|bound| bound.home = known.home.clone()),
+            Err(_) => self,
+        }
+    }
+
     /// Returns this state, which knows of these growths.
     pub fn knowing(self, growths: Growths) -> ArrayState {
         self.with(|bound| bound.growths = growths)
