@@ -13,11 +13,14 @@
 mod directory;
 mod read;
 pub mod repair;
+mod shared;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_damage;
 mod write;
+
+pub use shared::open_shared;
 
 use super::file_object::FileObject;
 use super::file_options::FileOptions;
@@ -35,7 +38,7 @@ use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use write::Writer;
 
 /// A zip archive. Thread-safe.
@@ -419,73 +422,5 @@ impl Drop for ZipStore {
     /// What nobody flushed is finished as well as may be; whoever wants to know whether that worked flushes.
     fn drop(&mut self) {
         let _ = self.flush();
-    }
-}
-
-impl ZipStore {
-    /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
-    fn is_at(&self, path: &Path) -> bool {
-        let Some(append) = &self.append else { return true };
-        let writer = append.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        writer.map_or_else(|| self.is_as_read(append, path), |writer| writer.is_at(path))
-    }
-
-    /// Whether the file at `path` is the one that was read, as long as it was; where nothing was read, whether there is nothing.
-    fn is_as_read(&self, append: &Append, path: &Path) -> bool {
-        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let len = append.old.as_ref().map_or(0, |(_, len)| *len);
-        match (self.content.read(|content| content.source.clone()).as_deref(), there) {
-            (_, Some(st)) if st.st_size != len as i64 => false,
-            (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st).unwrap_or(false),
-            (source, there) => source.is_none() || there.is_some(),
-        }
-    }
-}
-
-/// The archive at `path`, shared with all of this process that have it open for writing.
-pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<SharedStore> {
-    let path = resolved(path)?;
-    if let Some(store) = open_already(&path, None) {
-        return Ok(store);
-    }
-    let store = Arc::new(ZipStore::open(&path, writable, files)?);
-    if !writable {
-        return Ok(store);
-    }
-    // Another thread may have been faster.
-    Ok(open_already(&path, Some(&store)).unwrap_or(store))
-}
-
-/// The store that has `path` open for writing in this process, or `new`, which then has.
-fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
-    static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
-    // Dropping the last reference writes to the file: not under the locks.
-    let found;
-    {
-        // A child of `fork` must not find the map locked.
-        let _no_fork = fork::hold();
-        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        found = written.iter().find(|(known, _)| known == path).and_then(|(_, store)| store.upgrade());
-        let is_ours = found.as_ref().is_some_and(|store| store.process == fork::forks() && store.is_at(path));
-        if let (false, Some(new)) = (is_ours, new) {
-            written.retain(|(known, store)| known != path && store.strong_count() > 0);
-            written.push((path.to_path_buf(), Arc::downgrade(new)));
-        }
-        if is_ours {
-            return found.map(|store| store as SharedStore);
-        }
-    }
-    None
-}
-
-/// The path without links, as far as it exists.
-fn resolved(path: &Path) -> Result<PathBuf> {
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
-    }
-    let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
-    match (path.parent().and_then(|folder| folder.canonicalize().ok()), path.file_name()) {
-        (Some(folder), Some(name)) => Ok(folder.join(name)),
-        _ => Ok(path),
     }
 }

@@ -343,6 +343,48 @@ fn one_writer_has_the_file() {
 }
 
 #[test]
+fn while_the_first_put_makes_the_file_who_opens_the_archive_keeps_no_one_else_from_the_gate() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = Arc::new(writer(&path));
+    assert!(shared::open_already(&path, Some(&store)).is_none());
+    // What a first put has until the file is there, which it needs the gate for.
+    let begun = store.lock_writer(store.append.as_ref().unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| open_shared(&path, true, SyncMode::None).unwrap().describe());
+        // Time for the other thread to come to where it waits; however long that takes, nothing is told that is not so.
+        std::thread::sleep(Duration::from_millis(50));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            drop(fork::hold());
+            sender.send(())
+        });
+        let free = receiver.recv_timeout(Duration::from_secs(20));
+        drop(begun);
+        assert!(free.is_ok(), "the gate is held by who waits for the put");
+        assert_eq!(opened.join().unwrap(), store.describe());
+    });
+}
+
+#[test]
+fn threads_that_begin_with_one_archive_share_it() {
+    for round in 0..20 {
+        let folder = Folder::new();
+        let path = folder.file("x.zip");
+        let begin = &|i: usize| {
+            let store = open_shared(&path, true, SyncMode::Batch).unwrap();
+            put(&*store, &i.to_string(), b"1");
+            store
+        };
+        let all: Vec<SharedStore> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|i| scope.spawn(move || begin(i))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        all.iter().for_each(|store| assert_eq!(keys(&**store), ["0", "1", "2", "3"], "round {round}"));
+    }
+}
+
+#[test]
 fn an_archive_that_another_program_replaced_is_read_anew_while_a_handle_is_open() {
     let folder = Folder::new();
     let path = folder.file("x.zip");

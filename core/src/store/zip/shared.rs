@@ -1,0 +1,103 @@
+//! The archives that this process has open for writing: all handles on one of them share one store.
+
+use super::read::ArchiveBytes;
+use super::{Append, ZipStore};
+use crate::error::{Result, err};
+use crate::fork;
+use crate::store::file_options::FileOptions;
+use crate::store::local::path::c_path;
+use crate::store::os::{self, CWD};
+use crate::store::{Object, SharedStore};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The archives that are open for writing, by the paths of their files.
+static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
+
+impl ZipStore {
+    /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
+    fn is_at(&self, path: &Path) -> bool {
+        let Some(append) = &self.append else { return true };
+        // No first put makes the file meanwhile.
+        match &*append.writer.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(writer) => writer.is_at(path),
+            None => self.is_as_read(append, path),
+        }
+    }
+
+    /// Whether the file at `path` is the one that was read, as long as it was; where nothing was read, whether there is nothing.
+    fn is_as_read(&self, append: &Append, path: &Path) -> bool {
+        let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
+        let len = append.old.as_ref().map_or(0, |(_, len)| *len);
+        match (self.content.read(|content| content.source.clone()).as_deref(), there) {
+            (_, Some(st)) if st.st_size != len as i64 => false,
+            (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st).unwrap_or(false),
+            (source, there) => source.is_none() || there.is_some(),
+        }
+    }
+}
+
+/// The archive at `path`, shared with all of this process that have it open for writing.
+pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<SharedStore> {
+    let path = resolved(path)?;
+    if let Some(store) = open_already(&path, None) {
+        return Ok(store);
+    }
+    let store = match ZipStore::open(&path, writable, files) {
+        Ok(store) => Arc::new(store),
+        // Another thread may have begun to write meanwhile.
+        Err(e) => return open_already(&path, None).ok_or(e),
+    };
+    if !writable {
+        return Ok(store);
+    }
+    // Another thread may have been faster.
+    Ok(open_already(&path, Some(&store)).unwrap_or(store))
+}
+
+/// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work
+/// in it that waits for the gate of [`fork::hold`]; and dropping the last reference writes to the file.
+pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
+    loop {
+        let found = in_written(|written| known(written, path));
+        if let Some(store) = found.as_ref().filter(|store| store.process == fork::forks() && store.is_at(path)) {
+            return Some(store.clone());
+        }
+        let new = new?;
+        // What was not asked yet is not replaced: another thread may have been faster.
+        let (is_put, _other) = in_written(|written| {
+            let now = known(written, path);
+            let is_put = now.as_ref().map(Arc::as_ptr) == found.as_ref().map(Arc::as_ptr);
+            if is_put {
+                written.retain(|(known, store)| known != path && store.strong_count() > 0);
+                written.push((path.to_path_buf(), Arc::downgrade(new)));
+            }
+            (is_put, now)
+        });
+        if is_put {
+            return None;
+        }
+    }
+}
+
+fn known(written: &[(PathBuf, Weak<ZipStore>)], path: &Path) -> Option<Arc<ZipStore>> {
+    written.iter().find(|(known, _)| known == path).and_then(|(_, store)| store.upgrade())
+}
+
+/// Looks at the list, or changes it: a child of `fork` never finds it locked.
+fn in_written<T>(f: impl FnOnce(&mut Vec<(PathBuf, Weak<ZipStore>)>) -> T) -> T {
+    let _no_fork = fork::hold();
+    f(&mut WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> Result<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+    match (path.parent().and_then(|folder| folder.canonicalize().ok()), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(folder.join(name)),
+        _ => Ok(path),
+    }
+}
