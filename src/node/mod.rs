@@ -111,6 +111,8 @@ pub use crate::store::registered;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_archives;
+#[cfg(test)]
 mod tests_checkpoint;
 #[cfg(test)]
 mod tests_copies;

@@ -85,7 +85,7 @@ pub(super) struct Unfinished {
 impl Store {
     /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
     pub fn open(context: &Context, location: &str, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        Store::open_root(context, &location::parse(location)?, mode, options, None)
+        Ok(Store::open_root(context, &location::parse(location)?, mode, options, None)?.0)
     }
 
     /// An empty store in memory.
@@ -208,11 +208,17 @@ impl Store {
     /// last component ends in `.zarr`, `.zip` or `.ozx`, else the whole location.
     pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
         let (root, node) = location::split(location)?;
-        let path = path::normalize(&node)?;
-        Ok((Store::open_root(context, &root, mode, &[], Some(path.clone()))?, path))
+        Store::open_root(context, &root, mode, &[], Some(&path::normalize(&node)?))
     }
 
-    fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], opened_for: Option<String>) -> Result<Store> {
+    /// Opens a store for the node at `node`, if for one, and gives the node's path in it.
+    fn open_root(
+        context: &Context,
+        root: &Root,
+        mode: Mode,
+        options: &[(&str, &str)],
+        node: Option<&str>,
+    ) -> Result<(Store, String)> {
         let (mut files, mut chosen, mut remote) = (context.files(), Options::default(), RemoteOptions::default());
         if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
@@ -229,8 +235,9 @@ impl Store {
             }
         }
         chosen.server = remote.server();
-        let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
-        Ok(Store::opened(context, shared, (mode, chosen), opened_for, Some((root.clone(), files))))
+        let (shared, path) = root.open(node.unwrap_or_default(), mode == Mode::ReadWrite, files, &remote)?;
+        let opened_for = node.map(|_| path.clone());
+        Ok((Store::opened(context, shared, (mode, chosen), opened_for, Some((root.clone(), files))), path))
     }
 
     /// Where the store is, as a root: a checkpoint that was begun is below that of its group.

@@ -19,7 +19,7 @@ use super::file_options::FileOptions;
 use super::local::LocalStore;
 use super::memory::MemoryStore;
 use super::remote::{Remote, RemoteOptions, percent_decode, percent_encode};
-use super::zip;
+use super::zip::{self, ZipStore};
 use crate::error::{Result, bail, err};
 use crate::fork;
 use crate::platform::path_of;
@@ -40,17 +40,20 @@ pub enum Root {
 }
 
 impl Root {
-    /// Opens the store. `writable` is for folders, archives and object stores, `files` for the first two, `options` for the last.
-    pub fn open(&self, writable: bool, files: FileOptions, options: &RemoteOptions) -> Result<SharedStore> {
-        match self {
-            Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
+    /// Opens the store, and gives the path in it of the node that a location has at `node` below this root. `writable` is for folders, archives
+    /// and object stores, `files` for the first two, `options` for the last.
+    pub fn open(&self, node: &str, writable: bool, files: FileOptions, options: &RemoteOptions) -> Result<(SharedStore, String)> {
+        let store: SharedStore = match self {
+            Root::Folder(path) => Arc::new(LocalStore::open(path, writable, files)?),
             // A folder may have any name.
-            Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
-            Root::Zip(path) => zip::open_shared(path, writable, files),
-            Root::Remote(remote, is_archive) => open_remote(remote, *is_archive, writable, options),
-            Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
-            Root::Memory(name) => Ok(named_memory(name)),
-        }
+            Root::Zip(path) if path.is_dir() => Arc::new(LocalStore::open(path, writable, files)?),
+            Root::Zip(path) => return Ok(in_archive(zip::open_shared(path, writable, files)?, node)),
+            Root::Remote(remote, false) => open_remote(remote, options)?,
+            Root::Remote(remote, true) => return Ok(in_archive(open_far_archive(remote, writable, options)?, node)),
+            Root::Memory(name) if name.is_empty() => Arc::new(MemoryStore::new()),
+            Root::Memory(name) => named_memory(name),
+        };
+        Ok((store, node.to_string()))
     }
 
     /// What is below `path`, as a root of its own; `None` where stores have no such parts.
@@ -84,25 +87,31 @@ impl Root {
     }
 }
 
-#[cfg(feature = "cloud")]
-fn open_remote(remote: &Remote, is_archive: bool, writable: bool, options: &RemoteOptions) -> Result<SharedStore> {
-    use super::object::RemoteStore;
-    if !is_archive {
-        return Ok(Arc::new(RemoteStore::open(remote, options)?));
-    }
-    if writable {
+fn in_archive(store: Arc<ZipStore>, node: &str) -> (SharedStore, String) {
+    let path = store.path_below(node);
+    (store, path)
+}
+
+/// Opens a zip archive in an object store.
+fn open_far_archive(remote: &Remote, writable: bool, options: &RemoteOptions) -> Result<Arc<ZipStore>> {
+    let (folder, name) = remote.path.rsplit_once('/').unwrap_or(("", &remote.path));
+    if writable && cfg!(feature = "cloud") {
         bail!(
             Unsupported,
             "{}: a zip archive in an object store is for reading only; write it into a file and copy that",
             remote.describe()
         );
     }
-    let (folder, name) = remote.path.rsplit_once('/').unwrap_or(("", &remote.path));
-    Ok(Arc::new(zip::ZipStore::over(Arc::new(RemoteStore::open(&remote.at(folder), options)?), name)?))
+    Ok(Arc::new(ZipStore::over(open_remote(&remote.at(folder), options)?, name)?))
+}
+
+#[cfg(feature = "cloud")]
+fn open_remote(remote: &Remote, options: &RemoteOptions) -> Result<SharedStore> {
+    Ok(Arc::new(super::object::RemoteStore::open(remote, options)?))
 }
 
 #[cfg(not(feature = "cloud"))]
-fn open_remote(remote: &Remote, _: bool, _: bool, _: &RemoteOptions) -> Result<SharedStore> {
+fn open_remote(remote: &Remote, _: &RemoteOptions) -> Result<SharedStore> {
     bail!(Unsupported, "{}: this library was built without the feature \"cloud\" (cmake -DOZARR_CLOUD=ON)", remote.describe())
 }
 
@@ -461,14 +470,14 @@ mod tests {
     #[cfg(not(feature = "cloud"))]
     #[test]
     fn without_the_feature_a_url_is_refused_by_its_name() {
-        let e = parse("s3://b/x.zarr").unwrap().open(true, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
+        let e = parse("s3://b/x.zarr").unwrap().open("", true, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         assert!(e.message().contains("feature \"cloud\""), "{e}");
     }
 
     #[test]
     fn a_named_memory_store_is_shared_as_long_as_it_is_open() {
-        let open = |name: &str| Root::Memory(name.to_string()).open(true, FileOptions::default(), &RemoteOptions::default()).unwrap();
+        let open = |name: &str| Root::Memory(name.to_string()).open("", true, FileOptions::default(), &RemoteOptions::default()).unwrap().0;
         let (a, b) = (open("shared-test"), open("shared-test"));
         a.put("k", &[b"v"], Condition::None).unwrap();
         assert_eq!(get(&*b, "k", 9).unwrap().unwrap(), b"v");

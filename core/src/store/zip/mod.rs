@@ -28,13 +28,14 @@ use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
-use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, SharedStore, Started, Storage, StorageExt};
+use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
 use crate::limits::{check_memory, grow};
 use crate::platform::libc;
 use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -189,25 +190,29 @@ impl ZipStore {
     /// What an opened key needs.
     fn slot(&self, key: &str) -> Option<(Arc<Slot>, Arc<ArchiveBytes>, u64)> {
         self.content.read(|content| {
-            let slot = match self.top.is_empty() {
-                true => content.map.get(key),
-                false => content.map.get(&*format!("{}{key}", self.top)).or_else(|| content.map.get(self.in_full(key)?)),
-            };
+            let slot = content.map.get(&*self.name_of(key));
             Some((slot?.clone(), content.source.clone()?, content.token))
         })
     }
 
-    /// A key or prefix that begins with the folder that is the root already.
-    fn in_full<'a>(&self, key: &'a str) -> Option<&'a str> {
-        (!self.top.is_empty() && key.starts_with(&self.top)).then_some(key)
+    /// The name in the archive of a key or prefix.
+    fn name_of<'a>(&self, key: &'a str) -> Cow<'a, str> {
+        if self.top.is_empty() { Cow::Borrowed(key) } else { Cow::Owned(format!("{}{key}", self.top)) }
     }
 
-    /// The name that a key gets when it is put.
-    fn name_to_put(&self, key: &str) -> String {
-        match self.in_full(key) {
-            Some(name) if self.content.read(|c| !c.map.contains_key(&*format!("{}{key}", self.top))) => name.to_string(),
-            _ => format!("{}{key}", self.top),
+    /// The path of a node that a location gives, which may name the folder that is the root, too: without that, unless there is a node of that
+    /// name. Keys never name it, so that each value has one key.
+    pub fn path_below(&self, path: &str) -> String {
+        let whole = format!("{path}/");
+        let Some(below) = whole.strip_prefix(&self.top).filter(|_| !self.top.is_empty()) else { return path.to_string() };
+        for (end, _) in whole.match_indices('/') {
+            for document in MAKES_A_NODE {
+                if self.slot(&format!("{}/{document}", &path[..end])).is_some() {
+                    return path.to_string();
+                }
+            }
         }
+        below.trim_end_matches('/').to_string()
     }
 
     fn open_slot(&self, key: &str) -> Result<Option<ZipObject>> {
@@ -320,7 +325,7 @@ impl Storage for ZipStore {
         }
         check_memory()?;
         let writer = self.writer()?;
-        let name: Arc<str> = self.name_to_put(key).into();
+        let name: Arc<str> = self.name_of(key).into();
         check_key(&name)?;
         if name.contains('\\') && !name.contains('/') {
             bail!(Name, "the name has backslashes and no slash, which zip archives of Windows have between folders");
@@ -363,22 +368,15 @@ impl Storage for ZipStore {
 
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         check_prefix(prefix)?;
-        let (here, full) = (format!("{}{prefix}", self.top), self.in_full(prefix));
+        let here = self.name_of(prefix);
         match into {
             ListInto::Each(each) => {
                 // `each` may use the store: no lock is held meanwhile.
                 let keys = self.content.read(|content| keys_of(&content.map, &here));
-                if !keys.is_empty() {
-                    return keys.iter().try_for_each(|key| each(&key[self.top.len()..]));
-                }
-                let Some(prefix) = full else { return Ok(()) };
-                self.content.read(|content| keys_of(&content.map, prefix)).iter().try_for_each(|key| each(key))
+                keys.iter().try_for_each(|key| each(&key[self.top.len()..]))
             }
             ListInto::Folder(listing) => {
                 *listing = self.content.read(|content| listing_of(&content.map, &here));
-                if let (true, Some(prefix)) = (*listing == Listing::default(), full) {
-                    *listing = self.content.read(|content| listing_of(&content.map, prefix));
-                }
                 Ok(())
             }
         }

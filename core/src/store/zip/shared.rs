@@ -7,7 +7,7 @@ use crate::fork;
 use crate::store::file_options::FileOptions;
 use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD};
-use crate::store::{Object, SharedStore};
+use crate::store::Object;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -38,7 +38,7 @@ impl ZipStore {
 }
 
 /// The archive at `path`, shared with all of this process that have it open for writing.
-pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<SharedStore> {
+pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
     let path = resolved(path)?;
     if let Some(store) = open_already(&path, None) {
         return Ok(store);
@@ -57,7 +57,7 @@ pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -
 
 /// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work
 /// in it that waits for the gate of [`fork::hold`]; and dropping the last reference writes to the file.
-pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
+pub(super) fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<Arc<ZipStore>> {
     loop {
         let found = in_written(|written| known(written, path));
         if let Some(store) = found.as_ref().filter(|store| store.process == fork::forks() && store.is_at(path)) {

@@ -11,7 +11,7 @@ use crate::store::file_options::{LockMode, SyncMode};
 use crate::store::latency::LatencyStore;
 use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
-use crate::store::{ByteRange, get, suite};
+use crate::store::{ByteRange, Listing, get, suite};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
@@ -258,18 +258,31 @@ fn a_single_folder_that_is_a_node_is_the_root() {
     let path = folder.with("x.zip", &archive(&parts));
     let store = writer(&path);
     assert_eq!(keys(&store), ["t/c/0", "zarr.json"]);
-    assert_eq!(get(&store, "run.zarr/t/c/0", 9).unwrap().unwrap(), b"0", "the whole name is understood, too");
+    assert!(get(&store, "run.zarr/t/c/0", 9).unwrap().is_none(), "each value has one key");
     let dir = store.list_dir("").unwrap();
     assert_eq!((dir.keys, dir.prefixes), (vec!["zarr.json".to_string()], vec!["t".to_string()]));
-    assert_eq!(store.list_dir("run.zarr/t/").unwrap().prefixes, ["c"]);
+    assert_eq!(store.list_dir("run.zarr/t/").unwrap(), Listing::default());
     put(&store, "t/c/1", b"1");
     put(&store, "run.zarr/t/c/2", b"2");
     put(&store, "t/c/0", b"new");
+    for (path, below) in [("", ""), ("run.zarr", ""), ("run.zarr/t", "t"), ("run.zarr2", "run.zarr2"), ("t", "t")] {
+        assert_eq!(store.path_below(path), below);
+    }
+    put(&store, "run.zarr/t/zarr.json", GROUP);
+    for (path, below) in [("run.zarr", ""), ("run.zarr/t", "run.zarr/t"), ("run.zarr/t/new", "run.zarr/t/new"), ("run.zarr/new", "new")] {
+        assert_eq!(store.path_below(path), below, "with a node of that name below");
+    }
     drop(store);
-    assert_eq!(keys(&reader(&path).unwrap()), ["t/c/0", "t/c/1", "t/c/2", "zarr.json"]);
+    assert_eq!(keys(&reader(&path).unwrap()), ["run.zarr/t/c/2", "run.zarr/t/zarr.json", "t/c/0", "t/c/1", "zarr.json"]);
     let listed =
         directory::find(std::fs::metadata(&path).unwrap().len(), &|at, len| read_slice(&std::fs::read(&path).unwrap(), at, len)).unwrap();
-    assert_eq!(listed.count, 6, "what is no key stays listed, what was replaced does not");
+    assert_eq!(listed.count, 7, "what is no key stays listed, what was replaced does not");
+    // An array in a folder that has the name of the first part of its chunks' keys.
+    let path = folder.with("c.zip", &archive(&[stored("c/zarr.json", b"{}"), stored("c/c/0", b"0")]));
+    let store = writer(&path);
+    put(&store, "c/1", b"1");
+    drop(store);
+    assert_eq!(keys(&reader(&path).unwrap()), ["c/0", "c/1", "zarr.json"]);
     // Neither a folder that is no node, nor two folders, nor a root that is a node itself.
     for parts in [vec![stored("d/x", b"")], vec![stored("a/zarr.json", b""), stored("b", b"")], vec![stored("zarr.json", b"")]] {
         let expected: Vec<String> = parts.iter().map(|p| String::from_utf8(p.name.clone()).unwrap()).collect();
@@ -376,7 +389,7 @@ fn threads_that_begin_with_one_archive_share_it() {
             put(&*store, &i.to_string(), b"1");
             store
         };
-        let all: Vec<SharedStore> = std::thread::scope(|scope| {
+        let all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|i| scope.spawn(move || begin(i))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
