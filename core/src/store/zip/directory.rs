@@ -337,9 +337,8 @@ fn extra_field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
     None
 }
 
-/// Checks what records say about their entries against each other and against the directory's place, and gives `each` the
-/// entries that are keys. Of several of one name the last one counts.
-pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)) -> Result<()> {
+/// Where entries begin and end at least, sorted: what records say of them is checked against each other and against the directory's place.
+pub(super) fn places(directory: &Directory) -> Result<Vec<(u64, u64)>> {
     let mut places: Vec<(u64, u64)> = Vec::new();
     places.try_reserve_exact(directory.count as usize).map_err(|_| err!(NoMemory, "no memory for {} zip entries", directory.count))?;
     for record in records(&directory.bytes) {
@@ -365,6 +364,12 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
     if let Some(two) = places.windows(2).find(|two| two[0].1 > two[1].0) {
         bail!(Metadata, "the zip entries at {} and {} overlap", two[0].0, two[1].0);
     }
+    Ok(places)
+}
+
+/// Gives `each` the entries that are keys, after all are checked. Of several of one name the last one counts.
+pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)) -> Result<()> {
+    let places = places(directory)?;
     for record in records(&directory.bytes) {
         let mut record = record?;
         record.entry.header += directory.base;

@@ -6,7 +6,7 @@ use super::directory::*;
 use super::read::{ArchiveBytes, Slot};
 use super::write::{LOCK_BYTE, central_record, end_records};
 use crate::codec::Packing;
-use crate::error::{Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::platform::{AsFd, OwnedFd, libc};
 use crate::store::Object;
@@ -49,8 +49,9 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let keys = |store: &ZipStore| store.content.read(|content| content.map.len() as u64);
     match ZipStore::open(path, false, SyncMode::None) {
         Ok(store) => return Ok(Repaired { keys: keys(&store), lost: 0, cut: 0, changed: false }),
-        Err(e) if e.os_errno() != 0 => return Err(e),
-        Err(_) => {}
+        // What a writer that died leaves: nothing, no end, or one that does not fit. An archive that is refused for another reason is whole.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Truncated | ErrorKind::Metadata) && e.os_errno() == 0 => {}
+        Err(e) => return Err(e),
     }
     let reader = file.try_clone().map_err(|e| err!(Io, "duplicate the descriptor: {e}"))?;
     let source = ArchiveBytes::Near(Object::File(FileObject::new(reader)));
@@ -69,6 +70,11 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     os::fdatasync(file.as_fd()).map_err(|e| e.error("sync"))?;
     let store = ZipStore::open(path, false, SyncMode::None)?;
     Ok(Repaired { keys: keys(&store), lost: scan.lost, cut: len.saturating_sub(scan.at), changed: true })
+}
+
+/// Whether an error says nothing of the bytes: there was no memory, or the file could not be read.
+fn is_of_system(e: &Error) -> bool {
+    e.kind() == ErrorKind::NoMemory || e.os_errno() != 0
 }
 
 /// A walk from header to header.
@@ -101,6 +107,11 @@ impl Scan<'_> {
         Ok(bytes)
     }
 
+    /// Reads what is at a place; `None` if the file ends before.
+    fn read_there(&self, at: u64, len: usize) -> Result<Option<Vec<u8>>> {
+        if at.checked_add(len as u64).is_none_or(|end| end > self.len) { Ok(None) } else { self.read(at, len).map(Some) }
+    }
+
     /// Calls `each` with the places from `from` on where `what` stands, until it finds something there.
     fn seek<T>(&self, what: &[u8; 4], from: u64, each: &mut dyn FnMut(u64) -> Result<Option<T>>) -> Result<Option<T>> {
         let mut at = from;
@@ -130,14 +141,14 @@ impl Scan<'_> {
     /// Whether the file ends within its first entry, or before it: it becomes an empty archive. Only a streamed one may end anywhere.
     fn is_begun(&self) -> Result<bool> {
         let is_first = self.at == 0 && LOCAL.starts_with(&self.read(0, self.len.min(LOCAL.len() as u64) as usize)?);
-        Ok(is_first && self.local(0).is_none_or(|(_, entry)| entry.flags & STREAMED == 0 && entry.limit > self.len))
+        Ok(is_first && self.local(0)?.is_none_or(|(_, entry)| entry.flags & STREAMED == 0 && entry.limit > self.len))
     }
 
     /// Returns what the local header at a place tells: the entry, whose limit is where its data end, those of a streamed one where they begin.
-    fn local(&self, at: u64) -> Option<(Vec<u8>, Entry)> {
-        let header = self.read(at, LOCAL_LEN as usize).ok()?;
+    fn local(&self, at: u64) -> Result<Option<(Vec<u8>, Entry)>> {
+        let Some(header) = self.read_there(at, LOCAL_LEN as usize)? else { return Ok(None) };
         let (name_len, extra_len) = (u16_at(&header, 26), u16_at(&header, 28));
-        let rest = self.read(at + LOCAL_LEN, usize::from(name_len) + usize::from(extra_len)).ok()?;
+        let Some(rest) = self.read_there(at + LOCAL_LEN, usize::from(name_len) + usize::from(extra_len))? else { return Ok(None) };
         let (name, extra) = rest.split_at(usize::from(name_len));
         let mut entry = Entry {
             header: at,
@@ -156,12 +167,12 @@ impl Scan<'_> {
             Some(()) => data.saturating_add(entry.stored),
             None => u64::MAX,
         };
-        Some((name.to_vec(), entry))
+        Ok(Some((name.to_vec(), entry)))
     }
 
     /// Takes the entry at the present place; `false` if nobody knows where it ends.
     fn entry(&mut self) -> Result<bool> {
-        let Some((name, entry)) = self.local(self.at) else { return Ok(false) };
+        let Some((name, entry)) = self.local(self.at)? else { return Ok(false) };
         let found = match entry.flags & STREAMED {
             // A directory knows best how long it is.
             STREAMED if self.directory_after(self.at)? => return Ok(true),
@@ -184,15 +195,17 @@ impl Scan<'_> {
         if data > self.marks {
             return Ok(None);
         }
-        let begins = |at| self.read(at, 4).is_ok_and(|found| [LOCAL, CENTRAL, END, END64].iter().any(|header| found == **header));
+        let begins = |at| -> Result<bool> {
+            Ok(self.read_there(at, 4)?.is_some_and(|found| [LOCAL, CENTRAL, END, END64].iter().any(|header| found == **header)))
+        };
         let found = self.seek(MARK, data, &mut |at| {
             last = at;
             for is_wide in [true, false] {
-                let Ok(mark) = self.read(at, if is_wide { 24 } else { 16 }) else { continue };
+                let Some(mark) = self.read_there(at, if is_wide { 24 } else { 16 })? else { continue };
                 let long = |field: usize| if is_wide { u64_at(&mark, 8 + 8 * field) } else { u32_at(&mark, 8 + 4 * field).into() };
                 let whole = Entry { crc: u32_at(&mark, 4), stored: long(0), size: long(1), limit: at, ..entry };
                 let end = at + mark.len() as u64;
-                if whole.stored == at - data && (if is_wide { begins(end) } else { end < self.len }) && self.is_whole(&name, &whole)? {
+                if whole.stored == at - data && (if is_wide { begins(end)? } else { end < self.len }) && self.is_whole(&name, &whole)? {
                     return Ok(Some((whole, end)));
                 }
             }
@@ -232,7 +245,7 @@ impl Scan<'_> {
     fn next_whole(&mut self, from: u64) -> Result<Option<u64>> {
         let mut at = from;
         while let Some(next) = self.seek(LOCAL, at, &mut |at| Ok(Some(at)))? {
-            let found = match self.local(next) {
+            let found = match self.local(next)? {
                 Some((name, entry)) if entry.flags & STREAMED != 0 => self.streamed(name, entry)?.is_some(),
                 Some((name, entry)) => entry.limit <= self.len && self.is_whole(&name, &entry)?,
                 None => false,
@@ -252,16 +265,22 @@ impl Scan<'_> {
     /// Returns the end of the whole archive, behind the beginning of this one, that has the entry at a place.
     fn end_of_archive(&self, entry: u64) -> Result<Option<u64>> {
         let is_around = |found: &Directory| (1..=entry).contains(&found.base);
-        self.seek(END, entry, &mut |at| Ok(self.directory_at(at).filter(|(found, _)| is_around(found)).map(|(_, end)| end)))
+        self.seek(END, entry, &mut |at| Ok(self.directory_at(at)?.filter(|(found, _)| is_around(found)).map(|(_, end)| end)))
     }
 
-    /// Returns the directory whose end record is at a place, and where that ends.
-    fn directory_at(&self, at: u64) -> Option<(Directory, u64)> {
-        let record = self.read(at, END_LEN as usize).ok()?;
+    /// Returns the directory whose end record is at a place, and where that ends. Its names need not be keys.
+    fn directory_at(&self, at: u64) -> Result<Option<(Directory, u64)>> {
+        let Some(record) = self.read_there(at, END_LEN as usize)? else { return Ok(None) };
         let end = at + END_LEN + u64::from(u16_at(&record, 20));
-        let found = (end <= self.len).then(|| find(end, &|at, len| self.read(at, len)))?.ok()?;
-        entries(&found, &mut |_, _| {}).ok()?;
-        Some((found, end))
+        if end > self.len {
+            return Ok(None);
+        }
+        let found = find(end, &|at, len| self.read(at, len)).and_then(|found| places(&found).map(|_| found));
+        match found {
+            Ok(found) => Ok(Some((found, end))),
+            Err(e) if is_of_system(&e) => Err(e),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Goes on behind the next directory that is whole; `false` if no more follows.
@@ -270,7 +289,7 @@ impl Scan<'_> {
             return Ok(false);
         }
         // A directory of an archive inside of an entry counts from there, and does not fit here.
-        let found = self.seek(END, from, &mut |at| Ok(self.directory_at(at).filter(|(found, _)| found.base == 0)))?;
+        let found = self.seek(END, from, &mut |at| Ok(self.directory_at(at)?.filter(|(found, _)| found.base == 0)))?;
         let Some((found, end)) = found else {
             self.directories = from;
             return Ok(false);
@@ -304,9 +323,13 @@ impl Scan<'_> {
         if entry.method != STORED {
             let mut value = Vec::new();
             let most = entry.packing().map_or(2000, Packing::most);
-            return Ok(entry.size <= entry.stored.saturating_mul(most)
-                && slot.check_inflated_size().is_ok()
-                && slot.read_value(self.source, grow(&mut value, entry.size as usize)?).is_ok());
+            if entry.size > entry.stored.saturating_mul(most) || slot.check_inflated_size().is_err() {
+                return Ok(false);
+            }
+            return match slot.read_value(self.source, grow(&mut value, entry.size as usize)?) {
+                Err(e) if is_of_system(&e) => Err(e),
+                read => Ok(read.is_ok()),
+            };
         }
         if entry.size != entry.stored {
             return Ok(false);

@@ -236,6 +236,31 @@ fn a_repair_saves_what_is_whole() {
 }
 
 #[test]
+fn a_repair_leaves_an_archive_that_is_refused_for_another_reason_than_a_missing_end() {
+    let folder = Folder::new();
+    let odd = archive(&[stored("a", b"1"), stored("x//y", b"2")]);
+    let mut volume = archive(&[stored("a", b"1")]);
+    let at = volume.len() - 18;
+    volume[at] = 1;
+    let cases = [
+        ("a name", &odd, ErrorKind::Name),
+        ("a long name", &archive(&[stored(&"x".repeat(1025), b"")]), ErrorKind::Limit),
+        ("a volume", &volume, ErrorKind::Unsupported),
+    ];
+    for (what, bytes, kind) in cases {
+        let file = folder.with("x.zip", bytes);
+        assert_eq!(repair(&file).unwrap_err().kind(), kind, "{what}");
+        assert!(std::fs::read(&file).unwrap() == *bytes, "{what}");
+    }
+    // Where the end is missing, the names in the last whole directory stay.
+    let (more, _) = build(&[stored("b", b"3")]);
+    let file = folder.with("x.zip", &[odd, more].concat());
+    assert_eq!(repair(&file).unwrap_err().kind(), ErrorKind::Name);
+    let bytes = std::fs::read(&file).unwrap();
+    assert_eq!(find(bytes.len() as u64, &|at, len| read_slice(&bytes, at, len)).unwrap().count, 3);
+}
+
+#[test]
 fn a_damaged_zip64_locator_is_repaired() {
     let folder = Folder::new();
     let parts: Vec<Part> = (0..65_535).map(|i| stored(&format!("{i}"), b"")).chain([stored("k", b"1")]).collect();
