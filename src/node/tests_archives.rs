@@ -58,3 +58,52 @@ fn the_location_of_a_node_in_an_archive_may_name_the_folder_that_is_the_root() {
         assert_eq!((path.as_str(), read_all(&Array::open(&store, &path).unwrap())), ("g/t", vec![1, 2]));
     }
 }
+
+/// Changes a byte of a value that is stored as it is.
+fn damage(location: &str, value: i32) {
+    let mut bytes = std::fs::read(location).unwrap();
+    let at = bytes.windows(4).position(|w| w == value.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(location, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_entry_of_an_archive_is_not_copied_however_large_it_is() {
+    let folder = Folder::new("archive-damage");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    // A piece of a copy has 8 MiB.
+    for elements in [1 << 10, (9 << 20) / 4] {
+        let location = format!("{}/{elements}.zip", folder.0.display());
+        let store = open(&location, Mode::ReadWrite);
+        let mut values = vec![1; elements as usize];
+        *values.last_mut().unwrap() = 0x1234_5678;
+        write_all(&Array::create(&store, "a", &spec(&[elements], &[elements]), Create::New).unwrap(), &mut values);
+        drop(store);
+        damage(&location, 0x1234_5678);
+        let damaged = open(&location, Mode::Read);
+        for verify in [false, true] {
+            let e = damaged.copy_node("a", (&memory(), "a"), Create::New, verify, &mut |_, _| Ok(())).unwrap_err();
+            assert_eq!((e.kind(), e.key()), (ErrorKind::Checksum, Some("a/c/0")), "{elements} elements: {e}");
+        }
+    }
+}
+
+#[test]
+fn verifying_finds_a_damaged_shard_in_an_archive_whose_parts_have_no_checksums() {
+    let folder = Folder::new("archive-shard");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let location = format!("{}/x.zip", folder.0.display());
+    let store = open(&location, Mode::ReadWrite);
+    let mut sharded = spec(&[4], &[4]);
+    sharded.set_inner_chunks(&[2]).unwrap();
+    write_all(&Array::create(&store, "a", &sharded, Create::New).unwrap(), &mut [1, 2, 3, 0x1234_5678]);
+    drop(store);
+    damage(&location, 0x1234_5678);
+    let mut found = Vec::new();
+    let mut each = |fault: &Fault| {
+        found.push((fault.key.clone(), fault.message.clone()));
+        Ok(())
+    };
+    open(&location, Mode::Read).verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
+    assert!(found.len() == 1 && found[0].0 == "a/c/0" && found[0].1.contains("CRC-32"), "{found:?}");
+}

@@ -117,20 +117,14 @@ impl Way<'_> {
 
     fn copy_object(&self, object: &Object, key: &str, to_key: &str) -> Result<()> {
         let len = object.len().map_err(|e| e.at_key(key))?;
-        let mut buffer = Vec::new();
         if len <= PIECE {
+            let mut buffer = Vec::new();
             let bytes = limits::grow(&mut buffer, len as usize)?;
             object.read_exact_whole(bytes).map_err(|e| e.at_key(key))?;
             return self.to.shared().put(to_key, &[bytes], Condition::None).map_err(|e| e.at_key(to_key));
         }
         let mut staged = self.to.shared().stage(to_key).map_err(|e| e.at_key(to_key))?;
-        let mut at = 0;
-        while at < len {
-            let piece = limits::grow(&mut buffer, (len - at).min(PIECE) as usize)?;
-            object.read_exact_at(at, piece).map_err(|e| e.at_key(key))?;
-            staged.append(piece).map_err(|e| e.at_key(to_key))?;
-            at += piece.len() as u64;
-        }
+        object.read_in_pieces(&mut |_, piece| staged.append(piece).map_err(|e| e.at_key(to_key))).map_err(|e| e.at_key(key))?;
         self.to.shared().publish(to_key, staged).map_err(|e| e.at_key(to_key))
     }
 
@@ -144,18 +138,13 @@ impl Way<'_> {
         if copy.len().map_err(|e| e.at_key(to_key))? != len {
             return differs("has another length");
         }
-        let (mut a, mut b, mut at) = (Vec::new(), Vec::new(), 0);
-        while at < len {
-            let n = (len - at).min(PIECE) as usize;
-            let (a, b) = (limits::grow(&mut a, n)?, limits::grow(&mut b, n)?);
-            source.read_exact_at(at, a).map_err(|e| e.at_key(key))?;
-            copy.read_exact_at(at, b).map_err(|e| e.at_key(to_key))?;
-            if a != b {
-                return differs("has other bytes");
-            }
-            at += n as u64;
-        }
-        Ok(())
+        let mut buffer = Vec::new();
+        let mut same = |at: u64, piece: &[u8]| {
+            let copied = limits::grow(&mut buffer, piece.len())?;
+            copy.read_exact_at(at, copied).map_err(|e| e.at_key(to_key))?;
+            if copied == piece { Ok(()) } else { differs("has other bytes") }
+        };
+        source.read_in_pieces(&mut same).map_err(|e| e.at_key(key))
     }
 }
 

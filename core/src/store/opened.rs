@@ -5,6 +5,10 @@ use super::memory_object::MemoryObject;
 use super::stamp::{Stamp, Version};
 use crate::error::{Result, bail};
 use crate::limits::{check_exact, grow};
+use libdeflater::Crc;
+
+/// How much of an object is read at once in pieces.
+const PIECE: u64 = 8 << 20;
 
 /// An opened object: one version of one key's bytes, whatever is put later. Stores that read by ranges may say that these bytes are gone
 /// (an error of kind `Conflict`); none gives others.
@@ -30,6 +34,10 @@ pub trait ReadObject: Send + Sync {
     fn version(&self) -> Result<Version>;
     /// Whether the key still holds this version.
     fn still_current(&self) -> Result<bool>;
+    /// The CRC-32 that the store keeps of the whole, where reads of parts are not checked.
+    fn crc32(&self) -> Option<u32> {
+        None
+    }
 }
 
 #[allow(clippy::len_without_is_empty)]
@@ -71,6 +79,31 @@ impl Object {
                 check_exact(o.len()?, buf.len())?;
                 o.read_exact_at(0, buf)
             }
+        }
+    }
+
+    /// The CRC-32 that the store keeps of the whole, where reads of parts are not checked.
+    pub fn crc32(&self) -> Option<u32> {
+        if let Object::Other(o) = self { o.crc32() } else { None }
+    }
+
+    /// Reads the whole object in pieces that are given to `each` with the place where each begins. That they are what the store has a checksum of is
+    /// known in the end.
+    pub fn read_in_pieces(&self, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let (len, expected) = (self.len()?, self.crc32());
+        let (mut buffer, mut crc, mut at) = (Vec::new(), Crc::new(), 0);
+        while at < len {
+            let piece = grow(&mut buffer, (len - at).min(PIECE) as usize)?;
+            self.read_exact_at(at, piece)?;
+            if expected.is_some() {
+                crc.update(piece);
+            }
+            each(at, piece)?;
+            at += piece.len() as u64;
+        }
+        match expected {
+            Some(expected) if crc.sum() != expected => bail!(Checksum, "the value has the CRC-32 {:08x}, expected {expected:08x}", crc.sum()),
+            _ => Ok(()),
         }
     }
 

@@ -250,6 +250,11 @@ impl ReadObject for ZipObject {
     fn still_current(&self) -> Result<bool> {
         Ok(self.slot.current.load(Ordering::Acquire))
     }
+
+    fn crc32(&self) -> Option<u32> {
+        // What is compressed is always decoded as a whole.
+        (self.slot.entry.method == STORED).then_some(self.slot.entry.crc)
+    }
 }
 
 /// A started read of one entry from afar: one request where the local header is as expected.
