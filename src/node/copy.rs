@@ -10,7 +10,8 @@ use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, v2, v3};
 use crate::store::local::path::followed;
-use crate::store::{Condition, StorageExt, get};
+use crate::store::prefix::hidden_by;
+use crate::store::{Condition, StorageExt, get, zip};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,10 +147,12 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// The keys below `path` and those of their copies: what holds the data, the documents of the nodes below, and those of the node itself. What
-    /// came since the documents were read is left out, with all below it where that is a node.
+    /// came since the documents were read is left out, with all below it where that is a node; so are files that macOS adds on the way into an
+    /// archive, which ignores them.
     fn steps(&self, path: &str, to_path: &str) -> Result<[Vec<(String, String)>; 3]> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
         let (mut steps, mut late): ([Vec<(String, String)>; 3], Vec<String>) = Default::default();
+        let into_archive = self.way.to.shared().capabilities().archive;
         self.way.from.shared().list(&from_prefix, &mut |key| {
             let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
             let name = name_of(tail);
@@ -159,12 +162,21 @@ impl Copying<'_> {
                 }
                 return Ok(());
             }
-            let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
-            steps[step].push((key.to_string(), format!("{to_prefix}{tail}")));
+            let to_key = format!("{to_prefix}{tail}");
+            let is_of_macos = into_archive && zip::is_ignored(&to_key);
+            if !is_of_macos && !self.is_committed(key) {
+                let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
+                steps[step].push((key.to_string(), to_key));
+            }
             Ok(())
         })?;
         steps.iter_mut().for_each(|keys| keys.retain(|(key, _)| !late.iter().any(|node| path::is_within(key, node))));
         Ok(steps)
+    }
+
+    /// Whether a key is what a checkpoint's document was before it was committed, where that could not be erased.
+    fn is_committed(&self, key: &str) -> bool {
+        hidden_by(key).is_some_and(|document| self.documents.contains_key(document))
     }
 
     /// Whether there was a node in this folder.

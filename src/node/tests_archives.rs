@@ -107,3 +107,32 @@ fn verifying_finds_a_damaged_shard_in_an_archive_whose_parts_have_no_checksums()
     open(&location, Mode::Read).verify("", VerifyOptions::default(), &mut each, &mut |_, _| Ok(())).unwrap();
     assert!(found.len() == 1 && found[0].0 == "a/c/0" && found[0].1.contains("CRC-32"), "{found:?}");
 }
+
+#[test]
+fn copies_leave_behind_what_only_folders_and_archives_have_beside_the_nodes() {
+    let folder = Folder::new("archive-beside");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let at = |name: &str| format!("{}/{name}", folder.0.display());
+    let from = open(&at("run.zarr"), Mode::ReadWrite);
+    write_all(&Array::create(&from, "a", &spec(&[2], &[2]), Create::New).unwrap(), &mut [1, 2]);
+    let checkpoints = Checkpoints::new(&from, "steps").unwrap();
+    checkpoints.begin("1").unwrap().commit().unwrap();
+    let nodes = from.key_list("").unwrap();
+    for key in [".DS_Store", "a/._zarr.json", "a/c/.DS_Store"] {
+        from.key_put(key, b"mac").unwrap();
+    }
+    let archive = open(&at("x.zip"), Mode::ReadWrite);
+    from.copy_node("", (&archive, ""), Create::New, true, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(archive.key_list("").unwrap(), nodes, "macOS's files are ignored in archives");
+    let copied = open(&at("copy.zarr"), Mode::ReadWrite);
+    from.copy_node("", (&copied, ""), Create::New, true, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(copied.key_list("").unwrap(), from.key_list("").unwrap());
+    // Nothing is erased in an archive: a checkpoint's document from before it was committed stays there, and nowhere else.
+    Checkpoints::new(&archive, "steps").unwrap().begin("2").unwrap().commit().unwrap();
+    assert!(archive.key_list("steps/2/").unwrap().contains(&"steps/2/zarr.json.begun".to_string()));
+    let back = open(&at("back.zarr"), Mode::ReadWrite);
+    archive.copy_node("", (&back, ""), Create::New, true, &mut |_, _| Ok(())).unwrap();
+    let mut nodes = archive.key_list("").unwrap();
+    nodes.retain(|key| !key.ends_with(".begun"));
+    assert_eq!(back.key_list("").unwrap(), nodes);
+}

@@ -49,6 +49,8 @@ pub struct Capabilities {
     pub unconditional: bool,
     /// How many temporary files of killed writers were removed, since the store was opened.
     pub swept: u64,
+    /// It is a zip archive: names of files that macOS adds are no keys ([`super::zip::is_ignored`]).
+    pub archive: bool,
 }
 
 impl Capabilities {
@@ -66,6 +68,7 @@ impl Capabilities {
             swaps: false,
             unconditional: false,
             swept: 0,
+            archive: false,
         }
     }
 }

@@ -165,6 +165,7 @@ impl Storage for RemoteStore {
             swaps: whole && options.conditional != Conditional::Never,
             unconditional: live.as_ref().is_some_and(|live| live.unconditional.load(Ordering::Relaxed)),
             swept: 0,
+            archive: false,
             retries: live.as_ref().map_or(0, |live| live.retries.load(Ordering::Relaxed)),
         }
     }

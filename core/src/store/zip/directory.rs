@@ -406,7 +406,7 @@ pub(super) fn key_of(name: &[u8], flags: u16) -> Result<Option<String>> {
 }
 
 /// Whether a key is one of those that macOS adds.
-pub(super) fn is_ignored(key: &str) -> bool {
+pub fn is_ignored(key: &str) -> bool {
     let name = key.rsplit('/').next().unwrap_or(key);
     key.starts_with("__MACOSX/") || name.starts_with("._") || name == ".DS_Store"
 }

@@ -20,6 +20,7 @@ mod tests;
 mod tests_damage;
 mod write;
 
+pub use directory::is_ignored;
 pub use shared::open_shared;
 
 use super::file_object::FileObject;
@@ -309,6 +310,7 @@ impl Storage for ZipStore {
         Capabilities {
             latency: self.latency,
             any_thread: self.any_thread,
+            archive: true,
             lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
             ..Capabilities::local(self.append.is_some(), false)
         }
