@@ -5,7 +5,7 @@ use super::memory_object::{MemoryObject, StoredValue};
 use super::{Capabilities, Condition, Keys, ListInto, Listing, Object, Storage, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use crate::limits::{check_memory, reserve};
+use crate::limits::{check_memory, push, reserve, try_collect};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -37,7 +37,7 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
-    fn keys(&self, prefix: &str) -> Vec<String> {
+    fn keys(&self, prefix: &str) -> Result<Vec<String>> {
         self.map.read(|map| keys_of(map, prefix))
     }
 
@@ -96,7 +96,7 @@ impl Storage for MemoryStore {
             Keys::One(key) => check_key(key).map(|()| self.take(key)),
             Keys::Below(prefix) => {
                 check_prefix(prefix)?;
-                Ok(self.keys(prefix).iter().filter(|key| self.take(key)).count() > 0)
+                Ok(self.keys(prefix)?.iter().filter(|key| self.take(key)).count() > 0)
             }
         }
     }
@@ -105,8 +105,8 @@ impl Storage for MemoryStore {
         check_prefix(prefix)?;
         match into {
             // `each` may use the store: no lock is held meanwhile.
-            ListInto::Each(each) => return self.keys(prefix).iter().try_for_each(|key| each(key)),
-            ListInto::Folder(listing) => *listing = self.map.read(|map| listing_of(map, prefix)),
+            ListInto::Each(each) => return self.keys(prefix)?.iter().try_for_each(|key| each(key)),
+            ListInto::Folder(listing) => *listing = self.map.read(|map| listing_of(map, prefix))?,
         }
         Ok(())
     }
@@ -121,34 +121,36 @@ impl Storage for MemoryStore {
 }
 
 /// The keys of a map that start with `prefix`.
-pub(super) fn keys_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Vec<String> {
+pub(super) fn keys_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Result<Vec<String>> {
     let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-    from.map(|(key, _)| key.borrow()).take_while(|key: &&str| key.starts_with(prefix)).map(str::to_string).collect()
+    let keys = from.map(|(key, _)| key.borrow()).take_while(|key: &&str| key.starts_with(prefix));
+    try_collect(keys.map(|key| check_memory().map(|()| key.to_string())))
 }
 
 /// The keys and sub-prefixes of a map directly under `prefix`, sorted.
-pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Listing {
+pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Result<Listing> {
     let mut listing = Listing::default();
     let mut from = prefix.to_string();
     let mut bound = Bound::Included(());
     while let Some((key, _)) = map.range::<str, _>((bound.map(|()| from.as_str()), Bound::Unbounded)).next() {
         let key: &str = key.borrow();
         let Some(rest) = key.strip_prefix(prefix) else { break };
+        check_memory()?;
         match rest.split_once('/') {
             Some((name, _)) => {
-                listing.prefixes.push(name.to_string());
+                push(&mut listing.prefixes, name.to_string())?;
                 // '0' follows '/': past all keys below the sub-prefix.
                 (from, bound) = (format!("{prefix}{name}0"), Bound::Included(()));
             }
             None => {
-                listing.keys.push(rest.to_string());
+                push(&mut listing.keys, rest.to_string())?;
                 (from, bound) = (key.to_string(), Bound::Excluded(()));
             }
         }
     }
     // Keys are in another order: '-' is before '/'.
     listing.prefixes.sort_unstable();
-    listing
+    Ok(listing)
 }
 
 #[cfg(test)]

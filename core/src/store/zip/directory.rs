@@ -367,8 +367,8 @@ pub(super) fn places(directory: &Directory) -> Result<Vec<(u64, u64)>> {
     Ok(places)
 }
 
-/// Gives `each` the entries that are keys, after all are checked. Of several of one name the last one counts.
-pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)) -> Result<()> {
+/// Gives `each` the entries that are keys, after all are checked, until its first error. Of several of one name the last one counts.
+pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry) -> Result<()>) -> Result<()> {
     let places = places(directory)?;
     for record in records(&directory.bytes) {
         let mut record = record?;
@@ -376,7 +376,7 @@ pub(super) fn entries(directory: &Directory, each: &mut dyn FnMut(String, Entry)
         if let Some(key) = key_of(record.name, record.entry.flags)? {
             let next = places.partition_point(|p| p.0 <= record.entry.header);
             record.entry.limit = places.get(next).map_or(directory.start, |p| p.0);
-            each(key, record.entry);
+            each(key, record.entry)?;
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ use super::os::{self, CWD, Errno};
 use super::{Capabilities, Condition, Keys, ListInto, Object, SharedStore, Started, Storage, StorageExt};
 use crate::error::{Result, bail, err};
 use crate::fork::{self, ForkPreserved};
-use crate::limits::{check_memory, grow};
+use crate::limits::{check_memory, collect, grow};
 use crate::platform::libc;
 use directory::Directory;
 use read::{ArchiveBytes, EntryRead, Slot, ZipObject};
@@ -291,8 +291,10 @@ impl ZipStore {
 fn map_of(directory: &Directory) -> Result<BTreeMap<Arc<str>, Arc<Slot>>> {
     let mut map = BTreeMap::new();
     directory::entries(directory, &mut |key, entry| {
+        check_memory()?;
         let name: Arc<str> = key.into();
         map.insert(name.clone(), Arc::new(Slot::new(name, entry, 0)));
+        Ok(())
     })?;
     Ok(map)
 }
@@ -374,11 +376,11 @@ impl Storage for ZipStore {
         match into {
             ListInto::Each(each) => {
                 // `each` may use the store: no lock is held meanwhile.
-                let keys = self.content.read(|content| keys_of(&content.map, &here));
+                let keys = self.content.read(|content| keys_of(&content.map, &here))?;
                 keys.iter().try_for_each(|key| each(&key[self.top.len()..]))
             }
             ListInto::Folder(listing) => {
-                *listing = self.content.read(|content| listing_of(&content.map, &here));
+                *listing = self.content.read(|content| listing_of(&content.map, &here))?;
                 Ok(())
             }
         }
@@ -390,7 +392,7 @@ impl Storage for ZipStore {
             return Ok(());
         }
         let Some(writer) = self.lock_writer(append)?.clone() else { return Ok(()) };
-        writer.finish(|| self.content.read(|content| content.map.values().cloned().collect()))
+        writer.finish(|| self.content.read(|content| collect(content.map.values().cloned())))
     }
 
     fn start(&self, key: &str, what: Started<'_>) {

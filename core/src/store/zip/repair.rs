@@ -7,7 +7,7 @@ use super::read::{ArchiveBytes, Slot};
 use super::write::{LOCK_BYTE, central_record, end_records};
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{grow, reserve};
+use crate::limits::{check_memory, grow, push, reserve, reserve_one};
 use crate::platform::{AsFd, OwnedFd, libc};
 use crate::store::Object;
 use crate::store::file_object::FileObject;
@@ -183,7 +183,8 @@ impl Scan<'_> {
         if self.entries.len() as u64 >= MAX_ENTRIES {
             bail!(Limit, "a zip archive of more than {MAX_ENTRIES} entries");
         }
-        self.entries.push((name, entry));
+        check_memory()?;
+        push(&mut self.entries, (name, entry))?;
         self.at = end;
         Ok(true)
     }
@@ -305,7 +306,7 @@ impl Scan<'_> {
         let mut kept = Vec::new();
         for (name, entry) in std::mem::take(&mut self.entries) {
             if self.is_whole(&name, &entry)? {
-                kept.push((name, entry));
+                push(&mut kept, (name, entry))?;
             }
         }
         self.lost += (before - kept.len()) as u64;
@@ -349,10 +350,12 @@ impl Scan<'_> {
         let key = |name: &[u8], flags| key_of(name, flags).ok().flatten().map(Arc::<str>::from);
         let mut last: HashMap<Arc<str>, u64> = HashMap::new();
         for (name, entry) in &self.entries {
+            check_memory()?;
+            reserve_one(&mut last)?;
             key(name, entry.flags).map(|key| last.insert(key, entry.header));
         }
         let mut out = Vec::new();
-        let mut push = |bytes: &[u8]| -> Result<()> {
+        let mut add = |bytes: &[u8]| -> Result<()> {
             reserve(&mut out, bytes.len())?;
             out.extend_from_slice(bytes);
             Ok(())
@@ -360,12 +363,12 @@ impl Scan<'_> {
         for record in records(&self.listed) {
             let record = record?;
             if key(record.name, record.entry.flags).is_none_or(|key| !last.contains_key(&key)) {
-                push(record.whole)?;
+                add(record.whole)?;
             }
         }
         for (name, entry) in &self.entries {
             if key(name, entry.flags).is_none_or(|key| last.get(&key) == Some(&entry.header)) {
-                push(&central_record(entry, name))?;
+                add(&central_record(entry, name))?;
             }
         }
         Ok(out)

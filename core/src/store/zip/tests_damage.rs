@@ -7,6 +7,7 @@ use super::write::{central_record, end_records};
 use super::*;
 use crate::codec::Packing;
 use crate::error::ErrorKind;
+use crate::limits::memory_ended;
 use crate::store::file_options::SyncMode;
 use crate::store::get;
 
@@ -187,8 +188,29 @@ fn large_numbers_stand_in_zip64_fields() {
     let found = find(far + tail.len() as u64, &read).unwrap();
     assert_eq!((found.start, found.count), (far, 1));
     let mut all = Vec::new();
-    entries(&found, &mut |key, entry| all.push((key, entry.header))).unwrap();
+    let mut each = |key, entry: Entry| {
+        all.push((key, entry.header));
+        Ok(())
+    };
+    entries(&found, &mut each).unwrap();
     assert_eq!(all, [("k".to_string(), far - 31)]);
+}
+
+#[test]
+fn memory_that_ends_while_keys_are_taken_in_or_listed_is_an_error() {
+    let bytes = archive(&[stored("a/k", b"1"), stored("b", b"2")]);
+    let found = find(bytes.len() as u64, &|at, len| read_slice(&bytes, at, len)).unwrap();
+    let store = over_memory(&bytes).unwrap();
+    let calls: [(&str, &dyn Fn() -> Result<()>); 3] = [
+        ("opening", &|| map_of(&found).map(drop)),
+        ("listing keys", &|| store.list("", &mut |_| Ok(()))),
+        ("listing a folder", &|| store.list_dir("").map(drop)),
+    ];
+    for (what, call) in calls {
+        memory_ended();
+        assert_eq!(call().unwrap_err().kind(), ErrorKind::NoMemory, "{what}");
+        call().unwrap();
+    }
 }
 
 #[test]

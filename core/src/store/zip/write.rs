@@ -142,14 +142,14 @@ impl Writer {
     }
 
     /// Writes the directory of all that was put, if anything was since the last time. `slots` gives the present entries.
-    pub fn finish(&self, slots: impl FnOnce() -> Vec<std::sync::Arc<Slot>>) -> Result<()> {
+    pub fn finish(&self, slots: impl FnOnce() -> Result<Vec<std::sync::Arc<Slot>>>) -> Result<()> {
         if self.process != fork::forks() {
             return Ok(());
         }
         let _all = self.turns.write().unwrap_or_else(PoisonError::into_inner);
         let mut end = self.end();
         if self.dirty.load(Ordering::Acquire) {
-            let mut slots = slots();
+            let mut slots = slots()?;
             slots.sort_unstable_by_key(|slot| slot.entry.header);
             let fd = self.file.as_fd();
             self.sync(&mut end)?;
