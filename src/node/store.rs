@@ -212,13 +212,7 @@ impl Store {
     }
 
     /// Opens a store for the node at `node`, if for one, and gives the node's path in it.
-    fn open_root(
-        context: &Context,
-        root: &Root,
-        mode: Mode,
-        options: &[(&str, &str)],
-        node: Option<&str>,
-    ) -> Result<(Store, String)> {
+    fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], node: Option<&str>) -> Result<(Store, String)> {
         let (mut files, mut chosen, mut remote) = (context.files(), Options::default(), RemoteOptions::default());
         if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;

@@ -136,3 +136,29 @@ fn copies_leave_behind_what_only_folders_and_archives_have_beside_the_nodes() {
     nodes.retain(|key| !key.ends_with(".begun"));
     assert_eq!(back.key_list("").unwrap(), nodes);
 }
+
+#[test]
+fn who_reads_an_archive_sees_by_refreshing_and_waiting_what_another_writer_flushed() {
+    let folder = Folder::new("archive-growth");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let location = format!("{}/x.zip", folder.0.display());
+    drop(Array::create(&open(&location, Mode::ReadWrite), "a", &spec(&[1], &[2]), Create::New).unwrap());
+    let reader = Array::open(&open(&location, Mode::Read), "a").unwrap();
+    let store = open(&location, Mode::ReadWrite);
+    let array = Array::open(&store, "a").unwrap();
+    array.resize(&[2], false).unwrap();
+    array.attributes().set_i64("n", 1).unwrap();
+    write_all(&array, &mut [5, 6]);
+    reader.refresh().unwrap();
+    assert_eq!(reader.shape().to_vec(), [1], "not before the flush");
+    store.flush().unwrap();
+    reader.refresh().unwrap();
+    assert_eq!((reader.shape().to_vec(), read_all(&reader)), (vec![2], vec![5, 6]));
+    assert!(reader.attributes().get("n").is_ok());
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| reader.wait_growth(0, 2, std::time::Duration::from_secs(60)));
+        array.resize(&[3], false).unwrap();
+        store.flush().unwrap();
+        assert_eq!(waits.join().unwrap().unwrap(), 3);
+    });
+}

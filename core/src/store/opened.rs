@@ -102,7 +102,9 @@ impl Object {
             at += piece.len() as u64;
         }
         match expected {
-            Some(expected) if crc.sum() != expected => bail!(Checksum, "the value has the CRC-32 {:08x}, expected {expected:08x}", crc.sum()),
+            Some(expected) if crc.sum() != expected => {
+                bail!(Checksum, "the value has the CRC-32 {:08x}, expected {expected:08x}", crc.sum())
+            }
             _ => Ok(()),
         }
     }

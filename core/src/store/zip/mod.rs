@@ -7,9 +7,11 @@
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
 //! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`.
 //!
-//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store, so that they
-//! read what was put before it is flushed. A child of `fork` reads on, and never writes to its parent's archive.
+//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store ([`shared`]), so that they
+//! read what was put before it is flushed. Others see what was flushed ([`anew`]). A child of `fork` reads on, and never writes to its parent's
+//! archive.
 
+mod anew;
 mod directory;
 mod read;
 pub mod repair;
@@ -52,6 +54,8 @@ pub struct ZipStore {
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
     content: ForkPreserved<Content>,
+    /// The file that is read, and looked at again; `None` if it is written to, or no file.
+    read_from: Option<PathBuf>,
     /// How an archive that is open for writing is written.
     append: Option<Append>,
     /// The process that opened it.
@@ -63,6 +67,8 @@ pub struct ZipStore {
 struct Content {
     map: BTreeMap<Arc<str>, Arc<Slot>>,
     source: Option<Arc<ArchiveBytes>>,
+    /// The length of the archive when it was read.
+    len: u64,
     token: u64,
     /// What a directory of all that was put has at most.
     listed: DirectorySize,
@@ -130,6 +136,8 @@ impl ZipStore {
             (append.path, append.files) = (path, files);
         } else if writable {
             store.append = Some(Append { path, files, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
+        } else {
+            store.read_from = Some(path);
         }
         Ok(store)
     }
@@ -153,6 +161,7 @@ impl ZipStore {
             any_thread: true,
             top: String::new(),
             content: ForkPreserved::default(),
+            read_from: None,
             append: None,
             process: fork::forks(),
         }
@@ -184,8 +193,8 @@ impl ZipStore {
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
-        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token, listed });
-        Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), len, token, listed });
+        Ok(ZipStore { shown, latency, any_thread, top, content, read_from: None, append, process: fork::forks() })
     }
 
     /// What an opened key needs.
@@ -218,6 +227,7 @@ impl ZipStore {
 
     fn open_slot(&self, key: &str) -> Result<Option<ZipObject>> {
         check_key(key)?;
+        self.look_again_for(key)?;
         let Some((slot, source, token)) = self.slot(key) else { return Ok(None) };
         slot.check_readable()?;
         Ok(Some(ZipObject { source, slot, token, inflated: OnceLock::new() }))
@@ -372,6 +382,7 @@ impl Storage for ZipStore {
 
     fn list_keys(&self, prefix: &str, into: ListInto<'_>) -> Result<()> {
         check_prefix(prefix)?;
+        self.look_again()?;
         let here = self.name_of(prefix);
         match into {
             ListInto::Each(each) => {

@@ -4,10 +4,10 @@ use super::read::ArchiveBytes;
 use super::{Append, ZipStore};
 use crate::error::{Result, err};
 use crate::fork;
+use crate::store::Object;
 use crate::store::file_options::FileOptions;
 use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD};
-use crate::store::Object;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

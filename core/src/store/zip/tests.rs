@@ -301,14 +301,11 @@ fn what_was_flushed_is_read_and_appended_to() {
     put(&store, "c/0", b"first");
     put(&store, "c/0", b"second");
     store.flush().unwrap();
-    let early = reader(&path).unwrap();
     put(&store, "c/1", b"1");
     assert_eq!(keys(&store), ["c/0", "c/1", "zarr.json"], "the writer reads what it put");
     assert_eq!(reader(&path).unwrap_err().kind(), ErrorKind::Truncated, "between put and flush there is no end record");
     store.flush().unwrap();
     assert_eq!(keys(&reader(&path).unwrap()), ["c/0", "c/1", "zarr.json"]);
-    assert_eq!(get(&early, "c/0", 99).unwrap().unwrap(), b"second", "a reader from before goes on with what it knows");
-    assert_eq!(keys(&early), ["c/0", "zarr.json"]);
     let len = std::fs::metadata(&path).unwrap().len();
     store.flush().unwrap();
     drop(store);
@@ -325,6 +322,45 @@ fn what_was_flushed_is_read_and_appended_to() {
     drop(empty);
     assert_eq!(keys(&reader(&folder.file("empty.zip")).unwrap()), ["k"], "an empty file is a new archive");
     assert_eq!(reader(&folder.file("none.zip")).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_reader_takes_what_others_have_flushed_when_it_reads_a_document_or_lists() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "zarr.json", GROUP);
+    put(&store, "c/0", b"first");
+    store.flush().unwrap();
+    let early = reader(&path).unwrap();
+    let value = |key: &str| get(&early, key, 99).unwrap();
+    put(&store, "c/1", b"1");
+    assert_eq!(keys(&early), ["c/0", "zarr.json"], "until the flush it has what was there before");
+    store.flush().unwrap();
+    assert_eq!(value("c/1"), None, "chunks are looked for among the keys that it knows");
+    let first = early.open("c/0").unwrap().unwrap();
+    assert_eq!(value("zarr.json").unwrap(), GROUP);
+    assert_eq!(value("c/1").unwrap(), b"1");
+    let same = early.open("c/0").unwrap().unwrap();
+    assert_eq!(
+        (first.version().unwrap(), first.still_current().unwrap()),
+        (same.version().unwrap(), true),
+        "what stayed is the same value"
+    );
+    put(&store, "c/0", b"second");
+    store.flush().unwrap();
+    assert_eq!(keys(&early), ["c/0", "c/1", "zarr.json"]);
+    assert_eq!((value("c/0").unwrap(), first.still_current().unwrap()), (b"second".to_vec(), false));
+    let mut old = [0; 5];
+    first.read_exact_at(0, &mut old).unwrap();
+    assert_eq!(&old, b"first", "an opened value stays what it was");
+    // Another archive in its place.
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(keys(&early).len(), 3, "of one that was removed a reader has all");
+    put(&writer(&path), "zarr.json", b"another");
+    assert_eq!(content(&early), [("zarr.json".to_string(), b"another".to_vec())]);
+    folder.with("x.zip", &archive(&[stored("run.zarr/zarr.json", GROUP)]));
+    assert_eq!(early.open("zarr.json").err().unwrap().kind(), ErrorKind::Conflict, "the root is another folder");
 }
 
 #[test]
