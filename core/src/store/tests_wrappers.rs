@@ -5,6 +5,7 @@ use super::latency::LatencyStore;
 use super::local::staged_file::StagedFile;
 use super::local::{LocalStore, SyncMode};
 use super::prefix::PrefixStore;
+use super::zip::ZipStore;
 use super::*;
 use crate::error::Result;
 use std::collections::BTreeMap;
@@ -216,5 +217,17 @@ fn a_part_of_a_folder_renames_at_once_and_a_cached_one_knows_its_files() {
     let cached: SharedStore = Arc::new(CacheStore::new(local.clone(), 1 << 20));
     assert_eq!(cached.file("part/new/k"), local.file("part/new/k"));
     assert!(cached.file("part/new/k").is_some());
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn an_archive_on_a_server_tells_how_often_requests_were_made_again() {
+    let root = std::env::temp_dir().join(format!("ozarr-wrapped-archive-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    std::fs::create_dir_all(&root).unwrap();
+    ZipStore::open(&root.join("x.zip"), true, SyncMode::None).unwrap().put("k", &[b"1"], Condition::None).unwrap();
+    let far: SharedStore = Arc::new(LatencyStore::new(Counting::new(&root), Duration::ZERO));
+    let archive: SharedStore = Arc::new(ZipStore::over(far, "x.zip").unwrap());
+    assert_eq!((archive.retries(), archive.capabilities().latency, archive.capabilities().writable), (7, true, false));
     std::fs::remove_dir_all(&root).unwrap();
 }

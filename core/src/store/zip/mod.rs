@@ -48,9 +48,8 @@ use write::Writer;
 /// A zip archive. Thread-safe.
 pub struct ZipStore {
     shown: String,
-    latency: bool,
-    /// Whether any thread may read the archive.
-    any_thread: bool,
+    /// The store with latency that it is read from.
+    far: Option<SharedStore>,
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
     content: ForkPreserved<Content>,
@@ -157,8 +156,7 @@ impl ZipStore {
     fn empty(shown: String) -> ZipStore {
         ZipStore {
             shown,
-            latency: false,
-            any_thread: true,
+            far: None,
             top: String::new(),
             content: ForkPreserved::default(),
             read_from: None,
@@ -183,8 +181,8 @@ impl ZipStore {
         });
         let (map, records, listed) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
-        let (token, latency) = (source.token()?, matches!(source, ArchiveBytes::Far { .. }));
-        let any_thread = if let ArchiveBytes::Far { store, .. } = &source { store.any_thread() } else { true };
+        let token = source.token()?;
+        let far = if let ArchiveBytes::Far { store, .. } = &source { Some(store.clone()) } else { None };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
             files: FileOptions::default(),
@@ -194,7 +192,7 @@ impl ZipStore {
             lock_refused: AtomicI32::new(0),
         });
         let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), len, token, listed });
-        Ok(ZipStore { shown, latency, any_thread, top, content, read_from: None, append, process: fork::forks() })
+        Ok(ZipStore { shown, far, top, content, read_from: None, append, process: fork::forks() })
     }
 
     /// What an opened key needs.
@@ -319,13 +317,13 @@ fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
 
 impl Storage for ZipStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            latency: self.latency,
-            any_thread: self.any_thread,
+        let local = Capabilities {
             archive: true,
             lock_refused: self.append.as_ref().map_or(0, |append| append.lock_refused.load(Ordering::Relaxed)),
             ..Capabilities::local(self.append.is_some(), false)
-        }
+        };
+        let Some(far) = self.far.as_ref().map(|store| store.capabilities()) else { return local };
+        Capabilities { latency: true, any_thread: far.any_thread, tuning: far.tuning, retries: far.retries, ..local }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -408,7 +406,7 @@ impl Storage for ZipStore {
 
     fn start(&self, key: &str, what: Started<'_>) {
         let Started::Read { ranges, if_match, done } = what else { return what.run(self, key) };
-        if !self.latency {
+        if self.far.is_none() {
             return done(super::read_now(self, key, ranges, if_match));
         }
         let object = match self.open_slot(key) {
