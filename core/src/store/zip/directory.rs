@@ -104,6 +104,8 @@ pub(super) struct Directory {
     pub bytes: Vec<u8>,
     /// How many there are.
     pub count: u64,
+    /// The archive's comment, which follows the end record.
+    pub comment: Vec<u8>,
 }
 
 /// Reads bytes of an archive from an offset.
@@ -178,7 +180,8 @@ pub(super) fn find(len: u64, read: ReadAt<'_>) -> Result<Directory> {
             return Err(disagree());
         }
     }
-    Ok(Directory { start, base, bytes, count })
+    let comment = tail[at + END_LEN as usize..].to_vec();
+    Ok(Directory { start, base, bytes, count, comment })
 }
 
 /// Where the end record begins in the tail. Its comment must reach just to the end.

@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use write::Writer;
+use write::{Old, Writer};
 
 /// A zip archive. Thread-safe.
 pub struct ZipStore {
@@ -86,8 +86,8 @@ struct Append {
     files: FileOptions,
     /// The most that whoever opens the archive takes.
     most: DirectorySize,
-    /// The file's records, and its length; `None` if it is new.
-    old: Option<(Vec<u8>, u64)>,
+    /// The file that was there; `None` if it is new.
+    old: Option<Old>,
     writer: Mutex<Option<Arc<Writer>>>,
     /// The error with which the file system refused the writer's lock, 0 if it did not.
     lock_refused: AtomicI32,
@@ -177,9 +177,9 @@ impl ZipStore {
             }
             // A record that is written anew may have a longer field of zip64.
             let listed = DirectorySize { count: directory.count, bytes: directory.bytes.len() as u64 + MOST_EXTRA * directory.count };
-            Ok((map_of(&directory)?, directory.bytes, listed))
+            Ok((map_of(&directory)?, listed, Old { records: directory.bytes, comment: directory.comment, len }))
         });
-        let (map, records, listed) = found.map_err(|e| e.at_key(&shown))?;
+        let (map, listed, old) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let token = source.token()?;
         let far = if let ArchiveBytes::Far { store, .. } = &source { Some(store.clone()) } else { None };
@@ -187,7 +187,7 @@ impl ZipStore {
             path: PathBuf::new(),
             files: FileOptions::default(),
             most: MOST,
-            old: Some((records, len)),
+            old: Some(old),
             writer: Mutex::default(),
             lock_refused: AtomicI32::new(0),
         });
@@ -247,8 +247,8 @@ impl ZipStore {
         }
         let source = self.content.read(|content| content.source.clone());
         let as_read = match (&source, &append.old) {
-            (Some(source), Some((records, len))) => match &**source {
-                ArchiveBytes::Near(Object::File(file)) => Some((file, &records[..], *len)),
+            (Some(source), Some(old)) => match &**source {
+                ArchiveBytes::Near(Object::File(file)) => Some((file, old)),
                 _ => bail!(Internal, "an archive that is no file was opened for writing"),
             },
             _ => None,

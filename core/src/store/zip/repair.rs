@@ -4,7 +4,7 @@
 use super::ZipStore;
 use super::directory::*;
 use super::read::{ArchiveBytes, Slot};
-use super::write::{LOCK_BYTE, central_record, end_records};
+use super::write::{LOCK_BYTE, appended, central_record, end_records, with_comment};
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{check_memory, grow, push, reserve, reserve_one};
@@ -56,14 +56,24 @@ fn repair_file(path: &Path, file: &OwnedFd) -> Result<Repaired> {
     let reader = file.try_clone().map_err(|e| err!(Io, "duplicate the descriptor: {e}"))?;
     let source = ArchiveBytes::Near(Object::File(FileObject::new(reader)));
     let len = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?.st_size as u64;
-    let mut scan = Scan { source: &source, len, at: 0, listed: Vec::new(), entries: Vec::new(), lost: 0, directories: len, marks: len };
+    let mut scan = Scan {
+        source: &source,
+        len,
+        at: 0,
+        listed: Vec::new(),
+        comment: Vec::new(),
+        entries: Vec::new(),
+        lost: 0,
+        directories: len,
+        marks: len,
+    };
     scan.run()?;
     if scan.entries.is_empty() && scan.listed.is_empty() && !scan.is_begun()? {
         bail!(Metadata, "{} has no whole zip entry: there is nothing to repair", path.display());
     }
     let records = scan.directory()?;
     let count = super::directory::records(&records).count() as u64;
-    let end = end_records(count, records.len() as u64, scan.at)?;
+    let end = with_comment(end_records(count, records.len() as u64, scan.at)?, &appended(&scan.comment));
     let new_len = scan.at + (records.len() + end.len()) as u64;
     os::pwrite_all(file.as_fd(), &[&records, &end], scan.at).map_err(|e| e.error("write the directory of the zip archive"))?;
     os::truncate(file.as_fd(), new_len).map_err(|e| e.error("truncate"))?;
@@ -85,6 +95,8 @@ struct Scan<'a> {
     at: u64,
     /// The records of the last whole directory.
     listed: Vec<u8>,
+    /// The comment behind that.
+    comment: Vec<u8>,
     /// What follows it: names as they are stored, and entries.
     entries: Vec<(Vec<u8>, Entry)>,
     lost: u64,
@@ -295,7 +307,7 @@ impl Scan<'_> {
             self.directories = from;
             return Ok(false);
         };
-        (self.listed, self.at) = (found.bytes, end);
+        (self.listed, self.comment, self.at) = (found.bytes, found.comment, end);
         self.entries.clear();
         Ok(true)
     }

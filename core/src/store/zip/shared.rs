@@ -28,7 +28,7 @@ impl ZipStore {
     /// Whether the file at `path` is the one that was read, as long as it was; where nothing was read, whether there is nothing.
     fn is_as_read(&self, append: &Append, path: &Path) -> bool {
         let there = c_path(path).ok().and_then(|path| os::stat_at(CWD, &path, true).ok());
-        let len = append.old.as_ref().map_or(0, |(_, len)| *len);
+        let len = append.old.as_ref().map_or(0, |old| old.len);
         match (self.content.read(|content| content.source.clone()).as_deref(), there) {
             (_, Some(st)) if st.st_size != len as i64 => false,
             (Some(ArchiveBytes::Near(Object::File(file))), Some(st)) => file.is_file(&st).unwrap_or(false),

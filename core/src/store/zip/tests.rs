@@ -2,7 +2,7 @@
 
 use super::directory::*;
 use super::repair::{Repaired, repair};
-use super::write::{central_record, end_records, local_header};
+use super::write::{central_record, end_records, local_header, with_comment};
 use super::*;
 use crate::codec::Packing;
 use crate::error::{Error, ErrorKind};
@@ -364,6 +364,34 @@ fn a_reader_takes_what_others_have_flushed_when_it_reads_a_document_or_lists() {
 }
 
 #[test]
+fn an_archive_keeps_its_comment() {
+    let folder = Folder::new();
+    let of_ome = |first: &str| format!(r#"{{"ome":{{"version":"0.5","zipFile":{{"centralDirectory":{{"jsonFirst": {first}}}}}}}}}"#);
+    let cases = [
+        (String::new(), String::new()),
+        ("by hand".into(), "by hand".into()),
+        (of_ome("true"), of_ome("false")),
+        (of_ome("1"), of_ome("1")),
+    ];
+    for (before, after) in cases {
+        let whole = with_comment(archive(&[stored("zarr.json", GROUP)]), before.as_bytes());
+        let path = folder.with("x.zip", &whole);
+        let store = writer(&path);
+        put(&store, "a", b"1");
+        let torn = std::fs::read(&path).unwrap();
+        drop(store);
+        let repaired = folder.with("torn.zip", &torn);
+        assert!(repair(&repaired).unwrap().changed);
+        for path in [&path, &repaired] {
+            let bytes = std::fs::read(path).unwrap();
+            let found = directory::find(bytes.len() as u64, &|at, len| read_slice(&bytes, at, len)).unwrap();
+            assert_eq!((String::from_utf8(found.comment).unwrap(), found.count), (after.clone(), 2), "{before}");
+            assert_eq!(keys(&reader(path).unwrap()), ["a", "zarr.json"]);
+        }
+    }
+}
+
+#[test]
 fn one_writer_has_the_file() {
     let folder = Folder::new();
     let path = folder.file("x.zip");
@@ -542,7 +570,7 @@ fn from_afar_each_value_is_one_request() {
     memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd, bloated])], Condition::None).unwrap();
     let far = Arc::new(LatencyStore::new(memory.clone(), Duration::from_millis(1)));
     let store = ZipStore::over(far.clone(), "x.zip").unwrap();
-    assert!(store.capabilities().latency);
+    assert!(store.capabilities().latency && !store.capabilities().writable);
     assert_eq!(far.stats().requests, 2, "the length and the tail");
     let span = |offset, len| ByteRange::Span { offset, len };
     let cases: &[(&str, &[ByteRange], u64)] = &[

@@ -36,12 +36,23 @@ pub(super) struct Writer {
     process: u32,
     /// The records of the directory that the file had when it was opened, those that are no keys among them.
     old: Vec<u8>,
+    /// The comment that the archive had.
+    comment: Vec<u8>,
     /// Where the first entry of this writer begins.
     from: u64,
     end: Mutex<End>,
     /// Read side: a put from beginning to end. Write side: a flush.
     turns: RwLock<()>,
     dirty: AtomicBool,
+}
+
+/// An archive's file as it was read.
+#[derive(Default)]
+pub(super) struct Old {
+    /// The records of its directory.
+    pub records: Vec<u8>,
+    pub comment: Vec<u8>,
+    pub len: u64,
 }
 
 struct End {
@@ -63,28 +74,30 @@ impl Writer {
         there.zip(own).is_some_and(|(there, own)| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
     }
 
-    /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, with its
-    /// records and its length; `None` if there was none, or an empty one.
-    pub fn open(path: &Path, files: FileOptions, as_read: Option<(&FileObject, &[u8], u64)>) -> Result<Writer> {
+    /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, and what it was like;
+    /// `None` if there was none, or an empty one.
+    pub fn open(path: &Path, files: FileOptions, as_read: Option<(&FileObject, &Old)>) -> Result<Writer> {
         let sync = files.sync;
         let file = open_to_write(path, as_read.is_none(), sync)?;
         let lock_refused = lock(path, file.as_fd(), files.lock)?;
         let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
-        let (old, at) = as_read.map_or((&[][..], 0), |(_, old, len)| (old, len));
+        let none = Old::default();
+        let old = as_read.map_or(&none, |(_, old)| old);
+        let at = old.len;
         let is_same = match as_read {
-            Some((object, _, _)) => object.is_file(&now)?,
+            Some((object, _)) => object.is_file(&now)?,
             None => true,
         };
         if !is_same || now.st_size != at as i64 {
             bail!(Conflict, "{} was changed by another program since it was opened; open it again", path.display());
         }
         let mut kept = Vec::new();
-        reserve(&mut kept, old.len())?;
-        kept.extend_from_slice(old);
+        reserve(&mut kept, old.records.len())?;
+        kept.extend_from_slice(&old.records);
         let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
         let process = fork::forks();
         let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
-        Ok(Writer { file, path, sync, lock_refused, process, old: kept, from: at, end, turns, dirty })
+        Ok(Writer { file, path, sync, lock_refused, process, old: kept, comment: appended(&old.comment), from: at, end, turns, dirty })
     }
 
     /// The file, for reading what was put.
@@ -156,7 +169,7 @@ impl Writer {
             let mut out = ZipAppender { writer: self, at: end.at, piece: Vec::new() };
             let count = self.write_records(&slots, &mut out)?;
             let size = out.at + out.piece.len() as u64 - end.at;
-            out.piece.extend_from_slice(&end_records(count, size, end.at)?);
+            out.piece.extend_from_slice(&with_comment(end_records(count, size, end.at)?, &self.comment));
             out.write()?;
             let at = out.at;
             if end.overwritten {
@@ -348,6 +361,28 @@ pub(super) fn central_record(entry: &Entry, name: &[u8]) -> Vec<u8> {
         out.extend_from_slice(&long);
     }
     out
+}
+
+/// What an archive's comment says when entries have followed those that were there: documents do not come first any more, which that of
+/// OME-Zarr (RFC 9) may have said.
+pub(super) fn appended(comment: &[u8]) -> Vec<u8> {
+    let said: &[u8] = b"\"jsonFirst\"";
+    let Some(at) = comment.windows(said.len()).position(|w| w == said) else { return comment.to_vec() };
+    let (before, after) = comment.split_at(at + said.len());
+    let blank = after.iter().take_while(|&&b| b == b':' || b.is_ascii_whitespace()).count();
+    match after[blank..].strip_prefix(b"true") {
+        Some(rest) => [before, &after[..blank], b"false", rest].concat(),
+        None => comment.to_vec(),
+    }
+}
+
+/// End records with a comment; one that is too long is left out.
+pub(super) fn with_comment(mut end: Vec<u8>, comment: &[u8]) -> Vec<u8> {
+    if let (Ok(len), Some(room)) = (u16::try_from(comment.len()), end.last_chunk_mut()) {
+        *room = len.to_le_bytes();
+        end.extend_from_slice(comment);
+    }
+    end
 }
 
 /// The records that end an archive whose directory has `count` records in `size` bytes at `offset`.
