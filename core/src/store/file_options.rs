@@ -2,8 +2,8 @@
 
 use crate::error::{Result, bail};
 
-/// When what was put survives a power cut. Kills and crashes of the program never lose or tear anything in any mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// When what was put survives a power cut. Kills and crashes of the program never lose or tear anything in any mode. The later mode is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum SyncMode {
     /// When the system gets to it.
     None,
@@ -36,8 +36,8 @@ impl SyncMode {
     }
 }
 
-/// Whether processes that change one chunk, or one document, are kept apart by locks of the file system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// Whether processes that change one chunk, or one document, are kept apart by locks of the file system. The earlier mode is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum LockMode {
     /// Always: where the file system has no locks, changes of parts of chunks and of documents are errors.
     Require,
@@ -102,6 +102,13 @@ impl FileOptions {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+}
+
+impl FileOptions {
+    /// What keeps both promises.
+    pub fn stricter(self, other: FileOptions) -> FileOptions {
+        FileOptions { sync: self.sync.max(other.sync), lock: self.lock.min(other.lock), ..self }
     }
 }
 

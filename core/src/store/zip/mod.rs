@@ -83,7 +83,8 @@ struct DirectorySize {
 /// What the first put needs to open the file.
 struct Append {
     path: PathBuf,
-    files: FileOptions,
+    /// The strictest that the handles on it ask for.
+    files: Arc<ForkPreserved<FileOptions>>,
     /// The most that whoever opens the archive takes.
     most: DirectorySize,
     /// The file that was there; `None` if it is new.
@@ -131,10 +132,12 @@ impl ZipStore {
             Err(Errno(libc::ENOENT)) => bail!(NotFound, "there is no zip archive {shown}"),
             Err(e) => return Err(e.error(&format!("open {shown}"))),
         };
+        let kept = Arc::new(ForkPreserved::new(files));
         if let Some(append) = &mut store.append {
-            (append.path, append.files) = (path, files);
+            (append.path, append.files) = (path, kept);
         } else if writable {
-            store.append = Some(Append { path, files, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
+            store.append =
+                Some(Append { path, files: kept, most: MOST, old: None, writer: Mutex::default(), lock_refused: AtomicI32::new(0) });
         } else {
             store.read_from = Some(path);
         }
@@ -185,7 +188,7 @@ impl ZipStore {
         let far = if let ArchiveBytes::Far { store, .. } = &source { Some(store.clone()) } else { None };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
-            files: FileOptions::default(),
+            files: Arc::default(),
             most: MOST,
             old: Some(old),
             writer: Mutex::default(),
@@ -253,8 +256,8 @@ impl ZipStore {
             },
             _ => None,
         };
-        let new = Arc::new(Writer::open(&append.path, append.files, as_read)?);
-        append.lock_refused.store(new.lock_refused, Ordering::Relaxed);
+        let new = Arc::new(Writer::open(&append.path, append.files.clone(), as_read)?);
+        append.lock_refused.store(new.refusal()?, Ordering::Relaxed);
         if source.is_none() {
             let source = ArchiveBytes::Near(Object::File(new.reader()?));
             let token = source.token()?;

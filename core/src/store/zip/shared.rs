@@ -5,16 +5,34 @@ use super::{Append, ZipStore};
 use crate::error::{Result, err};
 use crate::fork;
 use crate::store::Object;
-use crate::store::file_options::FileOptions;
+use crate::store::file_options::{FileOptions, SyncMode};
 use crate::store::local::path::c_path;
 use crate::store::os::{self, CWD};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The archives that are open for writing, by the paths of their files.
 static WRITTEN: Mutex<Vec<(PathBuf, Weak<ZipStore>)>> = Mutex::new(Vec::new());
 
 impl ZipStore {
+    /// Keeps from now on what one more handle asks of the file, too; fails where that cannot be kept.
+    fn demand(&self, more: FileOptions) -> Result<()> {
+        let Some(append) = &self.append else { return Ok(()) };
+        let writer = self.lock_writer(append)?;
+        let before = append.files.read(|files| *files);
+        let both = before.stricter(more);
+        if both == before {
+            return Ok(());
+        }
+        append.files.write(|files| *files = both);
+        let Some(writer) = &*writer else { return Ok(()) };
+        let refusal = writer.refusal().inspect_err(|_| append.files.write(|files| *files = before))?;
+        append.lock_refused.store(refusal, Ordering::Relaxed);
+        // The file was made without that.
+        if before.sync == SyncMode::None { writer.sync_folder() } else { Ok(()) }
+    }
+
     /// Whether what is read and written is in the file at `path`: a program may have removed or replaced that, and begin anew while a handle is open.
     fn is_at(&self, path: &Path) -> bool {
         let Some(append) = &self.append else { return true };
@@ -37,22 +55,23 @@ impl ZipStore {
     }
 }
 
-/// The archive at `path`, shared with all of this process that have it open for writing.
+/// The archive at `path`, shared with all of this process that have it open for writing. What one of them asks of the file holds for all.
 pub fn open_shared(path: &Path, writable: bool, files: impl Into<FileOptions>) -> Result<Arc<ZipStore>> {
-    let path = resolved(path)?;
-    if let Some(store) = open_already(&path, None) {
-        return Ok(store);
-    }
-    let store = match ZipStore::open(&path, writable, files) {
-        Ok(store) => Arc::new(store),
-        // Another thread may have begun to write meanwhile.
-        Err(e) => return open_already(&path, None).ok_or(e),
+    let (path, files) = (resolved(path)?, files.into());
+    let store = match open_already(&path, None) {
+        Some(store) => store,
+        None => match ZipStore::open(&path, writable, files).map(Arc::new) {
+            Ok(store) if !writable => store,
+            // Another thread may have been faster.
+            Ok(store) => open_already(&path, Some(&store)).unwrap_or(store),
+            // Another thread may have begun to write meanwhile.
+            Err(e) => open_already(&path, None).ok_or(e)?,
+        },
     };
-    if !writable {
-        return Ok(store);
+    if writable {
+        store.demand(files)?;
     }
-    // Another thread may have been faster.
-    Ok(open_already(&path, Some(&store)).unwrap_or(store))
+    Ok(store)
 }
 
 /// The store that has `path` open for writing in this process, or `new`, which then has. It is asked while nothing is locked: a put may be at work

@@ -642,6 +642,32 @@ fn without_locks_of_the_file_system_an_archive_is_written_or_not_as_the_mode_say
 }
 
 #[test]
+fn the_strictest_options_of_its_handles_hold_for_an_archive() {
+    let options = |sync, lock| FileOptions { sync, lock, ..FileOptions::default() };
+    let syncs = |store: &dyn Storage| {
+        fault::count(Call::Sync, || {
+            put(store, "k", b"1");
+            store.flush().unwrap();
+        })
+    };
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let first = open_shared(&path, true, options(SyncMode::None, LockMode::None)).unwrap();
+    let (done, left) = fault::with(&[fault::fail(Call::Lock, libc::ENOLCK)], || first.put("k", &[b"0"], Condition::None));
+    assert_eq!((done.is_ok(), left, syncs(&*first), first.capabilities().lock_refused), (true, 0, 0, 0));
+    let e = open_shared(&path, true, options(SyncMode::Each, LockMode::Require)).unwrap_err();
+    assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, libc::ENOLCK), "{e}");
+    assert_eq!(syncs(&*first), 0, "who could not have it changes nothing");
+    let second = open_shared(&path, true, options(SyncMode::Batch, LockMode::Try)).unwrap();
+    let batch = syncs(&*second);
+    assert!(batch > 0 && second.capabilities().lock_refused == libc::ENOLCK);
+    let third = open_shared(&path, true, options(SyncMode::Each, LockMode::None)).unwrap();
+    assert_eq!(syncs(&*third), batch + 1);
+    open_shared(&path, true, options(SyncMode::None, LockMode::None)).unwrap();
+    assert_eq!(syncs(&*first), batch + 1, "no handle takes away what another one asked for");
+}
+
+#[test]
 fn an_archive_whose_flush_failed_is_the_one_from_before() {
     let folder = Folder::new();
     let path = folder.file("x.zip");

@@ -8,7 +8,7 @@
 use super::directory::*;
 use super::read::Slot;
 use crate::error::{Error, Result, bail, err};
-use crate::fork;
+use crate::fork::{self, ForkPreserved};
 use crate::limits::reserve;
 use crate::platform::{AsFd, BorrowedFd, OwnedFd, errno_of, libc};
 use crate::store::file_object::FileObject;
@@ -17,7 +17,7 @@ use crate::store::local::path::{c_path, make_folder};
 use crate::store::os::{self, CWD, Errno};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The byte of the file that a writer locks against others.
 pub(super) const LOCK_BYTE: i64 = 1 << 62;
@@ -30,9 +30,10 @@ const PIECE: usize = 1 << 20;
 pub(super) struct Writer {
     file: OwnedFd,
     path: PathBuf,
-    sync: SyncMode,
+    /// The strictest that the handles on it ask for.
+    files: Arc<ForkPreserved<FileOptions>>,
     /// The error with which the file system refused the lock, 0 if it did not.
-    pub lock_refused: i32,
+    lock_refused: i32,
     process: u32,
     /// The records of the directory that the file had when it was opened, those that are no keys among them.
     old: Vec<u8>,
@@ -76,10 +77,9 @@ impl Writer {
 
     /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, and what it was like;
     /// `None` if there was none, or an empty one.
-    pub fn open(path: &Path, files: FileOptions, as_read: Option<(&FileObject, &Old)>) -> Result<Writer> {
-        let sync = files.sync;
-        let file = open_to_write(path, as_read.is_none(), sync)?;
-        let lock_refused = lock(path, file.as_fd(), files.lock)?;
+    pub fn open(path: &Path, files: Arc<ForkPreserved<FileOptions>>, as_read: Option<(&FileObject, &Old)>) -> Result<Writer> {
+        let file = open_to_write(path, as_read.is_none(), files.read(|files| files.sync))?;
+        let lock_refused = lock(path, file.as_fd())?;
         let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
         let none = Old::default();
         let old = as_read.map_or(&none, |(_, old)| old);
@@ -97,13 +97,35 @@ impl Writer {
         let end = Mutex::new(End { at, finished: at, overwritten: false, failure: None });
         let process = fork::forks();
         let (path, turns, dirty) = (path.to_path_buf(), RwLock::default(), AtomicBool::new(false));
-        Ok(Writer { file, path, sync, lock_refused, process, old: kept, comment: appended(&old.comment), from: at, end, turns, dirty })
+        let writer =
+            Writer { file, path, files, lock_refused, process, old: kept, comment: appended(&old.comment), from: at, end, turns, dirty };
+        writer.refusal().map(|_| writer)
+    }
+
+    /// Gives the error with which the file system refused the lock, if that is to be told; fails where the lock is required.
+    pub fn refusal(&self) -> Result<i32> {
+        match self.files.read(|files| files.lock) {
+            LockMode::Require if self.lock_refused != 0 => {
+                Err(Errno(self.lock_refused).error("the file system has no locks, which \"file.lock\" requires: lock"))
+            }
+            LockMode::Require | LockMode::Try => Ok(self.lock_refused),
+            LockMode::None => Ok(0),
+        }
+    }
+
+    /// Makes durable that the file has its name.
+    pub fn sync_folder(&self) -> Result<()> {
+        sync_folder(&self.path)
     }
 
     /// The file, for reading what was put.
     pub fn reader(&self) -> Result<FileObject> {
         let file = self.file.try_clone().map_err(|e| Error::os(errno_of(&e).unwrap_or(libc::EIO), "duplicate the descriptor"))?;
         Ok(FileObject::new(file))
+    }
+
+    fn sync_mode(&self) -> SyncMode {
+        self.files.read(|files| files.sync)
     }
 
     fn end(&self) -> MutexGuard<'_, End> {
@@ -146,7 +168,7 @@ impl Writer {
             }
             return Err(e.error("write"));
         }
-        if self.sync == SyncMode::Each {
+        if self.sync_mode() == SyncMode::Each {
             self.sync(&mut self.end())?;
         }
         let published = publish(header_at, header);
@@ -155,7 +177,7 @@ impl Writer {
     }
 
     /// Writes the directory of all that was put, if anything was since the last time. `slots` gives the present entries.
-    pub fn finish(&self, slots: impl FnOnce() -> Result<Vec<std::sync::Arc<Slot>>>) -> Result<()> {
+    pub fn finish(&self, slots: impl FnOnce() -> Result<Vec<Arc<Slot>>>) -> Result<()> {
         if self.process != fork::forks() {
             return Ok(());
         }
@@ -205,7 +227,7 @@ impl Writer {
 
     /// Makes durable what was written, unless the mode is `none`. A failure is kept for all later flushes.
     fn sync(&self, end: &mut End) -> Result<()> {
-        if self.sync == SyncMode::None {
+        if self.sync_mode() == SyncMode::None {
             return Ok(());
         }
         os::fdatasync(self.file.as_fd()).map_err(|e| {
@@ -216,7 +238,7 @@ impl Writer {
     }
 
     /// The records of what is listed still: those of the old directory that nothing has replaced, and this writer's.
-    fn write_records(&self, slots: &[std::sync::Arc<Slot>], out: &mut ZipAppender<'_>) -> Result<u64> {
+    fn write_records(&self, slots: &[Arc<Slot>], out: &mut ZipAppender<'_>) -> Result<u64> {
         let mut count = 0;
         for record in records(&self.old) {
             let record = record?;
@@ -272,17 +294,13 @@ impl ZipAppender<'_> {
 }
 
 /// Keeps other writers of the archive out as long as the file is open. Gives the error with which the file system refused that, or 0.
-fn lock(path: &Path, file: BorrowedFd<'_>, mode: LockMode) -> Result<i32> {
+fn lock(path: &Path, file: BorrowedFd<'_>) -> Result<i32> {
     match os::try_lock_byte(file, LOCK_BYTE) {
         Ok(()) => Ok(0),
         Err(Errno(libc::EAGAIN)) => {
             bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
         }
-        Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => match mode {
-            LockMode::Require => Err(refusal.error("the file system has no locks, which \"file.lock\" requires: lock")),
-            LockMode::Try => Ok(refusal.0),
-            LockMode::None => Ok(0),
-        },
+        Err(Errno(refusal @ (libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL))) => Ok(refusal),
         Err(e) => Err(e.error("lock")),
     }
 }
@@ -299,10 +317,14 @@ fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnedFd> {
     };
     let file = file.map_err(|e| e.error(&format!("open {}", path.display())))?;
     if make && sync != SyncMode::None {
-        let folder = os::open(CWD, &c_path(path.parent().unwrap_or(Path::new("/")))?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
-        folder.and_then(|folder| os::fsync_folder(folder.as_fd())).map_err(|e| e.error("sync the folder"))?;
+        sync_folder(path)?;
     }
     Ok(file)
+}
+
+fn sync_folder(path: &Path) -> Result<()> {
+    let folder = os::open(CWD, &c_path(path.parent().unwrap_or(Path::new("/")))?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
+    folder.and_then(|folder| os::fsync_folder(folder.as_fd())).map_err(|e| e.error("sync the folder"))
 }
 
 /// A number in 32 bits, or all ones for one that is in the zip64 field instead.
