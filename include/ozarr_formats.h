@@ -157,7 +157,8 @@ OZARR_CHECKED ozarr_status ozarr_group_image_axis(const ozarr_group *group, int6
  * Repairs the zip archive `path` (a file) whose writer died before it flushed: its complete entries get
  * a new directory, and an incomplete one at the end is cut off. `*keys` (unless NULL) becomes the
  * number of keys that the archive has now, `*lost` (unless NULL) the number of entries that were begun
- * and are lost. A file that can be read is left as it is.
+ * and are lost. A file that can be read is left as it is; so is one that is refused for another reason,
+ * such as an entry's name, with the error of opening it.
  *
  * Errors: those of documents and stores.
  *
