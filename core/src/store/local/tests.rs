@@ -960,7 +960,7 @@ fn folders_that_a_call_made_in_vain_are_synced_by_the_one_that_succeeds() {
         ("no room", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Write, libc::ENOSPC)]),
         ("no descriptor", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Open, libc::EMFILE)]),
         ("staged in vain", |s, _| drop(s.stage("a/b/k").unwrap()), [Fault { times: 0, ..fail(Call::Open, 0) }]),
-        ("no links", |s, file| assert!(!s.link("a/b/k", file).unwrap()), second(Call::Rename, libc::EXDEV)),
+        ("no links", |s, file| assert!(!s.link("a/b/k", file, true).unwrap()), second(Call::Rename, libc::EXDEV)),
         ("no renames", |s, _| assert!(!s.rename_prefix("x/", "a/b/").unwrap()), second(Call::RenameNew, libc::EINVAL)),
     ];
     for (why, act, faults) in cases {
