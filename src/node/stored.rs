@@ -1,6 +1,7 @@
 //! A node's document as it is stored, and its reading into the model.
 
 use super::{NodeKind, Store, claim};
+use crate::dtype::fill::is_padded_base64;
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
@@ -119,11 +120,11 @@ fn with_fill(store: &Store, key: &str, attributes: Option<Map>, meta: ArrayMeta)
         None => {
             let key = format!("{}{}", key.strip_suffix(v2::ARRAY).unwrap_or_default(), v2::ATTRIBUTES);
             let bytes = get(&**store.shared(), &key, MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
-            // Attributes that cannot be understood are told where they are asked for.
-            bytes.and_then(|bytes| v2::parse_attributes(&bytes).ok()).unwrap_or_default()
+            bytes.map(|bytes| v2::parse_attributes(&bytes)).transpose().map_err(|e| e.at_key(&key))?.unwrap_or_default()
         }
     };
-    Ok(if v2::has_nczarr_keys(&attributes) { ArrayMeta { fill, ..meta } } else { meta })
+    let is_text = v2::has_nczarr_keys(&attributes) && !meta.document.get("fill_value").is_some_and(is_padded_base64);
+    Ok(if is_text { ArrayMeta { fill, ..meta } } else { meta })
 }
 
 /// Returns the findings in the bytes of a document; empty unless the context asks for them.

@@ -119,12 +119,13 @@ impl Fill {
         (text.len() <= data_type.size()).then_some(fill)
     }
 
-    /// The text that [`Fill::from_text`] reads as this value; `None` for other types, and for bytes that are no text.
-    pub fn to_text(&self, data_type: DataType) -> Option<Value> {
+    /// The text for which netCDF-C takes this value, which zarr-python understands, too (NZ-13): nothing for zero bytes, and of `char` the letter, as
+    /// zarr-python has no such type. Other texts would keep it from opening the group.
+    pub fn for_netcdf(&self, data_type: DataType, is_char: bool) -> Option<Value> {
         let DataType::Bytes(_) = data_type else { return None };
         let element = self.element(data_type);
         let text = std::str::from_utf8(&element).ok()?.trim_end_matches('\0');
-        (self.defined && !text.contains('\0')).then(|| text.into())
+        (self.defined && (text.is_empty() || is_char)).then(|| text.into())
     }
 
     /// Checks that documents can say it: JSON has no code points that are no characters. Version 2 has structs as bytes.
@@ -311,6 +312,12 @@ pub fn unsigned(data_type: DataType, value: &Value) -> Option<Value> {
 pub fn is_doubtful_base64(text: &str) -> bool {
     let is_text = |bytes: Vec<u8>| bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ' || *b == 0);
     !text.ends_with('=') && STANDARD.decode(text).is_ok_and(|bytes| !is_text(bytes))
+}
+
+/// Whether a fill value is base64 of a text and ends in padding, as zarr-python writes most of them.
+pub fn is_padded_base64(fill: &Value) -> bool {
+    let is_text = |bytes: Vec<u8>| bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ');
+    fill.as_str().is_some_and(|text| text.ends_with('=') && STANDARD.decode(text).is_ok_and(is_text))
 }
 
 /// Whether a text is base64, padded.

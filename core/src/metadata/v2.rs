@@ -5,7 +5,7 @@ use super::extension::Extension;
 use super::fields::{chunk_lengths, extents, number_list, separator, wrong_format};
 use super::json::{self, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
-use crate::dtype::fill::{Fill, unsigned};
+use crate::dtype::fill::{Fill, is_padded_base64, unsigned};
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
@@ -76,7 +76,7 @@ pub fn array_from(document: Map) -> Result<ArrayMeta> {
 fn fill_value(document: &Map, element: ElementType) -> Result<Fill> {
     let value = document.get("fill_value").unwrap_or(&Value::Null);
     let dtype = document.get("dtype").and_then(Value::as_str).unwrap_or_default();
-    if (dtype.starts_with(['<', '>']) || has_nczarr_keys(document))
+    if (dtype.starts_with(['<', '>']) || has_nczarr_keys(document) && !is_padded_base64(value))
         && let Some(fill) = Fill::from_text(element.data_type, value, dtype == NC_CHAR)
     {
         return Ok(fill);
@@ -301,6 +301,10 @@ mod tests {
             ("<S8", "\"none\"", false, b"none"),
             ("|S8", "\"no-data\"", false, b"no-data"),
             ("|S8", "\"\"", true, b""),
+            // As zarr-python writes it, beside keys of netCDF-C.
+            ("|S8", "\"bm9uZQ==\"", true, b"none"),
+            ("|S12", "\"bm8tZGF0YQ==\"", true, b"no-data"),
+            ("|S8", "\"a=b==\"", true, b"a=b=="),
             ("|S3", "\"none\"", true, none),
             // As this library wrote it before: longer than the element.
             ("|S8", "\"bm9uZQAAAAA=\"", true, b"none"),

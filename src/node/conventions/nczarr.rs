@@ -230,11 +230,12 @@ impl Array {
         (nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect())
     }
 
-    /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it (NZ-13). That comes after the keys, by which readers tell
-    /// the one from the other.
+    /// Stores the fill value of bytes as the text itself, for which netCDF-C takes it, where zarr-python understands it so, too (NZ-13). That comes
+    /// after the keys, by which readers tell the one from the other.
     fn put_text_fill(&self) -> Result<()> {
         let state = self.state();
-        let Some(text) = state.meta.fill.to_text(state.meta.data_type) else { return Ok(()) };
+        let is_char = self.type_text() == v2::NC_CHAR;
+        let Some(text) = state.meta.fill.for_netcdf(state.meta.data_type, is_char) else { return Ok(()) };
         if state.meta.document.get("fill_value").is_none_or(|now| !now.is_string() || *now == text) {
             return Ok(());
         }
@@ -590,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn fill_values_of_strings_become_the_text_for_which_netcdf_takes_them() {
+    fn fill_values_of_strings_become_what_netcdf_and_zarr_python_understand() {
         let (context, shared) = (Context::default(), Arc::new(MemoryStore::new()));
         let open = |nczarr| Store::new(&context, shared.clone(), Mode::ReadWrite, Options { nczarr, ..Options::default() });
         let store = open(Nczarr::On);
@@ -599,9 +600,9 @@ mod tests {
             json::parse_object(&bytes, 1 << 20).unwrap()["fill_value"].to_string()
         };
         let cases: [(&str, &[u8], &str); 4] = [
-            ("none", b"none", r#""none""#),
+            ("none", b"none", r#""bm9uZQAAAAA=""#),
             ("empty", b"", "\"\""),
-            ("full", b"abcdefgh", r#""abcdefgh""#),
+            ("full", b"abcdefgh", r#""YWJjZGVmZ2g=""#),
             ("raw", b"\xff\0x", r#""/wB4AAAAAAA=""#),
         ];
         for (at, fill, _) in cases {
