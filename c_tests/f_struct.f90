@@ -51,7 +51,22 @@ contains
     call a%write_text(["x", "y"], start=[1, 1])
     call a%read_text(one, start=[1, 1])
     call check(one == "x", "shorter texts")
+    one = "ab"
+    call a%write_text("k", start=[1, 1])
+    call read_back(a, "k", "a constant")
+    call a%write_text(trim(one), start=[1, 1])
+    call read_back(a, "ab", "a text that is trimmed")
+    call a%write_text(one(:2) // "-" // one(2:2), start=[1, 1])
+    call read_back(a, "ab-b", "texts that are joined")
   end subroutine texts
+
+  subroutine read_back(a, expected, what)
+    type(ozarr_array), intent(in) :: a
+    character(*), intent(in) :: expected, what
+    character(8) :: found
+    call a%read_text(found, start=[1, 1])
+    call check(found == expected, what)
+  end subroutine read_back
 
   subroutine structs()
     type(ozarr_dtype) :: p
