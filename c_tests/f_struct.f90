@@ -15,6 +15,14 @@ program f_struct
     type(particle) :: first, second
     logical(c_bool) :: bound
   end type pair
+  type :: labelled
+    integer :: id
+    character(16) :: label
+  end type labelled
+  type :: around
+    character(4) :: message = ""
+    character(12) :: behind = "behind"
+  end type around
   type(ozarr_store) :: store
 
   call store%memory()
@@ -157,6 +165,8 @@ contains
     type(ozarr_spec) :: s
     type(ozarr_array) :: a
     type(particle), target :: one, other(2)
+    type(around) :: memory
+    type(labelled), target :: thing
     logical, target :: wide
     real(real64) :: x(2)
     integer :: stat
@@ -175,6 +185,12 @@ contains
     call p%add_field("x", one, one%x)
     call p%add_field("x", one, one%x, stat=stat, errmsg=message)
     call check(stat /= OZARR_OK, "a name that is there")
+    call p%struct(thing)
+    call p%add_field("label", thing, thing%label)
+    call p%add_field("label", thing, thing%label, stat=stat, errmsg=memory%message)
+    call check(stat /= OZARR_OK .and. memory%behind == "behind", "errmsg has its own length where a component is a text")
+    call p%struct(one)
+    call p%add_field("x", one, one%x)
     call none%add_field("x", one, one%x, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NULL, message, "", "a type that is not open")
     call s%create(none, [2], stat=stat, errmsg=message)

@@ -45,6 +45,9 @@ module ozarr_base
       type(*), intent(in) :: from
       integer(c_size_t), value :: length
     end subroutine ozf_copy
+    subroutine ozf_note_characters(u) bind(c, name="ozf_note_characters")
+      type(*), dimension(..), intent(in) :: u
+    end subroutine ozf_note_characters
     function ozf_errmsg_is_known() bind(c, name="ozf_errmsg_is_known") result(r)
       import :: c_int32_t
       integer(c_int32_t) :: r

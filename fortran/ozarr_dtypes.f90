@@ -114,6 +114,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
     integer(c_int32_t) :: status
+    call ozf_note_characters(variable)
     handle = c_null_ptr
     status = ozf_struct(variable, handle)
     call dtype_take(self, handle, status)
@@ -121,7 +122,7 @@ contains
   end subroutine dtype_struct
 
   ! Adds a component of `variable`: its place and, for numbers, texts and arrays of them, its type are found out. One that is of a derived
-  ! type itself is described by `field`.
+  ! type itself is described by `field`. (Where it is a text errmsg stays as it was: see ozf_note_characters.)
   subroutine dtype_add_field(self, name, variable, component, field, stat, errmsg)
     class(ozarr_dtype), intent(inout) :: self
     character(*), intent(in) :: name
@@ -130,6 +131,8 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: of
+    call ozf_note_characters(variable)
+    call ozf_note_characters(component)
     of = c_null_ptr
     if (present(field)) of = field%handle
     call done(ozf_add_field(self%handle, c_text(name), variable, component, of), stat, errmsg)

@@ -145,8 +145,12 @@ static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     return OZARR_OK;
 }
 
-/* Whether a list of characters was given for one of integers: gfortran passes their length, too, before that of errmsg, which takes it for its own. */
+/* Whether characters were given for an argument of any type: gfortran passes their length, too, before that of errmsg, which takes it for its own. */
 static _Thread_local int32_t characters;
+
+void ozf_note_characters(const CFI_cdesc_t *u) {
+    if (is_text(u)) characters = 1;
+}
 
 /* Whether the length of errmsg is its own. */
 int32_t ozf_errmsg_is_known(void) {
@@ -158,7 +162,7 @@ int32_t ozf_errmsg_is_known(void) {
 /* Copies integers of any kind, in an array of this rank, the first dimension fastest; OZARR_ERR_ARGUMENT where it is something else. */
 ozarr_status ozf_integers(const CFI_cdesc_t *list, int32_t rank, int64_t *out) {
     ozarr_type type;
-    characters = is_text(list);
+    ozf_note_characters(list);
     if (list->rank != rank || element_type(list, &type) != OZARR_OK || type < OZARR_INT8 || type > OZARR_INT64) return OZARR_ERR_ARGUMENT;
     const CFI_index_t outer = rank == 2 ? list->dim[1].extent : 1;
     for (CFI_index_t j = 0; j < outer; j++)

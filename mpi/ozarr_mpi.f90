@@ -29,8 +29,8 @@ module ozarr_mpi
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm
   use ozarr_arrays, only: array_take, ozarr_array
-  use ozarr_base, only: c_text, checked_memory, create_mode, done, integer_of, integers_of, keep_text, ozf_tell, real_of, refused, &
-    reverse
+  use ozarr_base, only: c_text, checked_memory, create_mode, done, integer_of, integers_of, keep_text, ozf_note_characters, &
+    ozf_tell, real_of, refused, reverse
   use ozarr_constants
   use ozarr_groups, only: group_take, ozarr_group
   use ozarr_mpi_c
@@ -338,6 +338,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call first_of(array, start, from, status)
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 1_c_int32_t, u, from, &
@@ -355,6 +356,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call first_of(array, start, from, status)
     call agreed(self%handle, status)
     if (status == OZARR_OK) status = ozfm_move(self%handle, array%handle, 0_c_int32_t, u, from, &
@@ -381,6 +383,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call first_of(array, start, from, status)
     if (status == OZARR_OK) status = request_is_free(request)
     call agreed(self%handle, status)
@@ -400,6 +403,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t), allocatable :: from(:)
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call first_of(array, start, from, status)
     if (status == OZARR_OK) status = request_is_free(request)
     call agreed(self%handle, status)
@@ -525,6 +529,7 @@ contains
     integer(c_int64_t), allocatable :: extents(:), from(:)
     character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call integers_of(shape, "shape", extents, status)
     if (status == OZARR_OK) call reverse(extents)
     if (status == OZARR_OK) call integers_of(start, "start", from, status)
@@ -548,6 +553,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call integers_of(start, "start", from, status)
     call keep_text(path, c_path, status)
     call agreed(self%handle, status)
@@ -568,6 +574,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     character(kind=c_char, len=:), allocatable :: c_path
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call integers_of(start, "start", from, status)
     call keep_text(path, c_path, status)
     call agreed(self%handle, status)
@@ -701,6 +708,7 @@ contains
     integer(c_int64_t), allocatable :: from(:)
     character(kind=c_char, len=:), allocatable :: c_name
     integer(c_int32_t) :: status
+    call ozf_note_characters(u)
     call integers_of(start, "start", from, status)
     call keep_text(name, c_name, status)
     call agreed(self%ranks, status)
