@@ -7,6 +7,7 @@ program f_series
 
   call steps()
   call restart()
+  call late()
   call refusals()
   call finish()
 
@@ -86,6 +87,32 @@ contains
     call ds%close()
   end subroutine restart
 
+  ! A variable that is defined while the series is open, as in C; afterwards the dataset is closed.
+  subroutine late()
+    type(ozarr_dataset) :: ds
+    type(ozarr_series) :: s
+    type(ozarr_array) :: a
+    real(real64) :: q(3)
+    integer :: stat
+    character(300) :: message
+    message = ""
+    call define(ds, "late.zarr")
+    call s%open(ds, "time")
+    call s%step(1, "p", [1.0, 2.0, 3.0])
+    call ds%define_variable("a_longer_name", OZARR_FLOAT64, ["time"])
+    call s%put("a_longer_name", 2.0)
+    call s%step(2, "p", [1.0, 2.0, 3.0])
+    call s%step(3, "a_longer_name", 3.0)
+    call ds%close()
+    call s%put("p", [1.0, 2.0, 3.0])
+    call s%put("q", 1.0, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "variable q, and its dataset", "no such variable, and no dataset")
+    call s%close()
+    call a%open("late.zarr/a_longer_name")
+    call a%read(q)
+    call check(q(1) /= q(1) .and. all(q(2:) == [2, 3]), "a variable that was defined later")
+  end subroutine late
+
   subroutine refusals()
     type(ozarr_dataset) :: ds
     type(ozarr_series) :: s, closed
@@ -110,7 +137,7 @@ contains
     call s%put("q", [1.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NOT_FOUND, message, "q", "no such variable")
     call s%put("x", 1.0, stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_NOT_FOUND, message, "x", "a variable that does not grow")
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "x does not have the dimension time", "a variable that does not grow")
     call s%put("t", [1.0, 2.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANK, message, "", "a variable of another rank")
     call s%put("p", [1.0, 2.0], stat=stat, errmsg=message)

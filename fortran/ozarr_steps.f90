@@ -21,6 +21,9 @@ module ozarr_steps
   ! Readers see a step when all variables have it; a run that was killed goes on behind the last such step.
   type :: ozarr_series
     type(c_ptr) :: handle = c_null_ptr
+    ! The program's handle of the dataset, for variables that are defined later; once it is closed the library refuses it.
+    type(c_ptr), private :: dataset = c_null_ptr
+    character(kind=c_char, len=:), allocatable, private :: dimension
     type(growing), allocatable, private :: variables(:)
     character(:), allocatable, private :: names(:)
   contains
@@ -115,7 +118,9 @@ contains
     if (present(keep)) call integer_of(keep, "keep", kept, status)
     if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
-    if (status == OZARR_OK) call find_variables(self, dataset, dimension, status)
+    self%dataset = dataset%handle
+    call keep_text(dimension, self%dimension, status)
+    if (status == OZARR_OK) call find_variables(self, status)
     if (status == OZARR_ERR_NO_MEMORY) status = refused(status, "no memory for the series")
     if (status == OZARR_OK) then
       self%handle = handle
@@ -126,15 +131,16 @@ contains
   end subroutine series_open
 
   ! Opens the arrays that have the dimension.
-  subroutine find_variables(self, dataset, dimension, status)
+  subroutine find_variables(self, status)
     class(ozarr_series), intent(inout) :: self
-    class(ozarr_dataset), intent(in) :: dataset
-    character(*), intent(in) :: dimension
     integer(c_int32_t), intent(out) :: status
+    type(ozarr_dataset) :: dataset
     type(growing) :: found
     integer :: i, n, stat, failed
     call free_variables(self)
+    dataset%handle = self%dataset
     call dataset%variables(self%names, stat=stat)
+    dataset%handle = c_null_ptr                           ! which is the program's to free
     status = int(stat, c_int32_t)
     if (status /= OZARR_OK) return
     allocate (self%variables(size(self%names)), stat=failed)
@@ -143,8 +149,8 @@ contains
     do i = 1, size(self%names)
       if (status /= OZARR_OK) return
       found = growing(name=i)
-      status = ozarr_dataset_open_variable(dataset%handle, c_text(self%names(i)), found%array)
-      if (status == OZARR_OK) call find_dimension(found, dimension, status)
+      status = ozarr_dataset_open_variable(self%dataset, c_text(self%names(i)), found%array)
+      if (status == OZARR_OK) call find_dimension(found, self%dimension, status)
       if (status == OZARR_OK .and. found%dim > 0) then
         n = n + 1
         self%variables(n) = found
@@ -217,9 +223,9 @@ contains
     call done(status, stat, errmsg)
   end subroutine step_any
 
-  ! The number of a variable.
+  ! The number of a variable, which may have been defined since the series was opened.
   subroutine find_variable(self, name, i, status)
-    class(ozarr_series), intent(in) :: self
+    class(ozarr_series), intent(inout) :: self
     character(*), intent(in) :: name
     integer, intent(out) :: i
     integer(c_int32_t), intent(out) :: status
@@ -229,12 +235,43 @@ contains
       status = refused(OZARR_ERR_NULL, "the series is not open")
       return
     end if
-    do i = 1, size(self%variables)
-      if (self%variables(i)%name == 0) exit
-      if (self%names(self%variables(i)%name) == name(:length_of(name))) return
-    end do
-    status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name)
+    i = place_of(self, name)
+    if (i > 0) return
+    call look_again(self, name, status)
+    if (status == OZARR_OK) i = place_of(self, name)
+    if (status == OZARR_OK .and. i == 0) status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name)
   end subroutine find_variable
+
+  ! The number of a variable among those that are known, or 0.
+  pure function place_of(self, name) result(i)
+    class(ozarr_series), intent(in) :: self
+    character(*), intent(in) :: name
+    integer :: i
+    if (allocated(self%variables)) then
+      do i = 1, size(self%variables)
+        if (self%variables(i)%name == 0) exit
+        if (self%names(self%variables(i)%name) == name(:length_of(name))) return
+      end do
+    end if
+    i = 0
+  end function place_of
+
+  ! Opens the arrays again if the dataset has a variable of that name by now. Where it is closed those that were there before are known.
+  subroutine look_again(self, name, status)
+    class(ozarr_series), intent(inout) :: self
+    character(*), intent(in) :: name
+    integer(c_int32_t), intent(out) :: status
+    type(growing) :: found
+    status = ozarr_dataset_open_variable(self%dataset, c_text(name), found%array)
+    if (status == OZARR_ERR_INVALID_HANDLE) status = refused(OZARR_ERR_NOT_FOUND, "the series has no variable ", name, &
+      ", and its dataset, which may have one by now, is closed")
+    if (status /= OZARR_OK) return
+    call find_dimension(found, self%dimension, status)
+    call ozarr_array_free(found%array)
+    if (status == OZARR_OK .and. found%dim == 0) status = refused(OZARR_ERR_ARGUMENT, "the variable ", name, &
+      " does not have the dimension ", after=self%dimension(:length_of(self%dimension)))
+    if (status == OZARR_OK) call find_variables(self, status)
+  end subroutine look_again
 
   ! Ends the step: `value`, a number, is that of the coordinate, unless put gave it or the dimension has no coordinate. Variables
   ! that were left out have the fill value.
