@@ -12,6 +12,15 @@ bool om_can_wait(const ozarr_array *array) {
     return ozarr_array_item_size(array, &item) == OZARR_OK && item > 0;
 }
 
+/* Names the array in place of the one in memory, whose chunk is the key of the error. */
+static ozarr_status named_after(const ozarr_array *array, ozarr_status status) {
+    om_failure f;
+    om_failure_last(&f, status);
+    if (ozarr_node_path(ozarr_array_node(array), f.key, sizeof f.key, NULL) != OZARR_OK) f.key[0] = 0;
+    om_failure_add(&f, " (elements count from the first one of the rank's box)");
+    return om_failure_set(&f);
+}
+
 /* Converts elements to the array's type: by an array in memory of that type and the box's shape. */
 static ozarr_status convert(const ozarr_array *array, int32_t rank, const int64_t *shape, const ozarr_memory *memory, char *to, size_t size) {
     ozarr_store *store = NULL;
@@ -30,7 +39,7 @@ static ozarr_status convert(const ozarr_array *array, int32_t rank, const int64_
     ozarr_spec_free(spec);
     ozarr_dtype_free(dtype);
     ozarr_store_free(store);
-    return status;
+    return status == OZARR_OK ? status : named_after(array, status);
 }
 
 /* Copies a box to `to`: as it is where it has the array's type. */
