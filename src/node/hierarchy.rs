@@ -242,32 +242,42 @@ pub(super) fn create<T, M>(
     }
     let format = format()?;
     let mut changed = ensure_ancestors(store, path, format)?;
-    let (replaced, made) = {
-        store.settle(path);
-        let _lock = document::lock_place(store, path)?;
-        if let Some(node) = existing()? {
-            return Ok(ControlFlow::Break(node));
+    store.settle(path);
+    let _lock = document::lock_place(store, path)?;
+    if let Some(node) = existing()? {
+        return Ok(ControlFlow::Break(node));
+    }
+    let in_the_way = is_in_the_way(store, path)?;
+    // Where the store has no locks another process may have been faster since.
+    if in_the_way && let Some(node) = existing()? {
+        return Ok(ControlFlow::Break(node));
+    }
+    let (replaced, made) = if !in_the_way {
+        match publish(store, path, format) {
+            Err(e) if e.kind() == ErrorKind::Exists => return existing()?.map(ControlFlow::Break).ok_or(e),
+            made => (false, made?),
         }
-        let in_the_way = is_in_the_way(store, path)?;
-        // Where the store has no locks another process may have been faster since.
-        if in_the_way && let Some(node) = existing()? {
-            return Ok(ControlFlow::Break(node));
-        }
-        if !in_the_way {
-            match publish(store, path, format) {
-                Err(e) if e.kind() == ErrorKind::Exists => return existing()?.map(ControlFlow::Break).ok_or(e),
-                made => (false, made?),
-            }
-        } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {
-            (true, made)
-        } else {
-            erase_all(store, path)?;
-            (true, publish(store, path, format)?)
-        }
+    } else if let Some(made) = replace(store, path, |store, path| publish(store, path, format))? {
+        (true, made)
+    } else {
+        erase_all(store, path)?;
+        (true, publish(store, path, format)?)
     };
     changed.push(path.to_string());
-    upkeep::after_change(store, &changed, replaced.then_some(path))?;
+    let told = upkeep::after_change(store, &changed, replaced.then_some(path));
+    told.map_err(|e| if replaced { e } else { take_back(store, path, e) })?;
     Ok(ControlFlow::Continue(made))
+}
+
+/// Takes back a new node that consolidated metadata could not be told of, whose place is locked: the same call creates it when the cause is
+/// gone. Gives the error, which says where the node stays.
+fn take_back(store: &Store, path: &str, e: Error) -> Error {
+    let can = store.shared().capabilities();
+    // Where the store has no locks it may be another process's by now.
+    if can.erasable && !can.swaps && erase_documents(store, path).is_ok() {
+        return e;
+    }
+    e.with_note(" (the node itself is there: open it, or create it with overwriting)")
 }
 
 /// Returns an error of kind `Exists` if there is a node at `path`.

@@ -304,6 +304,31 @@ fn an_append_is_there_or_not_and_consolidated_metadata_follow_whatever_failed() 
     }
 }
 
+/// Of a new node that consolidated metadata could not be told of nothing stays that the same call finds in its way.
+#[test]
+fn a_node_is_created_by_the_same_call_whatever_failed() {
+    for format in [Format::V2, Format::V3] {
+        whichever_change_fails(format, 2, &|store| {
+            let mut spec = spec(&[2], &[2]);
+            spec.set_format(format).unwrap();
+            spec.set_attributes_json(r#"{"units": "m"}"#).unwrap();
+            let array = || Array::create(store, "g/new/b", &spec, Create::New).map(drop);
+            let group = || Group::create(store, "g/new/c", None, Create::New).map(drop);
+            let make: [&dyn Fn() -> crate::error::Result<()>; 2] = [&array, &group];
+            let mut has_failed = false;
+            for make in make {
+                if let Err(e) = make() {
+                    has_failed = true;
+                    assert_eq!(e.kind(), ErrorKind::NoSpace, "{e}");
+                    make().unwrap_or_else(|again| panic!("{e}; then {again}"));
+                }
+            }
+            store.close(None).unwrap();
+            has_failed
+        });
+    }
+}
+
 #[test]
 fn collected_attributes_are_committed_by_the_same_call_whatever_failed() {
     for format in [Format::V2, Format::V3] {
