@@ -41,8 +41,9 @@ contains
     type(ozarr_array) :: a
     character(8) :: names(2, 3), back(3, 2), one
     character(3) :: short(2)
-    integer :: stat
+    integer :: stat, i
     character(300) :: message
+    character(4), parameter :: fills(3) = ["none", "    ", "none"]
     call text%text(8)
     call s%create(text, [2, 3])
     call a%create(store, "texts", s)
@@ -66,6 +67,16 @@ contains
     call read_back(a, "ab", "a text that is trimmed")
     call a%write_text(one(:2) // "-" // one(2:2), start=[1, 1])
     call read_back(a, "ab-b", "texts that are joined")
+    do i = 1, 3
+      call s%create(text, [2, 3])
+      call s%set_fill(trim(fills(i)))
+      if (i == 3) call s%create(OZARR_STRING, [2, 3], fill="none")
+      call a%create(store, "filled", s, overwrite=.true.)
+      call read_back(a, fills(i), "a text as the fill value")
+    end do
+    call s%create(text, [2, 3])
+    call s%set_fill("much too long", stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_RANGE, "a fill value that is longer than the texts")
   end subroutine texts
 
   subroutine read_back(a, expected, what)

@@ -229,15 +229,40 @@ contains
     if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, dims)
   end function inner_chunks_to
 
-  ! Gives the fill value: a number or a logical of any kind that ozarr has.
+  ! Gives the fill value: a number or a logical of any kind that ozarr has, or a text.
   function fill_to(spec, fill) result(status)
     type(c_ptr), intent(in) :: spec
     class(*), intent(in) :: fill
     integer(c_int64_t), target :: bytes(2)
     integer(c_int32_t) :: status, type
-    status = scalar_of(fill, "fill", type, bytes)
-    if (status == OZARR_OK) status = ozarr_spec_set_fill_value(spec, type, c_loc(bytes))
+    select type (fill)
+    type is (character(*))
+      status = text_to(spec, fill)
+    class default
+      status = scalar_of(fill, "fill", type, bytes)
+      if (status == OZARR_OK) status = ozarr_spec_set_fill_value(spec, type, c_loc(bytes))
+    end select
   end function fill_to
+
+  ! Gives the fill value of texts, without the blanks at its end.
+  function text_to(spec, fill) result(status)
+    type(c_ptr), intent(in) :: spec
+    character(*), intent(in) :: fill
+    character(kind=c_char, len=:), allocatable, target :: letters
+    type(c_ptr) :: dtype, address
+    integer(c_int32_t) :: status
+    integer(c_size_t) :: n
+    dtype = c_null_ptr
+    address = c_null_ptr
+    status = OZARR_OK
+    call keep_text(fill, letters, status, address)
+    if (status /= OZARR_OK) return
+    n = max(len(letters) - 1, 1)                          ! of an empty text its NUL
+    status = ozarr_dtype_chars(n, 0_c_int32_t, dtype)
+    if (status == OZARR_OK) status = ozarr_spec_set_fill_dtype(spec, dtype, address, n)
+    if (status == OZARR_ERR_TYPE) status = refused(status, "fill is a text, and the elements of the array are not")
+    call ozarr_dtype_free(dtype)
+  end function text_to
 
   ! Gives the dimensions' names in C's order; a blank one is no name.
   function names_to(spec, rank, names) result(status)
@@ -346,7 +371,7 @@ contains
     call done(ozarr_spec_set_type(self%handle, type), stat, errmsg)
   end subroutine spec_set_type
 
-  ! Sets the fill value: a number or a logical.
+  ! Sets the fill value: a number, a logical or a text.
   subroutine spec_set_fill(self, fill, stat, errmsg)
     class(ozarr_spec), intent(inout) :: self
     class(*), intent(in) :: fill
@@ -355,7 +380,7 @@ contains
     call done(fill_to(self%handle, fill), stat, errmsg)
   end subroutine spec_set_fill
 
-  ! Sets the fill value as a metadata document has it.
+  ! Sets the fill value as a metadata document has it: that of texts of a length is base64 there.
   subroutine spec_set_fill_json(self, json, stat, errmsg)
     class(ozarr_spec), intent(inout) :: self
     character(*), intent(in) :: json
