@@ -146,7 +146,7 @@ contains
     call failed(stat, OZARR_ERR_RANK, message, "found 2 steps", "two steps")
     call s%put("p", [1.0, 2.0, 3.0])
     call s%put("p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_STATE, message, "p", "twice in a step")
+    call failed(stat, OZARR_ERR_STATE, message, '"p" has its values of step 1', "twice in a step")
     call s%step(1, "p", [1.0, 2.0, 3.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_STATE, message, "p", "put, and given with the end of the step")
     call s%step(1, "t", [1.0, 2.0], stat=stat, errmsg=message)
@@ -158,7 +158,7 @@ contains
     call s%step(1)
     call s%step(2)
     call s%step(0, stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_ARGUMENT, message, "", "a coordinate that goes back")
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "for step 3", "a coordinate that goes back")
     call check(s%position() == 2, "a refused step is not taken")
   end subroutine refusals
 

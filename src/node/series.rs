@@ -8,6 +8,7 @@ use super::claim::Claim;
 use super::conventions::Dataset;
 use super::resize::slab;
 use super::{Array, document, path, upkeep};
+use crate::counting;
 use crate::dtype::{DataType, Kind};
 use crate::engine::{Memory, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
@@ -291,12 +292,13 @@ impl Series {
     }
 
     fn given_twice(&self, index: usize) -> Error {
-        err!(State, "the variable {:?} has its values of step {} already; end the step first", self.parts[index].name, self.position)
+        let step = counted(self.position);
+        err!(State, "the variable {:?} has its values of step {step} already; end the step first", self.parts[index].name)
     }
 
     /// Checks that the coordinate goes on in the direction that it has.
     fn check_value(&self, value: f64) -> Result<()> {
-        let (dimension, step, before) = (&self.dimension, self.position, self.values);
+        let (dimension, step, before) = (&self.dimension, counted(self.position), self.values);
         if value.is_nan() {
             bail!(Argument, "the value of {dimension:?} for step {step} is NaN");
         }
@@ -329,7 +331,10 @@ impl Series {
         let filled = part.fill_to(self.position);
         // SAFETY: forwarded from the caller.
         filled.and_then(|()| unsafe { part.appender.put(1, memory) }).map_err(|e| match is_of_store(&e) {
-            true => e.with_note(&format!(" (values of {:?} of step {}, which were not taken: give them again)", part.name, self.position)),
+            true => {
+                let step = counted(self.position);
+                e.with_note(&format!(" (values of {:?} of step {step}, which were not taken: give them again)", part.name))
+            }
             false if e.key().is_none() => e.with_note(&format!(" (the variable {:?})", part.name)),
             false => e,
         })
@@ -421,6 +426,11 @@ fn lock_alone(dataset: &Dataset, dimension: &str) -> Result<Option<ProcessLock>>
         ),
         _ => e,
     })
+}
+
+/// The number of a step, as the program that reads the message counts.
+fn counted(step: u64) -> counting::Marked<'static> {
+    counting::position(step as i64)
 }
 
 /// Whether the store failed in a way that may pass, such as a full disk: what waits is kept for another try.
