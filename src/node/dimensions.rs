@@ -72,12 +72,12 @@ impl Dimensions {
         self.known.iter().map(|k| k.dimension.clone()).collect()
     }
 
-    /// Says of each dimension along which arrays differ in length which ones do.
-    pub fn differences(&self) -> impl Iterator<Item = String> + '_ {
+    /// The dimensions along which arrays differ in length, with a text that says which ones do.
+    pub fn differences(&self) -> impl Iterator<Item = (&str, String)> + '_ {
         self.known.iter().filter(|k| k.dimension.length < k.dimension.longest).map(|k| {
             let Dimension { name, length, longest } = &k.dimension;
             let (short, long) = (&k.shortest, &k.longest);
-            format!("the dimension {name:?} of the array {short:?} is {length} long, that of {long:?} is {longest}")
+            (name.as_str(), format!("the dimension {name:?} of the array {short:?} is {length} long, that of {long:?} is {longest}"))
         })
     }
 

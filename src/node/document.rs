@@ -4,7 +4,7 @@ use super::path::{self, prefix};
 use super::{Store, claim};
 use crate::engine::footprint;
 use crate::engine::lock::KeyGuard;
-use crate::error::{Result, err};
+use crate::error::{ErrorKind, Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
 use crate::store::{Condition, LockUse, ProcessLock, swap};
@@ -41,6 +41,11 @@ pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
 pub(super) fn lock_alone(store: &Store, path: &str, name: &str) -> Result<Option<ProcessLock>> {
     let key = path::join(path, &format!("series of {name}"));
     store.shared().lock_key(&prefix(path), &key, LockUse::Alone)
+}
+
+/// Whether somebody holds the lock of [`lock_alone`].
+pub(super) fn is_locked_alone(store: &Store, path: &str, name: &str) -> bool {
+    matches!(lock_alone(store, path, name), Err(e) if e.kind() == ErrorKind::Again)
 }
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.

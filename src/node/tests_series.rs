@@ -554,6 +554,22 @@ fn a_second_series_is_refused_before_it_changes_anything() {
     std::fs::remove_dir_all(&root).unwrap();
 }
 
+/// Between two documents of a publication the variables differ, of which another program, which closes the dataset then, is not to be told.
+#[test]
+fn a_dataset_is_closed_while_the_series_of_another_program_publishes() {
+    let (root, store) = new_store("closed", "zarr");
+    define(&store, Format::V3);
+    let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+    run(&mut series, 3).unwrap();
+    let longer = Array::open(&anew(&store), "p").unwrap();
+    longer.resize(&[3, 4], false).unwrap();
+    dataset(&anew(&store)).close().unwrap();
+    drop(series);
+    let e = dataset(&anew(&store)).close().unwrap_err();
+    assert!(e.kind() == ErrorKind::Metadata && e.message().contains("resize the dimension"), "{e}");
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
 /// Many objects for each step are put into shards; a run of few has chunks only, and version 2 has no shards.
 #[test]
 fn variables_that_would_make_very_many_objects_have_shards() {

@@ -13,7 +13,7 @@ use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
-use crate::node::{Array, Create, Group, Store, path, upkeep};
+use crate::node::{Array, Create, Group, Store, document, path, upkeep};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,7 +137,7 @@ impl Dataset {
         state.coordinates = coordinates;
         let unsettled = AtomicBool::new(group.store().is_writable());
         let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state), unsettled }));
-        let told = |text| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
+        let told = |(_, text)| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
         let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
         dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
@@ -459,10 +459,12 @@ impl Dataset {
         })
     }
 
-    /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not.
+    /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not. While a series of the dimension is open,
+    /// in any process, they differ between two documents of a publication.
     fn check(&self) -> Result<()> {
-        match self.known_dimensions().differences().next() {
-            Some(text) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
+        let (all, group) = (self.known_dimensions(), self.group());
+        match all.differences().find(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name)) {
+            Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
             None => Ok(()),
         }
     }
