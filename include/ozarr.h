@@ -766,9 +766,11 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t 
  *
  * On object stores the array is made longer first, so that no other process takes the place. Where that
  * cannot be taken back after an error, it stays longer, with the fill value where nothing was written:
- * look at the shape (`ozarr_node_refresh`) before the slab is given again. The same holds where the slab
- * was stored and consolidated metadata above the array could not be told of it, as the message says
- * then: the next flush or close of the store tells them.
+ * look at the shape (`ozarr_node_refresh`) before the slab is given again.
+ *
+ * In any store a slab stays, and is not to be given again, where it was stored and consolidated metadata
+ * above the array could not be told of it, as on a full disk: the message says "what was given is
+ * appended", and the next flush or close of the store tells them.
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
  * `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;
@@ -1716,7 +1718,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffl
  * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
  * NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
  * as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
- * (`OZARR_ERR_METADATA`).
+ * (`OZARR_ERR_METADATA`). In format 3 the codec is `numcodecs.bitround`, at which zarr-python warns when it
+ * opens the array that other implementations may lack it.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
  */
@@ -2381,8 +2384,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * Opens the steps of a dataset along a dimension, behind the last step that is published: as many as the
  * coordinate has, else as the shortest variable that has any. What some variables have beyond that,
  * after a kill, is cut off. Variables are defined before, with a length of 0 in a new run; one that is
- * defined later, by `dataset` or by another program, has the fill value in the steps before. The dataset
- * may be closed after or before the series.
+ * defined later, by `dataset`, or by another program and then put, has the fill value in the steps before.
+ * One of another program that is not put stays as long as it was made until a series is opened again:
+ * xarray refuses to open the dataset meanwhile. The dataset may be closed after or before the series.
  *
  * `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
  * readers at once, and come again. Negative: all that are published.

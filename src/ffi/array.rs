@@ -401,9 +401,11 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
 ///
 /// On object stores the array is made longer first, so that no other process takes the place. Where that
 /// cannot be taken back after an error, it stays longer, with the fill value where nothing was written:
-/// look at the shape (`ozarr_node_refresh`) before the slab is given again. The same holds where the slab
-/// was stored and consolidated metadata above the array could not be told of it, as the message says
-/// then: the next flush or close of the store tells them.
+/// look at the shape (`ozarr_node_refresh`) before the slab is given again.
+///
+/// In any store a slab stays, and is not to be given again, where it was stored and consolidated metadata
+/// above the array could not be told of it, as on a full disk: the message says "what was given is
+/// appended", and the next flush or close of the store tells them.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
 /// `OZARR_ERR_BOUNDS` if there is no dimension `dim`; `OZARR_ERR_ARGUMENT` for a negative `count`;

@@ -32,8 +32,9 @@ use std::ffi::{c_char, c_void};
 /// Opens the steps of a dataset along a dimension, behind the last step that is published: as many as the
 /// coordinate has, else as the shortest variable that has any. What some variables have beyond that,
 /// after a kill, is cut off. Variables are defined before, with a length of 0 in a new run; one that is
-/// defined later, by `dataset` or by another program, has the fill value in the steps before. The dataset
-/// may be closed after or before the series.
+/// defined later, by `dataset`, or by another program and then put, has the fill value in the steps before.
+/// One of another program that is not put stays as long as it was made until a series is opened again:
+/// xarray refuses to open the dataset meanwhile. The dataset may be closed after or before the series.
 ///
 /// `keep`: how many steps stay, as the checkpoint of a restart tells; those beyond are cut off, for all
 /// readers at once, and come again. Negative: all that are published.

@@ -351,7 +351,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: 
 /// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
 /// NaN stays as it is, and no number becomes infinite. The fill value must be a number that rounding leaves
 /// as it is, such as 0, -8192 or NaN; an array with another one, such as 1e20, is not created
-/// (`OZARR_ERR_METADATA`).
+/// (`OZARR_ERR_METADATA`). In format 3 the codec is `numcodecs.bitround`, at which zarr-python warns when it
+/// opens the array that other implementations may lack it.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for a negative number; those of documents.
 #[unsafe(no_mangle)]

@@ -93,7 +93,8 @@ pub unsafe extern "C" fn ozarr_array_write_varlen(
 
 /// Extends dimension `dim` (from 0) by `count` elements of variable length: the slab is as for
 /// `ozarr_array_append`, its elements are `data` and `offsets` as for `ozarr_array_write_varlen`. What
-/// several append at the same time is all kept.
+/// several append at the same time is all kept. After an error the slab may be there, as for
+/// `ozarr_array_append`: the message says so.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_STATE` if another process appends at this moment;
 /// `OZARR_ERR_BOUNDS` if there is no dimension `dim`, and for offsets that fall or leave `data`;

@@ -81,7 +81,12 @@ impl Spec {
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
         if data_type.is_memory_only() {
-            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", DataType::Chars(1).name());
+            bail!(
+                Type,
+                "{} exists in memory only; an array has null_terminated_bytes, in words such as \"|S8\", or [[\"name\", \"|S8\"]] for a struct, \
+                 which are parsed to a data type",
+                DataType::Chars(1).name()
+            );
         }
         // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
         let mut data_type = data_type.packed()?;
