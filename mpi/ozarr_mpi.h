@@ -284,7 +284,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);
 
-/** Stores and publishes all steps, as before a checkpoint is committed. */
+/** Stores and publishes all steps, and makes them durable, as before a checkpoint is committed. */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series);
 
 /** Gets the number of steps that were taken, which is the index of the next one, and of those that readers see; either may be NULL. Local. */

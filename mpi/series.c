@@ -567,13 +567,22 @@ ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, doubl
     return status;
 }
 
+/* Makes durable what rank 0 has published: the names of documents that were replaced wait for a flush of the store. Collective. */
+static ozarr_status flush_documents(ozarr_mpi *m, const ozarr_mpi_series *s) {
+    ozarr_status status = om_enter(m, OZARR_OK, NULL, "flushing a series");
+    if (status != OZARR_OK) return status;
+    if (m->rank == 0) status = ozarr_node_flush(ozarr_group_node(s->group));
+    return om_leave(m, om_agree(m, status, NULL));
+}
+
 ozarr_status ozarr_mpi_series_flush(ozarr_mpi *m, ozarr_mpi_series *series) {
     char call[OM_MESSAGE];
     describe(series, "ozarr_mpi_series_flush", call);
-    const ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
+    ozarr_status status = om_enter(m, om_valid(series, "ozarr_mpi_series"), NULL, call);
     if (status != OZARR_OK) return status;
     om_leave(m, status);
-    return publish(m, series);
+    status = publish(m, series);
+    return status == OZARR_OK ? flush_documents(m, series) : status;
 }
 
 ozarr_status ozarr_mpi_series_position(const ozarr_mpi_series *series, int64_t *position, int64_t *published) {

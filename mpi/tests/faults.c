@@ -36,11 +36,15 @@ static void no_files(bool on) {
 /* Another user, who may not write in the folder. */
 static void refused(bool on) { CHECK(seteuid(on ? 65534 : 0) == 0); }
 
-/* A disk that loses what is to be made durable: the library calls this function in place of the system's. */
+/* A disk that loses what is to be made durable: the library calls these functions in place of the system's, of files and of folders. */
 static bool loses;
 int fdatasync(int file) {
     if (loses) errno = EIO;
     return loses ? -1 : (int)syscall(SYS_fdatasync, file);
+}
+int fsync(int folder) {
+    if (loses) errno = EIO;
+    return loses ? -1 : (int)syscall(SYS_fsync, folder);
 }
 
 static const struct fault {
@@ -245,6 +249,25 @@ static void put_again(void) {
     OK(ozarr_mpi_group_close(m, g));
 }
 
+/* A flush makes durable what an earlier step has published, too: a disk that loses the names of the documents is told. */
+static void flush_published(void) {
+    ozarr_mpi_series *s = NULL;
+    int64_t position = 0, published = 0;
+    OK(ozarr_mpi_once(m, define, NULL));
+    OK(ozarr_mpi_series_open(m, "steps.zarr", "time", -1, 1, 0, &s));
+    fill(1);
+    OK(ozarr_mpi_series_put(m, s, "u", start, count, OZARR_INT32, u, sizeof u));
+    OK(ozarr_mpi_series_step(m, s, 0));
+    OK(ozarr_mpi_series_position(s, &position, &published));
+    CHECK(position == 1 && published == 1);
+    loses = rank == 0;
+    ERR(OZARR_ERR_IO, "", ozarr_mpi_series_flush(m, s));
+    loses = false;
+    /* A store that lost something tells it in all that comes. */
+    const ozarr_status closed = ozarr_mpi_series_close(m, s);
+    (void)closed;
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     signal(SIGXFSZ, SIG_IGN);
@@ -261,6 +284,7 @@ int main(int argc, char **argv) {
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
         if (!faults[f].root || geteuid() == 0) provoke_in_series(&faults[f], ranks - 1);
     put_again();
+    flush_published();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
