@@ -95,6 +95,8 @@ ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const c
     ozarr_status status = ozarr_mpi_group_open_array(m, group, path, &array);
     if (status != OZARR_OK) return status;
     status = ozarr_mpi_array_read_all(m, array, start, count, type, data, size);
+    /* Chunks that are gone read as the fill value: rank 0 looks whether the array, or the checkpoint that it is in, is still there. */
+    if (status == OZARR_OK) status = ozarr_mpi_array_refresh(m, array);
     om_drop(m, array);
     ozarr_array_free(array);
     return status;

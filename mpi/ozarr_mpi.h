@@ -219,7 +219,12 @@ OZARR_CHECKED ozarr_status ozarr_mpi_checkpoint_begin(ozarr_mpi *m, const char *
 OZARR_CHECKED ozarr_status ozarr_mpi_group_put(ozarr_mpi *m, ozarr_group *group, const char *path, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *start, const int64_t *count, const void *data, size_t size);
 
-/** Reads each rank's box of an array below a group. */
+/**
+ * Reads each rank's box of an array below a group.
+ *
+ * Errors: OZARR_ERR_NOT_FOUND, also for a checkpoint that was removed meanwhile, be another one in its place or not (what `data` holds is not
+ * to be used then); those of `ozarr_mpi_array_read_all`.
+ */
 OZARR_CHECKED ozarr_status ozarr_mpi_group_get(ozarr_mpi *m, const ozarr_group *group, const char *path, ozarr_type type,
     const int64_t *start, const int64_t *count, void *data, size_t size);
 

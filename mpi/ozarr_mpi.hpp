@@ -269,6 +269,8 @@ public:
         if (status != OZARR_OK) status = ozarr_mpi_agree(h_, status);
         else if (auto wrong = no_box(box, n)) status = tell(*wrong);
         else status = ozarr_mpi_array_read_all(h_, h, box.start.data(), box.shape.data(), static_cast<ozarr_type>(type_of<T>::value), data, bytes<T>(size));
+        // As ozarr_mpi_group_get: a checkpoint may have been removed meanwhile.
+        if (status == OZARR_OK) status = ozarr_mpi_array_refresh(h_, h);
         const detail::problem failed = status == OZARR_OK ? detail::problem() : detail::problem(error::last());
         const ozarr_status closed = ozarr_mpi_array_close(h_, h);
         if (failed) OZARR_MPI_RAISE(*failed);

@@ -142,6 +142,8 @@ ozarr_status ozfm_get(ozarr_mpi *m, const ozarr_group *group, const char *path, 
     ozarr_status status = ozarr_mpi_group_open_array(m, group, path, &array);
     if (status != OZARR_OK) return status;
     status = ozfm_move(m, array, 0, u, start, numbers);
+    /* As ozarr_mpi_group_get: a checkpoint may have been removed meanwhile. */
+    if (status == OZARR_OK) status = ozarr_mpi_array_refresh(m, array);
     const ozarr_status closed = status == OZARR_OK ? ozarr_mpi_array_close(m, array) : status;
     if (status != OZARR_OK) ozarr_array_free(array);
     return closed;

@@ -129,12 +129,44 @@ static void given_up(void) {
     check_newest("given-up.zarr", 7);
 }
 
+/* What another job does before the call of MPI_Allreduce behind so many others; negative: nothing. */
+static int calls_left = -1;
+int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    if (rank == ranks - 1 && calls_left >= 0 && calls_left-- == 0) CHECK(ozarr_checkpoint_prune("removed.zarr", 0) == OZARR_OK);
+    return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+
+/* A checkpoint that another job removes at any moment of a read: its elements are read, and not the fill value. */
+static void removed_meanwhile(void) {
+    const int64_t zero[] = {0, 0};
+    int removed = 1, missed = 0;
+    for (int after = 0; removed; after++) {
+        static int32_t u[ROWS * COLUMNS];
+        int others = 0;
+        ozarr_group *g = NULL;
+        OK(ozarr_mpi_checkpoint_commit(m, save("removed.zarr", "one", 1)));
+        OK(ozarr_mpi_checkpoint_latest(m, "removed.zarr", &g));
+        calls_left = after;
+        const ozarr_status status = ozarr_mpi_group_get(m, g, "u", OZARR_INT32, zero, shape, u, sizeof u);
+        removed = calls_left < 0, calls_left = -1;
+        MPI_Bcast(&removed, 1, MPI_INT, ranks - 1, MPI_COMM_WORLD);
+        for (int32_t i = 0; i < ROWS * COLUMNS; i++) others += u[i] != 1 + i;
+        if (status == OZARR_OK && others > 0) FAIL("%d elements are others than those of the checkpoint, removed after %d calls", others, after);
+        if (status != OZARR_OK && status != OZARR_ERR_NOT_FOUND) FAIL("%s after %d calls: %s", ozarr_status_name(status), after, ozarr_last_error());
+        if (status != OZARR_OK) CHECK(removed && same_everywhere(ozarr_last_error()));
+        missed += status != OZARR_OK;
+        OK(ozarr_mpi_group_close(m, g));
+    }
+    CHECK(missed > 1);
+}
+
 int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     used_again();
     other_spellings();
     given_up();
+    removed_meanwhile();
     OK(ozarr_mpi_close(m));
     return end_ranks();
 }
