@@ -4,6 +4,7 @@
 //! ([`crate::store::prefix::hidden`]). Committing it makes all of it durable and then puts this one document, which also has the consolidated
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
+use super::begun::Mark;
 use super::store::Unfinished;
 use super::stored::StoredDocument;
 use super::{Child, Create, Group, NodeKind, Store, document, lookup, path, store_options::Consolidate, upkeep};
@@ -75,7 +76,7 @@ impl Checkpoints {
         let mut about = Map::new();
         about.insert("name".into(), name.into());
         about.insert("number".into(), number.into());
-        about.insert("mark".into(), unfinished(&group)?.mark.as_str().into());
+        about.insert("mark".into(), unfinished(&group)?.mark.text().into());
         group.attributes().set(ATTRIBUTE, Value::Object(about))?;
         Ok(group)
     }
@@ -116,8 +117,8 @@ impl Checkpoints {
         group.store().check_kept().map(|()| group)
     }
 
-    /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what kills have left, also in the
-    /// group's consolidated metadata.
+    /// Removes all checkpoints but the newest `keep`, those that others of the same name took the place of, and what was begun and not committed,
+    /// unless this process makes it, also in the group's consolidated metadata.
     pub fn prune(&self, keep: usize) -> Result<()> {
         self.store.check_writable()?;
         self.store.check_erasable()?;
@@ -128,7 +129,6 @@ impl Checkpoints {
         let kept = &current[current.len().saturating_sub(keep)..];
         let is_kept = |node: &str| kept.iter().any(|c| c.node == node);
         let all = self.committed()?;
-        let newest = all.iter().map(|c| c.number).max().unwrap_or(0);
         // Who goes by consolidated metadata knows of those that stay before the others go.
         self.mend(&Group::open(&self.store, &self.path)?, kept)?;
         let mut retired = Ok(());
@@ -137,9 +137,8 @@ impl Checkpoints {
             retired = retired.and(self.retire(&old.node));
         }
         for node in self.places()?.iter().filter(|node| !is_kept(node) && all.iter().all(|c| c.node != **node)) {
-            let place = path::join(&self.path, node);
-            let number = self.unfinished_number(&place);
-            if !is_refused(&number) && number?.is_some_and(|number| number <= newest) {
+            let was_left = self.was_left(&path::join(&self.path, node));
+            if !is_refused(&was_left) && was_left? {
                 self.is_cleared(node)?;
             }
         }
@@ -247,18 +246,19 @@ impl Checkpoints {
         Ok(lookup::find_bare(&self.store, &place)?.map_or(NodeKind::None, |found| found.kind))
     }
 
-    /// The number of a checkpoint that was begun there and is not committed.
-    fn unfinished_number(&self, place: &str) -> Result<Option<u64>> {
+    /// Whether what is at a place was begun and not committed, by another process, or by this one, which gave its handles up.
+    fn was_left(&self, place: &str) -> Result<bool> {
         let is_there = |name: &&&str| self.store.shared().open(&path::join(place, &hidden(name))).is_ok_and(|found| found.is_some());
         if lookup::find_bare(&self.store, place)?.is_some() || MAKES_A_GROUP.iter().find(is_there).is_none() {
-            return Ok(None);
+            return Ok(false);
         }
         let group = match Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "") {
             // Another process has removed it meanwhile.
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
             opened => opened?,
         };
-        Ok(group.attributes().view()?.get(ATTRIBUTE).and_then(|about| about.get("number")?.as_u64()).or(Some(0)))
+        let view = group.attributes().view()?;
+        Ok(!view.get(ATTRIBUTE).and_then(|about| about.get("mark")?.as_str()).is_some_and(Mark::is_of_this_process))
     }
 
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.
@@ -332,8 +332,9 @@ impl Group {
     /// of the same name that was there before is removed then. After an error before that moment what was written is removed.
     pub fn commit(&self) -> Result<()> {
         let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
-        let ours =
-            self.is_ours(above, place, mark).and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
+        let ours = self
+            .is_ours(above, place, mark.text())
+            .and_then(|ours| if ours == Some(true) { Ok(()) } else { Err(Group::taken(above, place)) });
         let ours = ours.and_then(|()| self.count_last(above, place));
         ours.and_then(|()| self.publish(above, place)).inspect_err(|e| {
             // The error is the one to tell; what cannot be removed now is removed by the next checkpoint.
@@ -450,7 +451,7 @@ impl Group {
     /// Gives up the checkpoint that was begun with this group, and removes what was written of it.
     pub fn abandon(&self) -> Result<()> {
         let Unfinished { store: above, path: place, mark, .. } = unfinished(self)?;
-        if self.is_ours(above, place, mark)? == Some(false) {
+        if self.is_ours(above, place, mark.text())? == Some(false) {
             return Err(Group::taken(above, place));
         }
         Checkpoints::new(above, path::parent(place).unwrap_or_default())?.remove_leftovers(place)

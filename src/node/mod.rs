@@ -9,6 +9,7 @@ mod appender;
 pub mod array;
 mod attr_values;
 pub mod attrs;
+mod begun;
 pub mod buffer;
 mod catalog;
 mod checkpoint;

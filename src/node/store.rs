@@ -1,5 +1,6 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
+use super::begun::Mark;
 use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
 use super::v2_changes::V2Changes;
 use super::{Context, Mode, path};
@@ -16,7 +17,6 @@ use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, SharedStore};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -77,7 +77,7 @@ pub(super) struct Unfinished {
     pub store: Store,
     pub path: String,
     /// Tells it from others that are begun at the same place.
-    pub mark: String,
+    pub mark: Arc<Mark>,
     /// Where values are linked from.
     pub links: Links,
 }
@@ -129,7 +129,7 @@ impl Store {
     pub(super) fn unfinished(&self, path: &str, hides: &'static [&'static str]) -> Result<Store> {
         let (prefix, links) = (path::prefix(path), Links::default());
         let mut store = self.wrapped(Mode::ReadWrite, |inner| Ok(Arc::new(PrefixStore::hiding(inner, &prefix, hides, links.clone())?)))?;
-        let mark = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let mark = Arc::new(Mark::new());
         if let Some(inner) = Arc::get_mut(&mut store.0) {
             inner.checkpoint = Some(Unfinished { store: self.clone(), path: path.to_string(), mark, links });
         }

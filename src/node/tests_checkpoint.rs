@@ -284,6 +284,25 @@ fn pruning_lists_a_checkpoint_that_a_kill_left_unlisted() {
 }
 
 #[test]
+fn pruning_removes_what_a_kill_has_left_and_leaves_what_this_process_makes() {
+    for (format, committed) in [(Format::V3, 0), (Format::V3, 2), (Format::V2, 0), (Format::V2, 2)] {
+        let store = Store::memory(&Context::with_threads(1));
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        let all = Checkpoints::new(&store, "").unwrap();
+        (0..committed).for_each(|n| make(&all, &n.to_string(), n + 1).unwrap());
+        fill(&all.begin("killed").unwrap(), 7).unwrap();
+        let made = all.begin("made").unwrap();
+        fill(&made, 8).unwrap();
+        Checkpoints::new(&anew(&store), "").unwrap().prune(1).unwrap();
+        let left = store.key_list("").unwrap();
+        assert!(!left.iter().any(|key| key.starts_with("killed/")), "{format:?} {committed}: {left:?}");
+        assert_eq!(newest(&store, ""), committed);
+        made.commit().unwrap();
+        assert_eq!((newest(&store, ""), names(&all).len() as i32), (8, 1 + committed.min(1)), "{format:?} {committed}");
+    }
+}
+
+#[test]
 fn what_several_prune_at_once_is_gone_for_each() {
     let root = std::env::temp_dir().join(format!("ozarr-checkpoint-prunes-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
