@@ -70,18 +70,21 @@ impl Budget {
         self.used.get().fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).is_ok()
     }
 
+    /// The limit, if a request of `bytes` is more by itself.
+    fn limit_below(&self, bytes: u64) -> Option<u64> {
+        Some(self.limit()).filter(|&limit| bytes > limit)
+    }
+
     /// Takes `bytes`, when there is room for them.
     pub(super) fn take(self: &Arc<Self>, bytes: u64, until: Option<Instant>) -> Result<Charge> {
-        if bytes > self.limit() {
-            bail!(
-                Limit,
-                "the request has {bytes} bytes, more than may be in flight: the context's \"bytes_in_flight\" is {}",
-                self.limit()
-            );
-        }
-        let mut fits = |list: &QueueState| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
+        let mut too_low = self.limit_below(bytes);
+        let mut fits = |list: &QueueState| {
+            // The limit may be made lower meanwhile.
+            too_low = self.limit_below(bytes);
+            if too_low.is_some() || self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) }
+        };
         if self.again.load(Ordering::Relaxed) || is_inside() || holds_chunk() {
-            if !self.try_add(bytes) {
+            if too_low.is_none() && !self.try_add(bytes) {
                 let used = self.used.get().load(Ordering::Relaxed);
                 bail!(
                     Again,
@@ -91,6 +94,9 @@ impl Budget {
             }
         } else if !go_on(until, &mut fits) {
             bail!(Timeout, "the deadline passed before there was room for the request's {bytes} bytes");
+        }
+        if let Some(limit) = too_low {
+            bail!(Limit, "the request has {bytes} bytes, more than may be in flight: the context's \"bytes_in_flight\" is {limit}");
         }
         Ok(Charge { budget: self.clone(), bytes, forks: forks() })
     }

@@ -500,6 +500,26 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_waits_for_room_ends_where_it_will_never_have_it() {
+        let bench = Bench::new(1, "room");
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(25);
+        let options = || RequestOptions { budget: budget.clone(), deadline: soon(10_000), ..RequestOptions::default() };
+        // Nobody can carry this one out.
+        let a = bench.submit(1000, (0, 0), true, 1, options()).unwrap();
+        let _b = bench.submit(1000, (1, 1), true, 1, options()).unwrap();
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| bench.submit(1000, (2, 2), true, 1, options()).err().map(|e| e.kind()));
+            // It is most likely waiting by then; if it is not, it ends in the same way.
+            std::thread::sleep(Duration::from_millis(30));
+            budget.set_limit(9);
+            assert_eq!(third.join().unwrap(), Some(ErrorKind::Limit));
+        });
+        a.cancel().unwrap();
+        a.queued.request.finish(Ok(()));
+    }
+
+    #[test]
     fn nobody_waits_from_inside_of_a_request() {
         let bench = Bench::new(3, "inside");
         let other = Arc::new(bench.submit(1000, (9, 9), true, 1, RequestOptions::default()).unwrap());
