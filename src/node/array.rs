@@ -389,10 +389,6 @@ impl Array {
 
     /// Makes durable what was stored.
     pub(super) fn flush_store(&self) -> Result<()> {
-        let chunks = self.state().chunk_store.clone();
-        if !Arc::ptr_eq(&chunks, self.0.store.shared()) && self.0.store.capabilities().writable {
-            chunks.flush()?;
-        }
         self.0.store.flush()
     }
 

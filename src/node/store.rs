@@ -15,7 +15,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
-use crate::store::{Capabilities, SharedStore};
+use crate::store::{Capabilities, SharedStore, Storage};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,6 +49,8 @@ struct StoreInner {
     unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
     behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
+    /// The stores that transformers made over it, of arrays that are open.
+    transformed: ForkPreserved<Vec<Weak<dyn Storage>>>,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
@@ -185,6 +187,7 @@ impl Store {
             above: Once::new(),
             unconsolidated,
             behind: ForkPreserved::default(),
+            transformed: ForkPreserved::default(),
             v2_changed,
             stats,
             told_of_locks: AtomicBool::new(false),
@@ -276,12 +279,34 @@ impl Store {
         if self.0.mode == Mode::Read {
             return Ok(());
         }
+        // What transformers keep goes into this store.
+        let transformed = self.flush_transformed();
         let above = self.0.above.known().map_or(Ok(()), |all| all.iter().try_for_each(|above| above.store.flush()));
-        let flushed = self.0.shared.flush().and(above);
+        let flushed = transformed.and(self.0.shared.flush()).and(above);
         let can = self.0.shared.capabilities();
         self.warn_of_refused_lock(can.lock_refused);
         self.warn_of_no_conditions(can.unconditional);
         self.tell_of_swept(can.swept);
+        flushed
+    }
+
+    /// Knows a store that transformers made over this one, for as long as it is used, so that it is flushed with this one.
+    pub(super) fn note_transformed(&self, transformed: &SharedStore) {
+        self.0.transformed.write(|all| {
+            all.retain(|store| store.strong_count() > 0);
+            all.push(Arc::downgrade(transformed));
+        });
+    }
+
+    fn flush_transformed(&self) -> Result<()> {
+        if !self.capabilities().writable {
+            return Ok(());
+        }
+        let all: Vec<SharedStore> = self.0.transformed.read(|all| all.iter().filter_map(Weak::upgrade).collect());
+        let mut flushed = Ok(());
+        for store in all {
+            flushed = flushed.and(store.flush());
+        }
         flushed
     }
 

@@ -108,7 +108,7 @@ impl Calls for Behind {
         bail!(Internal, "not among those it can")
     }
     fn flush(&self) -> Result<()> {
-        Ok(())
+        self.0.key_put("flushed", b"")
     }
 }
 
@@ -134,6 +134,38 @@ fn chunks_that_transformers_keep_elsewhere_are_migrated() {
     assert_eq!(read_all(&Array::open(&to, "a").unwrap()), [1, 2, 3, 4]);
     assert!(unregister_transformer("behind"));
     assert!(from.migrate("", Some((&memory(), "")), false, &mut |_, _| Ok(())).is_err());
+}
+
+/// Whatever is closed or flushed.
+#[test]
+fn stores_of_transformers_are_flushed_with_the_store() {
+    register_transformer("flushed-behind", Box::new(MakesBehind), true).unwrap();
+    let mut transformed = spec(&[4], &[2]);
+    transformed.set_member_json("storage_transformers", r#"[{"name":"flushed-behind"}]"#).unwrap();
+    type End = fn(&Store, &Array) -> Result<()>;
+    let ends: [(&str, End); 5] = [
+        ("array, close", |_, array| array.close()),
+        ("array, flush", |_, array| array.flush()),
+        ("store, flush", |store, _| store.flush_all()),
+        ("store, close", |store, _| store.close(None)),
+        ("group, flush", |store, _| Group::open(store, "")?.flush()),
+    ];
+    for (name, end) in ends {
+        let store = memory();
+        Group::create(&store, "", None, Create::New).unwrap();
+        let array = Array::create(&store, "a", &transformed, Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        // The chunks are behind another state of the handle from here on.
+        array.resize(&[6], false).unwrap();
+        end(&store, &array).unwrap();
+        assert!(text(&store, "a/flushed").is_some(), "{name}");
+        // A handle for reading flushes nothing.
+        store.key_erase("a/flushed").unwrap();
+        let reader = Store::from_shared(&Context::default(), store.shared().clone(), Mode::Read);
+        Array::open(&reader, "a").unwrap().close().unwrap();
+        assert!(text(&store, "a/flushed").is_none(), "{name}");
+    }
+    assert!(unregister_transformer("flushed-behind"));
 }
 
 #[test]

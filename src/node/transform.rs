@@ -81,5 +81,7 @@ pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Resul
         let calls = found.0.open(&json::to_text(&Value::Object(extension.configuration.clone())), inner).map_err(at)?;
         stack = Arc::new(CallbackStore::over(calls, &*stack));
     }
-    Ok(Arc::new(PrefixStore::above(stack, &prefix)?))
+    let transformed: SharedStore = Arc::new(PrefixStore::above(stack, &prefix)?);
+    store.note_transformed(&transformed);
+    Ok(transformed)
 }
