@@ -156,6 +156,11 @@ impl Attributes {
         Ok((*self.view()?).clone())
     }
 
+    /// All attributes without the changes that this handle collects.
+    pub(super) fn stored(&self) -> Result<Map> {
+        Ok((*self.current()?).clone())
+    }
+
     /// Those that are the user's: without the names of a v2 array's dimensions, and without what NCZarr keeps here (XR-02, XR-07),
     /// unless [`Attributes::set_raw`] asked for them. By their names these are found in any case.
     pub fn shown(&self) -> Result<Map> {

@@ -24,7 +24,7 @@ impl Array {
             self.refresh()?;
         }
         let document = document_of(&self.metadata_json())?;
-        export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().all()?, None)
+        export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().stored()?, None)
     }
 }
 
@@ -36,7 +36,7 @@ impl Group {
         let entries = consolidate::collect(store, path, self.format())?;
         let mut document = document_of(&self.metadata_json())?;
         document.shift_remove(v3::CONSOLIDATED);
-        export(path, self.format(), self.dialect(), NodeKind::Group, document, self.attributes().all()?, Some(entries))
+        export(path, self.format(), self.dialect(), NodeKind::Group, document, self.attributes().stored()?, Some(entries))
     }
 }
 
@@ -190,5 +190,19 @@ mod tests {
         let told = node.refresh_from(&bytes).unwrap_err();
         assert!(told.message().contains("found the group b, expected the group"), "{told}");
         assert!(Node::Group(other).refresh_from(&bytes).is_ok() && node.refresh_from(b"{}").is_err());
+    }
+
+    #[test]
+    fn changes_that_are_not_stored_are_not_exported() {
+        for format in [Format::V2, Format::V3] {
+            let store = Store::memory(&Context::default());
+            let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+            group.attributes().set_json("stored", "1").unwrap();
+            let group = Group::open(&store, "").unwrap();
+            group.attributes().begin().unwrap();
+            group.attributes().set_json("collected", "2").unwrap();
+            let Node::Group(told) = Node::import(&store, &group.export().unwrap()).unwrap() else { panic!("an array") };
+            assert_eq!(told.attributes().names().unwrap(), ["stored"], "{format:?}");
+        }
     }
 }
