@@ -2,7 +2,7 @@
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
-use super::{NodeKind, Store, document, lookup, path, upkeep};
+use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
@@ -57,8 +57,12 @@ struct Uncommitted {
 }
 
 #[derive(Clone)]
-enum AttributeChange {
+pub(super) enum AttributeChange {
     Set(String, Value),
+    /// Sets it unless it is there.
+    SetDefault(String, Value),
+    /// Puts a line in front of a text, or of the items of a list of texts.
+    PutInFront(String, String),
     Erase(String),
     /// Those that are shown.
     Replace(Map),
@@ -321,22 +325,34 @@ impl Attributes {
     }
 
     fn change(&self, change: AttributeChange) -> Result<()> {
-        self.known.store.check_writable()?;
-        self.check_depth(&change)?;
-        self.check_numbers(&change)?;
-        let left = if self.collected.read(|collected| collected.pending.is_none()) { Some(change) } else { self.collect(change)? };
-        left.map_or(Ok(()), |change| self.publish(&|attributes| self.apply(attributes, &change)))
+        self.change_all(vec![change])
     }
 
-    /// Collects a change; gives it back where none are collected any more.
-    fn collect(&self, change: AttributeChange) -> Result<Option<AttributeChange>> {
+    /// Makes changes in one write, or collects them.
+    pub(super) fn change_all(&self, changes: Vec<AttributeChange>) -> Result<()> {
+        self.known.store.check_writable()?;
+        for change in &changes {
+            self.check_depth(change)?;
+            self.check_numbers(change)?;
+        }
+        let left = if self.collected.read(|collected| collected.pending.is_none()) { changes } else { self.collect(changes)? };
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.publish(&|attributes| left.iter().try_for_each(|change| self.apply(attributes, change)))
+    }
+
+    /// Collects changes, all or none; gives them back where none are collected any more.
+    fn collect(&self, changes: Vec<AttributeChange>) -> Result<Vec<AttributeChange>> {
         let current = self.current()?;
         self.collected.write(|collected| {
-            let Some(pending) = &mut collected.pending else { return Ok(Some(change)) };
+            let Some(pending) = &mut collected.pending else { return Ok(changes) };
             self.rebase(pending, &current);
-            self.apply(Arc::make_mut(&mut pending.view), &change)?;
-            pending.changes.push(change);
-            Ok(None)
+            let mut view = (*pending.view).clone();
+            changes.iter().try_for_each(|change| self.apply(&mut view, change))?;
+            pending.view = Arc::new(view);
+            pending.changes.extend(changes);
+            Ok(Vec::new())
         })
     }
 
@@ -358,9 +374,9 @@ impl Attributes {
     /// Bare NaN and infinities of other writers stay; new ones must be allowed.
     fn check_numbers(&self, change: &AttributeChange) -> Result<()> {
         let found = match change {
-            AttributeChange::Set(_, value) => json::has_non_finite(value),
+            AttributeChange::Set(_, value) | AttributeChange::SetDefault(_, value) => json::has_non_finite(value),
             AttributeChange::Replace(all) => all.values().any(json::has_non_finite),
-            AttributeChange::Erase(_) => false,
+            AttributeChange::Erase(_) | AttributeChange::PutInFront(..) => false,
         };
         if found && !self.allows_non_finite() {
             return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
@@ -370,9 +386,9 @@ impl Attributes {
 
     fn check_depth(&self, change: &AttributeChange) -> Result<()> {
         let depth = match change {
-            AttributeChange::Set(_, value) => document::depth(value),
+            AttributeChange::Set(_, value) | AttributeChange::SetDefault(_, value) => document::depth(value),
             AttributeChange::Replace(all) => all.values().map(document::depth).max().unwrap_or(0),
-            AttributeChange::Erase(_) => 0,
+            AttributeChange::Erase(_) | AttributeChange::PutInFront(..) => 0,
         };
         if depth > MAX_DEPTH {
             bail!(Limit, "an attribute of {} has {depth} nested levels, the limit is {MAX_DEPTH}", self.name());
@@ -383,6 +399,12 @@ impl Attributes {
     fn apply(&self, attributes: &mut Map, change: &AttributeChange) -> Result<()> {
         match change {
             AttributeChange::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
+            AttributeChange::SetDefault(name, _) if attributes.contains_key(name) => {}
+            AttributeChange::SetDefault(name, value) => drop(attributes.insert(name.into(), value.clone())),
+            AttributeChange::PutInFront(name, line) => {
+                let now = lines::in_front(line, attributes.get(name)).map_err(|e| e.at_field(name))?;
+                drop(attributes.insert(name.into(), now));
+            }
             AttributeChange::Replace(all) => {
                 attributes.retain(|name, _| self.hides(name) && !all.contains_key(name));
                 attributes.extend(all.clone());

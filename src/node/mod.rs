@@ -37,6 +37,7 @@ mod hierarchy;
 mod info;
 mod kept;
 mod kinds;
+mod lines;
 mod lookup;
 mod marker;
 mod migrate;

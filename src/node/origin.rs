@@ -2,9 +2,10 @@
 //! Conventions: CF 1.11, "Description of file contents"; the netCDF User's Guide, "Attribute Conventions".
 
 use super::Attributes;
+use super::attrs::AttributeChange;
 use super::conventions::time::Calendar;
+use super::lines;
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::metadata::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a program was called with, the newest first; a line each.
@@ -29,30 +30,24 @@ impl Attributes {
         if line.is_empty() {
             bail!(Argument, "the first line of the history is empty, expected what was called");
         }
-        let before = self.history()?;
-        let now = format!("{}: {line}", now()?);
-        let mut new = vec![(HISTORY, if before.is_empty() { now } else { format!("{now}\n{before}") })];
         let source = line.split_once(": ").map_or_else(|| line.split_whitespace().next().unwrap_or(line), |(source, _)| source);
-        let names = self.names()?;
-        let unless_there = [(SOURCE, source), (CONVENTIONS, CF)].into_iter().filter(|(name, _)| !names.iter().any(|there| there == name));
-        new.extend(unless_there.map(|(name, value)| (name, value.to_string())));
-        new.push((VERSION, env!("CARGO_PKG_VERSION").to_string()));
+        let mut changes = vec![
+            // First: it is the only one that may be refused.
+            AttributeChange::PutInFront(HISTORY.into(), format!("{}: {line}", now()?)),
+            AttributeChange::SetDefault(SOURCE.into(), source.into()),
+            AttributeChange::SetDefault(CONVENTIONS.into(), CF.into()),
+            AttributeChange::Set(VERSION.into(), env!("CARGO_PKG_VERSION").into()),
+        ];
         if !parameters.trim().is_empty() {
-            new.push((PARAMETERS, parameters.trim_end().to_string()));
+            changes.push(AttributeChange::Set(PARAMETERS.into(), parameters.trim_end().into()));
         }
-        // In one write, unless the program is collecting changes itself.
-        let begun = match self.begin() {
-            Err(e) if e.kind() == ErrorKind::State => false,
-            begun => begun.map(|()| true)?,
-        };
-        new.into_iter().try_for_each(|(name, value)| self.set(name, Value::from(value)))?;
-        if begun { self.commit() } else { Ok(()) }
+        self.change_all(changes)
     }
 
-    /// The attribute `history`; empty without one.
+    /// The attribute `history`, of a list of texts a line each; empty without one. Errors: `Type` for anything else.
     pub fn history(&self) -> Result<String> {
         match self.get(HISTORY) {
-            Ok(value) => Ok(value.as_str().unwrap_or_default().to_string()),
+            Ok(value) => lines::text_of(&value).map_err(|e| e.at_field(HISTORY)),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
             Err(e) => Err(e),
         }
@@ -72,7 +67,7 @@ fn now() -> Result<String> {
 mod tests {
     use crate::error::ErrorKind;
     use crate::metadata::Format;
-    use crate::node::{Context, Create, Group, Store};
+    use crate::node::{Context, Create, Group, Mode, Store};
 
     #[test]
     fn each_call_puts_a_line_in_front_and_keeps_what_the_user_has_set() {
@@ -90,6 +85,48 @@ mod tests {
             assert!(lines.iter().all(|(time, _)| time.len() == 19 && time.as_bytes()[10] == b'T' && time > &"2024"), "{history}");
             assert_eq!((text("source"), text("Conventions")), ("ocean 2.1".into(), "CF-1.8 UGRID-1.0".into()));
             assert_eq!(group.attributes().add_history(" \nmore").err().unwrap().kind(), ErrorKind::Argument);
+        }
+    }
+
+    #[test]
+    fn a_line_comes_in_front_of_what_is_stored_by_then() {
+        let lines =
+            |text: &str| text.lines().map(|line| line.split_once("Z: ").map_or(line, |(_, line)| line).to_string()).collect::<Vec<_>>();
+        for format in [Format::V2, Format::V3] {
+            let store = Store::memory(&Context::default());
+            let ours = Group::create(&store, "", Some(format), Create::New).unwrap();
+            ours.attributes().names().unwrap();
+            for (collecting, expected) in [(false, &["ours", "theirs"][..]), (true, &["ours", "theirs", "ours", "theirs"])] {
+                if collecting {
+                    ours.attributes().begin().unwrap();
+                    ours.attributes().add_history("ours").unwrap();
+                }
+                let theirs = Group::open(&Store::from_shared(&Context::default(), store.shared().clone(), Mode::ReadWrite), "").unwrap();
+                theirs.attributes().add_history("theirs").unwrap();
+                theirs.attributes().set("source", "of them".into()).unwrap();
+                if collecting {
+                    ours.attributes().commit().unwrap()
+                } else {
+                    ours.attributes().add_history("ours").unwrap()
+                }
+                assert_eq!(lines(&ours.attributes().history().unwrap()), expected, "{format:?}");
+                assert_eq!(ours.attributes().get_string("source").unwrap(), "of them", "{format:?}");
+            }
+            // As netCDF-4 has it: an attribute of several texts.
+            ours.attributes().set_json("history", r#"["second", "first"]"#).unwrap();
+            assert_eq!(ours.attributes().history().unwrap(), "second\nfirst");
+            ours.attributes().add_history("third").unwrap();
+            assert_eq!(lines(&ours.attributes().history().unwrap()), ["third", "second", "first"]);
+            assert!(ours.attributes().get_json("history").unwrap().starts_with('['));
+            for other in ["7", r#"["a", 7]"#, "{}"] {
+                ours.attributes().set_json("history", other).unwrap();
+                let before = ours.attributes().to_json().unwrap();
+                assert_eq!(ours.attributes().add_history("x").err().unwrap().kind(), ErrorKind::Type, "{other}");
+                assert_eq!(ours.attributes().history().err().unwrap().kind(), ErrorKind::Type, "{other}");
+                assert_eq!(ours.attributes().to_json().unwrap(), before);
+                // Nothing is left collected.
+                assert_eq!(ours.attributes().commit().err().unwrap().kind(), ErrorKind::State);
+            }
         }
     }
 }
