@@ -1,12 +1,13 @@
 //! Creating an array: what is in its way, and its documents, the one that makes it an array last.
 
+use super::dimensions::names_of;
 use super::document::array_document;
 use super::{Array, Create, NodeKind, Spec, Store, hierarchy, path, transform};
 use crate::engine::{Memory, Selection};
 use crate::error::Result;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
-use crate::metadata::{ArrayMeta, Format, Map, v2};
+use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2};
 use crate::store::{SharedStore, StorageExt};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Array {
             }
             write_documents(store, path, &meta, &attributes)
         };
-        let found = || existing(store, &path, &meta, how);
+        let found = || existing(store, &path, (&meta, &attributes), how);
         if let ControlFlow::Break(array) = hierarchy::create(store, &path, || Ok(meta.format), found, publish)? {
             return Ok(array);
         }
@@ -63,7 +64,7 @@ impl Array {
 }
 
 /// Looks for a node at `path`: returns the array to use instead of a new one, or `None` if nothing is in the way, or an error.
-fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Result<Option<Array>> {
+fn existing(store: &Store, path: &str, wanted: (&ArrayMeta, &Map), how: Create) -> Result<Option<Array>> {
     if how == Create::Overwrite {
         return Ok(None);
     }
@@ -73,10 +74,40 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
         return Err(hierarchy::exists(store, path, kind, ""));
     }
     let array = Array::quietly(store, path.to_string(), found)?;
-    match array.state().meta.difference(wanted) {
+    let difference = array.state().meta.difference(wanted.0).map_or_else(|| difference_in_meaning(&array, wanted), |text| Ok(Some(text)));
+    match difference? {
         None => Ok(Some(array)),
         Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
     }
+}
+
+/// The attributes that say which values and times stored numbers are.
+const MEANING: [&str; 5] = ["_FillValue", "scale_factor", "add_offset", "units", "calendar"];
+
+/// The first difference in what the elements of an array mean, of which the same document but for this may be wanted: in the names of dimensions
+/// and in attributes, where they are given. All else the user may have set since.
+fn difference_in_meaning(array: &Array, (wanted, attributes): (&ArrayMeta, &Map)) -> Result<Option<String>> {
+    let text = |names: &[Option<String>]| {
+        json::to_compact(&Value::Array(names.iter().map(|name| name.clone().map_or(Value::Null, Value::from)).collect()))
+    };
+    let of_v2 = || names_of(attributes.get(v2::DIMENSIONS)?, wanted.shape.len());
+    let names = wanted.dimension_names.clone().or_else(of_v2).filter(|names| names.iter().any(Option::is_some));
+    if let Some((names, there)) = names.map(|names| (names, array.dimension_names())).filter(|(names, there)| names != there) {
+        return Ok(Some(format!("dimension names {} instead of {}", text(&there), text(&names))));
+    }
+    for (name, wanted) in MEANING.iter().filter_map(|&name| Some((name, attributes.get(name)?))) {
+        match array.attributes().view()?.get(name) {
+            None => return Ok(Some(format!("no attribute {name} instead of {}", json::brief(wanted)))),
+            Some(there) if is_same(there, wanted) => {}
+            Some(there) => return Ok(Some(format!("the attribute {name} {} instead of {}", json::brief(there), json::brief(wanted)))),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether two values are the same, however their numbers are written.
+fn is_same(a: &Value, b: &Value) -> bool {
+    a == b || matches!((a, b), (Value::Number(_), Value::Number(_)) if a.as_f64().is_some() && a.as_f64() == b.as_f64())
 }
 
 /// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new

@@ -307,6 +307,59 @@ fn open_if_same_opens_or_names_the_first_difference() {
     assert_eq!(kind(Group::create(&store, "a", None, Create::OpenIfSame)), ErrorKind::Exists);
 }
 
+/// What makes stored numbers mean something else.
+#[test]
+fn open_if_same_compares_names_of_dimensions_and_how_numbers_are_meant() {
+    type Edit = fn(&mut Spec);
+    let name = |spec: &mut Spec, names: [&str; 2]| spec.set_dimension_names(names.map(|name| Some(name.to_string())).to_vec()).unwrap();
+    let attributes = |spec: &mut Spec, text: &str| spec.set_attributes_json(text).unwrap();
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let wanted = |json: &str| {
+            let mut spec = spec(&[4, 4], &[2, 2]);
+            spec.set_format(format).unwrap();
+            name(&mut spec, ["x", "y"]);
+            attributes(&mut spec, json);
+            spec
+        };
+        let first = wanted(r#"{"units":"hours since 2000-01-01","calendar":"noleap","scale_factor":0.01,"add_offset":1000,"title":"a"}"#);
+        Array::create(&store, "a", &first, Create::New).unwrap();
+        let differ: &[(&str, &str)] = &[
+            (r#"{"units":"days since 2000-01-01"}"#, "the attribute units \"hours since 2000-01-01\" instead of \"days since 2000-01-01\""),
+            (r#"{"calendar":"standard"}"#, "the attribute calendar"),
+            (r#"{"scale_factor":0.1}"#, "the attribute scale_factor 0.01 instead of 0.1"),
+            (r#"{"add_offset":0}"#, "the attribute add_offset"),
+        ];
+        for (json, text) in differ {
+            let e = Array::create(&store, "a", &wanted(json), Create::OpenIfSame).err().unwrap();
+            assert!(e.kind() == ErrorKind::Exists && e.to_string().contains(text), "{format:?} {text}: {e}");
+        }
+        // Others are the user's, who may have changed them, and a number may be written in several ways.
+        for json in [r#"{"title":"b"}"#, "{}", r#"{"scale_factor":1e-2,"add_offset":1000.0}"#] {
+            Array::create(&store, "a", &wanted(json), Create::OpenIfSame).unwrap_or_else(|e| panic!("{format:?} {json}: {e}"));
+        }
+        let names: &[(Edit, bool)] = &[
+            (|s| s.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap(), false),
+            (|s| s.set_dimension_names(vec![Some("x".into()), Some("y".into())]).unwrap(), true),
+            (|_| {}, true),
+        ];
+        for (edit, is_same) in names {
+            let mut other = spec(&[4, 4], &[2, 2]);
+            other.set_format(format).unwrap();
+            edit(&mut other);
+            let again = Array::create(&store, "a", &other, Create::OpenIfSame);
+            assert_eq!(again.as_ref().err().map(|e| e.kind()), (!is_same).then_some(ErrorKind::Exists), "{format:?} {is_same}");
+            if let Err(e) = again {
+                assert!(e.to_string().contains("dimension names [\"x\",\"y\"] instead of [\"y\",\"x\"]"), "{e}");
+            }
+        }
+        // Numbers that are packed are not those of an array that is not.
+        Array::create(&store, "plain", &wanted("{}"), Create::New).unwrap();
+        let e = Array::create(&store, "plain", &wanted(r#"{"scale_factor":0.1}"#), Create::OpenIfSame).err().unwrap();
+        assert!(e.to_string().contains("no attribute scale_factor instead of 0.1"), "{e}");
+    }
+}
+
 #[test]
 fn erasing_a_node_leaves_its_namesakes() {
     let store = memory();
