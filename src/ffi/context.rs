@@ -6,15 +6,16 @@
 //! starts them when the first call gains by it.
 
 use super::entry;
+use super::flight::c_text;
 use super::handle::Handle;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
-use super::strings::{put, put_text, text};
+use super::strings::{one_line, put, put_text, text};
 use super::types::{ContextObject, ozarr_context};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::io::Write;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -206,7 +207,7 @@ fn log_of_environment() -> Option<Log> {
         _ => return None,
     };
     // Nobody is left to be told if standard error is closed.
-    Some(Log { level, call: Arc::new(|_, text| drop(writeln!(std::io::stderr(), "ozarr: {text}"))) })
+    Some(Log { level, call: Arc::new(|_, text| drop(writeln!(std::io::stderr(), "ozarr: {}", one_line(text)))) })
 }
 
 /// Sets the function `fn` that is called for deviations in the nodes of stores that are opened with this
@@ -256,8 +257,7 @@ unsafe impl Sync for User {}
 
 /// Calls the host's function, in the host's world.
 fn tell(call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char) -> ozarr_status, user: &User, level: Level, text: &str) {
-    // Names come from files, and may hold anything.
-    let text = CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default();
+    let text = c_text(text);
     // SAFETY: the host's function, by the contract of `ozarr_context_set_log`; the text lives as long as the call.
     super::host::call_back(|| unsafe { call(user.0, level as i32, text.as_ptr()) }); // Its status has no effect.
 }

@@ -1,7 +1,7 @@
 //! The state behind the requests of the C ABI: their errors as texts, the ends of waits, and lists of them.
 
 use super::handle::{Handle, Ref, handle_type};
-use super::strings::{item_count, slice};
+use super::strings::{item_count, one_line, slice};
 use super::types::ozarr_request;
 use crate::error::{Error, Result, bail};
 use crate::node::Pending;
@@ -25,7 +25,7 @@ pub(super) struct Texts {
 }
 
 pub(super) fn c_text(text: &str) -> CString {
-    CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default()
+    CString::new(one_line(text)).unwrap_or_default()
 }
 
 impl Flight {

@@ -28,6 +28,11 @@ pub(super) unsafe fn empty(all: &[(*mut *mut c_void, &str)]) -> Result<()> {
     all.iter().try_for_each(|&(out, argument)| not_null(out, argument))
 }
 
+/// A message without control characters: names come from files, and may hold anything.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
 /// What languages whose texts have a length give in place of one with a NUL inside, which C would end there: no UTF-8, so never a text.
 const NUL_INSIDE: &CStr = c"\xC0\x80";
 
