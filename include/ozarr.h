@@ -408,7 +408,13 @@ enum {
      * barrier: each one that creates replaces what those before it wrote.
      */
     OZARR_CREATE_OVERWRITE = 1,
-    OZARR_CREATE_OPEN_IF_SAME = 2        /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
+    /**
+     * Open it if it would be just so; else `OZARR_ERR_EXISTS`. Compared are the format, and of an array the
+     * shape, chunks and their keys, type, fill value and codecs; where they are given also the names of its
+     * dimensions and the attributes `_FillValue`, `scale_factor`, `add_offset`, `units` and `calendar`. Other
+     * attributes stay as they are.
+     */
+    OZARR_CREATE_OPEN_IF_SAME = 2
 };
 
 /** The kind of the node at a path. */
@@ -491,7 +497,8 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   begins and ends, which `mremap` minds. `"0"` leaves memory as the program made it, in stores that
  *   are opened from now on. See `ozarr_buffer_alloc`, too.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
- *   once, also for stores that are open.
+ *   once, also for stores that are open. A request of more than that is `OZARR_ERR_LIMIT`, also where it
+ *   waits for room.
  * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
  *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
@@ -1427,7 +1434,8 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,
  *   as NCO and CDO do; `source` becomes what is in front of `": "`, else the first word, and `Conventions`
  *   `"CF-1.11"`, unless they are there; `ozarr_version` is this library's. Further lines (a namelist, say)
- *   are kept in the attribute `run_parameters`. Each call adds a line; this is stored at once.
+ *   are kept in the attribute `run_parameters`. Each call adds a line to what is stored by then; this is
+ *   stored at once. In a list of texts, as netCDF-4 has it, the line becomes the first one.
  *
  * Of groups:
  *
@@ -1458,8 +1466,9 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  * - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
  *   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
- * documents, chunks and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
+ * the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks
+ * and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
 
@@ -1472,7 +1481,8 @@ OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, con
  * place where it is made, and empty where there is none (memory, functions of a program, a part of an
  * archive); `"changes"` of an array has the keys that `"list_changes"` listed, sorted, a line for each.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; `OZARR_ERR_TYPE` for `"history"` as for
+ * `ozarr_node_set`; those of documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *key, char *buf, size_t cap,
     size_t *len);
@@ -2066,8 +2076,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *d
 /**
  * Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
  * are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
- * (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
- * `out` may be NULL.
+ * (`ozarr_array_create` sets 0), of times it is "not a time"; that of other types is 0, or undefined in
+ * format 2. `out` may be NULL.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
  * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there: the dataset knows it then, if it
@@ -2184,9 +2194,10 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_coordinate(ozarr_dataset *datase
  * as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
  * `out` may be NULL.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units or a calendar that cannot be
- * understood; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of
- * that name is there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+ * Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units that cannot be understood;
+ * `OZARR_ERR_UNSUPPORTED` for an unknown calendar, and for units that differ in length (months, years);
+ * `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of that name is
+ * there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
  *
  * @param[in] calendar may be NULL
  * @param[out] out may be NULL
@@ -2275,8 +2286,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, c
 /**
  * Packs the numbers in memory, of a floating-point type, and writes them to a region (NULL: the whole
  * array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
- * that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
- * happens to be packed into the missing value reads as missing.)
+ * that does not fit, and NaN in an array of integers without a missing value, is `OZARR_ERR_RANGE`. (A
+ * number that happens to be packed into the missing value reads as missing.)
  *
  * Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
  * for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
@@ -2338,8 +2349,8 @@ OZARR_CHECKED ozarr_status ozarr_array_missing_value(const ozarr_array *array, v
  * the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
  * `"360_day"`); NULL is `"standard"`.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for units or a calendar that cannot be understood;
- * `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+ * Errors: `OZARR_ERR_ARGUMENT` for units that cannot be understood; `OZARR_ERR_UNSUPPORTED` for an
+ * unknown calendar, and for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
  * that is too far away.
  *
  * @param[in] calendar may be NULL
@@ -2351,9 +2362,9 @@ OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *cal
  * Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
  * `units`, rounded down.
  *
- * Errors: `OZARR_ERR_ARGUMENT` for units, a calendar or a moment that cannot be understood;
- * `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
- * that has no count.
+ * Errors: `OZARR_ERR_ARGUMENT` for units or a moment that cannot be understood; `OZARR_ERR_UNSUPPORTED`
+ * for an unknown calendar, and for units that differ in length (months, years); `OZARR_ERR_RANGE` for a
+ * time that has no count.
  *
  * @param[in] calendar may be NULL
  * @param[out] count
@@ -2546,7 +2557,7 @@ OZARR_CHECKED ozarr_status ozarr_dataset_wait_growth(ozarr_dataset *dataset, con
  *
  * A committed checkpoint of the same name stays until this one is committed, which is then the node
  * `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
- * time may begin, commit and prune checkpoints of a group.
+ * time may begin and commit checkpoints of a group.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
  * checkpoint, or an array is at `location`; `OZARR_ERR_NODE_KIND` if one is above it;
@@ -2596,7 +2607,9 @@ OZARR_CHECKED ozarr_status ozarr_checkpoint_list(const char *location, ozarr_nod
 /**
  * Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
  * ones have left, also in the group's consolidated metadata. A checkpoint that is being removed is gone
- * for readers first. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+ * for readers first. Several processes may call it at once, but not while another one writes a
+ * checkpoint: what that has begun is removed, too, and its commit is `OZARR_ERR_STATE`. What this
+ * process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
  * `OZARR_ERR_READ_ONLY`; those of documents and stores.

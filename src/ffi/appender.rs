@@ -189,6 +189,7 @@ pub unsafe extern "C" fn ozarr_array_wait_growth(
 
 /// Publishes the steps before `position` of a series, which other processes have stored in the variables'
 /// chunks and made durable: one process has the series, all write. The series itself takes none of them.
+/// What this publishes is durable after `ozarr_node_flush` of the dataset's group.
 /// Call it with the number of published steps before anything is stored, too: it finds out whether
 /// another program has made a variable longer, and where the store has no locks it claims the variables,
 /// so that no other series writes over what is stored then.

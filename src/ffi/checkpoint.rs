@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicUsize;
 ///
 /// A committed checkpoint of the same name stays until this one is committed, which is then the node
 /// `name` with a dot and a number. What a kill left of one of that name is removed. One process at a
-/// time may begin, commit and prune checkpoints of a group.
+/// time may begin and commit checkpoints of a group.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is no
 /// checkpoint, or an array is at `location`; `OZARR_ERR_NODE_KIND` if one is above it;
@@ -110,7 +110,9 @@ pub unsafe extern "C" fn ozarr_checkpoint_list(location: *const c_char, out: *mu
 
 /// Removes all committed checkpoints in the group at `location` but the newest `keep`, and what killed
 /// ones have left, also in the group's consolidated metadata. A checkpoint that is being removed is gone
-/// for readers first. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
+/// for readers first. Several processes may call it at once, but not while another one writes a
+/// checkpoint: what that has begun is removed, too, and its commit is `OZARR_ERR_STATE`. What this
+/// process has begun stays. `OZARR_ERR_UNSUPPORTED` in archives, where nothing can be removed.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_ARGUMENT` for a negative `keep`;
 /// `OZARR_ERR_READ_ONLY`; those of documents and stores.

@@ -78,7 +78,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///   begins and ends, which `mremap` minds. `"0"` leaves memory as the program made it, in stores that
 ///   are opened from now on. See `ozarr_buffer_alloc`, too.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
-///   once, also for stores that are open.
+///   once, also for stores that are open. A request of more than that is `OZARR_ERR_LIMIT`, also where it
+///   waits for room.
 /// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
 ///   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores

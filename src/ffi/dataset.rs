@@ -214,8 +214,8 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
 
 /// Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
 /// are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
-/// (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
-/// `out` may be NULL.
+/// (`ozarr_array_create` sets 0), of times it is "not a time"; that of other types is 0, or undefined in
+/// format 2. `out` may be NULL.
 ///
 /// Errors: `OZARR_ERR_ARGUMENT` for an unknown type; `OZARR_ERR_RANK`; `OZARR_ERR_TYPE`;
 /// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if a node of that name is there: the dataset knows it then, if it
@@ -374,9 +374,10 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
 /// as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
 /// `out` may be NULL.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units or a calendar that cannot be
-/// understood; `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of
-/// that name is there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for a negative length, and for units that cannot be understood;
+/// `OZARR_ERR_UNSUPPORTED` for an unknown calendar, and for units that differ in length (months, years);
+/// `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` if the dimension has another length, or a node of that name is
+/// there; `OZARR_ERR_READ_ONLY`; those of documents and stores.
 ///
 /// @param[in] calendar may be NULL
 /// @param[out] out may be NULL

@@ -131,7 +131,8 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///   of the value, `"ocean 2.1: ocean run.nml"`, is put with the time in front of the attribute `history`,
 ///   as NCO and CDO do; `source` becomes what is in front of `": "`, else the first word, and `Conventions`
 ///   `"CF-1.11"`, unless they are there; `ozarr_version` is this library's. Further lines (a namelist, say)
-///   are kept in the attribute `run_parameters`. Each call adds a line; this is stored at once.
+///   are kept in the attribute `run_parameters`. Each call adds a line to what is stored by then; this is
+///   stored at once. In a list of texts, as netCDF-4 has it, the line becomes the first one.
 ///
 /// Of groups:
 ///
@@ -162,8 +163,9 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// - `"list_changes"`: `"1"` lists the keys of chunks that this handle stores or erases from now on, for
 ///   `"changes"` of `ozarr_node_get`: to find out which process wrote what. `"0"`, the default, lists none.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_READ_ONLY`; those of
-/// documents, chunks and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting or value; `OZARR_ERR_TYPE` for `"history"` where
+/// the attribute is neither a text nor a list of texts; `OZARR_ERR_READ_ONLY`; those of documents, chunks
+/// and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -182,7 +184,8 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
 /// place where it is made, and empty where there is none (memory, functions of a program, a part of an
 /// archive); `"changes"` of an array has the keys that `"list_changes"` listed, sorted, a line for each.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; those of documents and stores.
+/// Errors: `OZARR_ERR_ARGUMENT` for an unknown setting; `OZARR_ERR_TYPE` for `"history"` as for
+/// `ozarr_node_set`; those of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_get(

@@ -46,8 +46,8 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
 
 /// Packs the numbers in memory, of a floating-point type, and writes them to a region (NULL: the whole
 /// array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
-/// that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
-/// happens to be packed into the missing value reads as missing.)
+/// that does not fit, and NaN in an array of integers without a missing value, is `OZARR_ERR_RANGE`. (A
+/// number that happens to be packed into the missing value reads as missing.)
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_BOUNDS`, `OZARR_ERR_BUFFER_SIZE`, `OZARR_ERR_ARGUMENT` as
 /// for `ozarr_array_write_ex`; `OZARR_ERR_TYPE` for a type in memory that is not floating-point; those of
@@ -171,8 +171,8 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
 /// the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
 /// `"360_day"`); NULL is `"standard"`.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for units or a calendar that cannot be understood;
-/// `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
+/// Errors: `OZARR_ERR_ARGUMENT` for units that cannot be understood; `OZARR_ERR_UNSUPPORTED` for an
+/// unknown calendar, and for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
 /// that is too far away.
 ///
 /// @param[in] calendar may be NULL
@@ -197,9 +197,9 @@ pub unsafe extern "C" fn ozarr_time_to_text(
 /// Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
 /// `units`, rounded down.
 ///
-/// Errors: `OZARR_ERR_ARGUMENT` for units, a calendar or a moment that cannot be understood;
-/// `OZARR_ERR_UNSUPPORTED` for units that differ in length (months, years); `OZARR_ERR_RANGE` for a time
-/// that has no count.
+/// Errors: `OZARR_ERR_ARGUMENT` for units or a moment that cannot be understood; `OZARR_ERR_UNSUPPORTED`
+/// for an unknown calendar, and for units that differ in length (months, years); `OZARR_ERR_RANGE` for a
+/// time that has no count.
 ///
 /// @param[in] calendar may be NULL
 /// @param[out] count

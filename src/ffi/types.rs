@@ -217,7 +217,9 @@ pub const OZARR_CREATE_NEW: ozarr_create_mode = 0;
 /// node is erased first; archives cannot overwrite. Chunks of the old node are never taken for the new one's. In a parallel program one process
 /// creates, and the others open the node after a barrier: each one that creates replaces what those before it wrote.
 pub const OZARR_CREATE_OVERWRITE: ozarr_create_mode = 1;
-/// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
+/// Open it if it would be just so; else `OZARR_ERR_EXISTS`. Compared are the format, and of an array the shape, chunks and their keys, type,
+/// fill value and codecs; where they are given also the names of its dimensions and the attributes `_FillValue`, `scale_factor`, `add_offset`, `units`
+/// and `calendar`. Other attributes stay as they are.
 pub const OZARR_CREATE_OPEN_IF_SAME: ozarr_create_mode = 2;
 
 /// The kind of the node at a path.
