@@ -1,14 +1,18 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
 //! asked for. A copy that was cut short is no node, and the same call completes it ([`super::place`]).
 
+use super::growing::shape_of;
+use super::kept::{self, CopiedNode};
 use super::lookup::{find, require};
+use super::stored::StoredDocument;
 use super::transfer::{Moves, OnProgress, Way, moved_path};
 use super::{Array, Create, NodeKind, Store, draft, hierarchy, path, place, stored_chunks, upkeep};
 use crate::engine::pool::Pool;
 use crate::engine::tasks;
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
-use crate::metadata::{Format, v2, v3};
+use crate::metadata::json::splice::TextObject;
+use crate::metadata::{Format, Map, v2, v3};
 use crate::store::local::path::followed;
 use crate::store::prefix::hidden_by;
 use crate::store::{Condition, StorageExt, get, zip};
@@ -26,7 +30,8 @@ impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
     /// it that are missing there. The documents of nodes come after all else, the node's own last. `how` is `New` or `Overwrite` (else
     /// `Argument`); what is overwritten stays until the copy is whole where folders can be replaced. A place inside of the other is an error of kind `Argument`. With `verify` every object is read again and compared with
-    /// its source, before the node's own document is there; a difference is an error of kind `Checksum`. `progress` is told after
+    /// its source, before the node's own document is there; a difference is an error of kind `Checksum`. Where another program removes a checkpoint, or an
+    /// array or its end, that is being copied, the copy is an error of kind `Again`. `progress` is told after
     /// each key how many are done of how many (twice as many with `verify`); its error ends the copy.
     pub fn copy_node(
         &self,
@@ -79,6 +84,9 @@ impl Store {
     fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut OnProgress<'_>) -> Result<Vec<String>> {
         let (way, documents) = (Way { from: self, to, link: false }, self.documents_below(path, to.threads_with(self, true))?);
         let copying = Copying { way, documents, moves: Moves::default() };
+        if !copying.has_node(path) {
+            return Err(kept::changed_meanwhile(path, "removed"));
+        }
         let steps = copying.steps(path, to_path)?;
         self.check_chunk_places(&steps)?;
         let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
@@ -86,6 +94,9 @@ impl Store {
         for keys in &steps {
             copying.each(keys, &|key, to_key| copying.bring(key, to_key), &mut |n| progress(done + n, total))?;
             done += keys.len() as u64;
+            if std::ptr::eq(keys, &steps[0]) {
+                copying.check_all_copied()?;
+            }
             // The node's own document comes when all else is compared.
             if verify && std::ptr::eq(keys, &steps[1]) {
                 for keys in &steps[..2] {
@@ -205,6 +216,33 @@ impl Copying<'_> {
         match self.text(key) {
             Some(text) => self.way.to.shared().put(to_key, &[text], Condition::None).map_err(|e| e.at_key(to_key)),
             None => self.way.move_object(key, to_key, &self.moves),
+        }
+    }
+
+    /// Checks that all was there that was copied of the nodes.
+    fn check_all_copied(&self) -> Result<()> {
+        let nodes: Vec<&String> = self.documents.keys().filter(|key| MAKES_A_NODE.contains(&name_of(key))).collect();
+        let (pool, width) = self.way.threads();
+        let task = |i: u64, _: &tasks::Running<'_>| self.check_copied(nodes[i as usize]);
+        tasks::run(&pool, nodes.len() as u64, width, &task, &mut |_| Ok(()))
+    }
+
+    /// Checks that what was copied of the node with this document was all there. One that cannot be understood is copied as it is.
+    fn check_copied(&self, key: &str) -> Result<()> {
+        let (node, from, nothing) = (folder_of(key), self.way.from, Map::new());
+        let Some(text) = self.text(key) else { return Ok(()) };
+        let bare = TextObject::document(text, &[]).map(|document| document.without(v3::CONSOLIDATED));
+        let Ok(then) = StoredDocument::from_bytes(from, name_of(key), key.to_string(), bare.as_deref().unwrap_or(text), 0) else {
+            return Ok(());
+        };
+        let beside = self.text(&path::join(node, v2::ATTRIBUTES)).and_then(|text| v2::parse_attributes(text).ok());
+        let attributes = if then.format == Format::V3 { v3::attributes(&then.document) } else { beside.as_ref() };
+        match then.kind {
+            NodeKind::Array => match shape_of(&then.document) {
+                Some(shape) => kept::check_copied(from, node, CopiedNode::Array(then.format, &shape)),
+                None => Ok(()),
+            },
+            _ => kept::check_copied(from, node, CopiedNode::Group(attributes.unwrap_or(&nothing))),
         }
     }
 

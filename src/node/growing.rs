@@ -93,7 +93,8 @@ pub(super) fn cut_shape(shape: &[u64], cuts: &[(usize, u64)]) -> Dims {
     shape
 }
 
-fn shape_of(document: &Map) -> Option<Vec<u64>> {
+/// The shape that an array's document says.
+pub(super) fn shape_of(document: &Map) -> Option<Vec<u64>> {
     let lengths = document.get("shape").and_then(Value::as_array)?;
     lengths.iter().map(|length| json::get_u64(length).ok()).collect()
 }

@@ -1,9 +1,10 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
 use super::checkpoint::ATTRIBUTE;
+use super::growing::shape_of;
 use super::store::Kept;
-use super::{Group, Store, lookup, path};
-use crate::error::{Result, bail};
+use super::{Group, NodeKind, Store, lookup, path};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::store::get;
@@ -43,6 +44,45 @@ fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
         }
         None => Ok(None),
     }
+}
+
+/// Checks, behind the copy of what a node of the source holds and before the copy gets its document, that all of it was there: a checkpoint that is
+/// removed, and an array that is removed or cut, lose their document, or get a shorter one, before their data, whose missing chunks would read as
+/// the fill value in the copy. Errors: `Again`.
+pub(super) fn check_copied(store: &Store, node: &str, then: CopiedNode<'_>) -> Result<()> {
+    let changed = |what: &str| changed_meanwhile(node, what);
+    match then {
+        // What is being made is its maker's own.
+        CopiedNode::Group(_) if store.checkpoint().is_some() => Ok(()),
+        CopiedNode::Group(_) if lookup::find_bare(store, node)?.is_none() => Err(changed("removed")),
+        CopiedNode::Group(attributes) => match Kept::of(node, attributes).map_or(Ok(()), |kept| kept.check(store)) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(changed("removed or replaced")),
+            checked => checked,
+        },
+        CopiedNode::Array(format, shape) => {
+            let Some(now) = lookup::find_bare(store, node)? else { return Err(changed("removed")) };
+            let lengths = if now.kind == NodeKind::Array { shape_of(&now.document) } else { None };
+            match lengths {
+                _ if now.format != format => Ok(()),
+                Some(now) if now.len() == shape.len() && now.iter().zip(shape).all(|(now, then)| now >= then) => Ok(()),
+                Some(_) => Err(changed("made shorter")),
+                None => Err(changed("replaced")),
+            }
+        }
+    }
+}
+
+/// The error of a copy of a node that another program changed.
+pub(super) fn changed_meanwhile(node: &str, what: &str) -> Error {
+    err!(Again, "{} was {what} while it was copied: copy again what is there now", path::display(node))
+}
+
+/// What was read of a node before what it holds was copied.
+pub(super) enum CopiedNode<'a> {
+    /// Its attributes.
+    Group(&'a Map),
+    /// Its shape, as far as it is copied.
+    Array(Format, &'a [u64]),
 }
 
 impl Store {

@@ -6,6 +6,7 @@
 
 use super::create_array::write_documents;
 use super::growing::{GrowingArrays, cut_shape};
+use super::kept::{self, CopiedNode};
 use super::lookup::{self, find, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -103,7 +104,8 @@ impl Store {
     /// `options` say), unless `change` changes it; its shape stays, but that of a run that goes on may
     /// be cut to what all arrays have (`growing.rs`). Nothing is written unless everything can be copied.
     ///
-    /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. `progress` is told after
+    /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. Where they remove a checkpoint, or an array
+    /// or its end, that is being copied, the copy is an error of kind `Again`. `progress` is told after
     /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
     /// what it left. Errors: `Exists`, `Argument` (one place is inside the other), `Unsupported`, `Range` (a value does not
     /// fit into another type), and those of reading and writing.
@@ -141,6 +143,9 @@ impl Job<'_> {
             let Some(found) = find(self.way.from, &node)? else { continue };
             growing.see(self.way.from, &node, &found)?;
             all.push((node, found));
+        }
+        if all.is_empty() {
+            return Err(kept::changed_meanwhile(&self.from_path, "removed"));
         }
         let (cuts, notes) = growing.cuts();
         self.report.notes.extend(notes.into_iter().take(NOTES));
@@ -272,6 +277,7 @@ impl Job<'_> {
         if let New::Array(array) = new {
             self.chunks(node, array, at)?;
         }
+        self.check_copied(node, new)?;
         // What the document speaks of is durable before it is there.
         if target == at.1 {
             to.flush()?;
@@ -289,6 +295,17 @@ impl Job<'_> {
         self.report.nodes += 1;
         self.done += 1;
         (self.progress)(self.done, self.total.max(self.done))
+    }
+
+    /// Checks that what was copied of a node was all there.
+    fn check_copied(&self, node: &str, new: &New) -> Result<()> {
+        let nothing = Map::new();
+        let then = match new {
+            New::Group(Format::V3, document) => CopiedNode::Group(v3::attributes(document).unwrap_or(&nothing)),
+            New::Group(Format::V2, attributes) => CopiedNode::Group(attributes),
+            New::Array(array) => CopiedNode::Array(array.old.meta.format, &array.old.meta.shape),
+        };
+        kept::check_copied(self.way.from, node, then)
     }
 
     fn chunks(&mut self, node: &str, array: &NewArray, at: At<'_>) -> Result<()> {

@@ -421,3 +421,51 @@ fn read_while_replaced(format: Format, next: &'static [&str], refreshes: bool, a
     assert_eq!(refreshed.is_err(), group.store().check_kept().is_err(), "{case}");
     was_replaced
 }
+
+/// A copy that is cut short is no checkpoint, and one that is whole has only whole ones, at whichever moment another process removes them.
+#[test]
+fn a_copy_has_whole_checkpoints_whenever_another_process_prunes() {
+    for (format, path, same_keys) in
+        [Format::V3, Format::V2].into_iter().flat_map(|f| ["", "a", "a/u"].map(|path| [(f, path, true), (f, path, false)])).flatten()
+    {
+        let found: Vec<_> = (0..).map_while(|after| copied_while_pruned(format, (path, same_keys), after)).collect();
+        assert!(found.len() > 4 && found.contains(&Some(ErrorKind::Again)), "{format:?} {path:?} {same_keys}: {found:?}");
+    }
+}
+
+/// Copies while the checkpoint is replaced before the `after`-th call of the copy; `None` if there are no more calls.
+fn copied_while_pruned(format: Format, (path, same_keys): (&str, bool), after: usize) -> Option<Option<ErrorKind>> {
+    let case = format!("{format:?} {path:?} {same_keys} {after}");
+    let (store, to) = (Store::memory(&Context::with_threads(1)), Store::memory(&Context::with_threads(1)));
+    Group::create(&store, "", Some(format), Create::New).unwrap();
+    make(&Checkpoints::new(&store, "").unwrap(), "a", 1).unwrap();
+    let (other, left) = (anew(&store), AtomicUsize::new(after));
+    let came = Arc::new(AtomicUsize::new(0));
+    let told = came.clone();
+    let tell = move |next: Next<'_>| {
+        if !matches!(next, Next::Opened(_)) && left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            told.store(1, Ordering::Relaxed);
+            let all = Checkpoints::new(&other, "").unwrap();
+            make(&all, "b", 2).unwrap();
+            all.prune(1).unwrap();
+        }
+        Ok(())
+    };
+    let told = Told { inner: store.shared().clone(), tell, name: None };
+    let from = Store::from_shared(&Context::with_threads(1), Arc::new(told), Mode::Read);
+    let options = RechunkOptions::default();
+    let done = match same_keys {
+        true => from.copy_node(path, (&to, path), Create::New, false, &mut |_, _| Ok(())),
+        false => from.rechunk_node(path, (&to, path), options, &mut |_, _| Ok(()), &mut |_, _| Ok(())).map(drop),
+    };
+    if done.is_ok() && path == "a/u" {
+        let mut found = [0; 4];
+        // SAFETY: the memory lives as long as the call.
+        unsafe { Array::open(&to, path).unwrap().read(&Selection::all(&[4]), &view(&mut found, &[4])) }.unwrap();
+        assert_eq!(found, [1; 4], "{case}");
+    } else if path != "a/u" {
+        // All of what is found agrees.
+        assert!(newest(&to, "") > 0 || path.is_empty() || done.is_err(), "{case}");
+    }
+    (came.load(Ordering::Relaxed) > 0).then(|| done.err().map(|e| e.kind()))
+}
