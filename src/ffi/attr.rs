@@ -336,7 +336,8 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
 
 /// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
 ///
-/// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
+/// Errors: `OZARR_ERR_READ_ONLY`; `OZARR_ERR_ARGUMENT` for the one that makes a group a checkpoint; those
+/// of documents and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {

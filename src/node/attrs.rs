@@ -1,6 +1,7 @@
 //! The attributes of an open node, and changes that lose nothing of what others changed meanwhile. Typed access is in `attr_values`.
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
+use super::checkpoint::ATTRIBUTE;
 use super::context::not_finite;
 use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
@@ -190,6 +191,11 @@ impl Attributes {
 
     fn hides(&self, name: &str) -> bool {
         !self.is_raw() && is_hidden(name, self.known.format, self.known.kind)
+    }
+
+    /// Whether an attribute of that name says which checkpoint a group is: without it nobody finds the checkpoint.
+    fn is_of_checkpoint(&self, name: &str) -> bool {
+        name == ATTRIBUTE && self.known.kind == NodeKind::Group
     }
 
     /// One attribute; an error of kind `NotFound` names those that are there.
@@ -406,8 +412,13 @@ impl Attributes {
                 drop(attributes.insert(name.into(), now));
             }
             AttributeChange::Replace(all) => {
+                let own = attributes.get(ATTRIBUTE).filter(|_| self.is_of_checkpoint(ATTRIBUTE)).cloned();
                 attributes.retain(|name, _| self.hides(name) && !all.contains_key(name));
                 attributes.extend(all.clone());
+                own.map(|own| attributes.insert(ATTRIBUTE.into(), own));
+            }
+            AttributeChange::Erase(name) if self.is_of_checkpoint(name) && attributes.contains_key(name) => {
+                bail!(Argument, "the attribute {name:?} of {} says which checkpoint the group is, and stays with it", self.name())
             }
             AttributeChange::Erase(name) => {
                 if attributes.shift_remove(name).is_none() {
@@ -493,13 +504,14 @@ fn attributes_member(document: &mut Map) -> Option<&mut Map> {
     document.get_mut("attributes")?.as_object_mut()
 }
 
-/// Whether an attribute of a node is for programs only: the names of a v2 array's dimensions, and what netCDF-C, NCZarr and libozarr_netcdf add
+/// Whether an attribute of a node is for programs only: which checkpoint a group is, the names of a v2 array's dimensions, and what netCDF-C, NCZarr and libozarr_netcdf add
 /// (XR-02, XR-07). xarray hides all that begin with `_nc`; an attribute of a user's own, such as `_NCAR_id`, is none of theirs.
 fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
     let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
     let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));
     let is_netcdf = is_nczarr || name == "_NCProperties" || name == "_nc_model";
-    is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
+    let is_checkpoint = name == ATTRIBUTE && kind == NodeKind::Group;
+    is_checkpoint || is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
 }
 
 #[cfg(test)]

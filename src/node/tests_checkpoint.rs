@@ -469,3 +469,24 @@ fn copied_while_pruned(format: Format, (path, same_keys): (&str, bool), after: u
     }
     (came.load(Ordering::Relaxed) > 0).then(|| done.err().map(|e| e.kind()))
 }
+
+#[test]
+fn a_checkpoint_stays_one_whatever_becomes_of_its_attributes() {
+    for format in [Format::V3, Format::V2] {
+        let store = Store::memory(&Context::with_threads(1));
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        let all = Checkpoints::new(&store, "").unwrap();
+        let group = all.begin("a").unwrap();
+        fill(&group, 1).unwrap();
+        group.attributes().replace_json(r#"{"step":1}"#).unwrap();
+        assert_eq!(group.attributes().names().unwrap(), ["step"], "{format:?}");
+        group.commit().unwrap();
+        for raw in [false, true] {
+            let group = Group::open(&store, "a").unwrap();
+            group.attributes().set_raw(raw);
+            group.attributes().replace_json(r#"{"step":1,"ozarr_checkpoint":{"name":"b"}}"#).unwrap();
+            assert_eq!(group.attributes().erase("ozarr_checkpoint").unwrap_err().kind(), ErrorKind::Argument);
+            assert_eq!((newest(&store, ""), names(&all)), (1, vec!["a".to_string()]), "{format:?} {raw}");
+        }
+    }
+}
