@@ -408,7 +408,8 @@ impl Group {
         }
         let mut about = about.clone();
         about.insert("number".into(), (newest + 1).into());
-        self.attributes().set(ATTRIBUTE, Value::Object(about))
+        // Changes of the user's that are collected wait on.
+        self.attributes().edit(&|all| drop(all.insert(ATTRIBUTE.into(), Value::Object(about.clone()))))
     }
 
     /// Makes the checkpoint known with the consolidated metadata of all below it.

@@ -490,3 +490,16 @@ fn a_checkpoint_stays_one_whatever_becomes_of_its_attributes() {
         }
     }
 }
+
+#[test]
+fn a_checkpoint_whose_attributes_are_being_collected_becomes_the_newest() {
+    let store = Store::memory(&Context::with_threads(1));
+    let all = Checkpoints::new(&store, "").unwrap();
+    let (slow, quick) = (all.begin("a").unwrap(), all.begin("b").unwrap());
+    fill(&slow, 1).unwrap();
+    fill(&quick, 2).unwrap();
+    quick.commit().unwrap();
+    slow.attributes().begin().unwrap();
+    slow.commit().unwrap();
+    assert_eq!((newest(&store, ""), names(&all)), (1, vec!["b".to_string(), "a".to_string()]));
+}
