@@ -97,14 +97,14 @@ pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_f
 }
 
 /// Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
-/// (or see `mode`). `options` may be NULL. Shapes stay; of a dataset whose series publishes steps meanwhile
-/// all variables get the steps that the shortest one has. Where another program removes a checkpoint, or an
-/// array or its last elements, that is being copied, the error is `OZARR_ERR_AGAIN`. Chunks of nothing but
-/// the fill value are not stored; each chunk or shard of the target is written once, whole; chunks whose
-/// bytes do not change are copied as they are. Nothing is written unless every node can be copied. A metadata document is
-/// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
-/// repeating the call starts it anew. An archive keeps what was put into it: remove the file before the
-/// call is repeated, after a kill, too.
+/// (or see `mode`). `options` may be NULL. Shapes stay; of a dataset whose series publishes steps
+/// meanwhile all variables get the steps that the shortest one has. Where another program removes a
+/// checkpoint, or an array or its last elements, that is being copied, the error is `OZARR_ERR_AGAIN`.
+/// Chunks of nothing but the fill value are not stored; each chunk or shard of the target is written
+/// once, whole; chunks whose bytes do not change are copied as they are. Nothing is written unless
+/// every node can be copied. A metadata document is written after the data that it describes, that of
+/// `dest` last: an interrupted copy is not a node, and repeating the call starts it anew. An archive
+/// keeps what was put into it: remove the file before the call is repeated, after a kill, too.
 ///
 /// Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND`
 /// if there is no source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
@@ -131,11 +131,12 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
 /// Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
 /// store.
 ///
-/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND` if there is no source;
-/// `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`; `OZARR_ERR_RANGE` for a
-/// value that does not fit; `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that
-/// contradict each other; `OZARR_ERR_CALLBACK` and whatever a function of `options` returns; those of
-/// documents, chunks and stores.
+/// Errors: `OZARR_ERR_NAME`; `OZARR_ERR_EXISTS` (see above); `OZARR_ERR_NOT_FOUND` if there is no
+/// source; `OZARR_ERR_AGAIN` (see above); `OZARR_ERR_NODE_KIND`; `OZARR_ERR_READ_ONLY`;
+/// `OZARR_ERR_RANGE` for a value that does not fit; `OZARR_ERR_TYPE`; `OZARR_ERR_CHECKSUM` (see
+/// OZARR_COPY_VERIFY); `OZARR_ERR_ARGUMENT` for options that contradict each other;
+/// `OZARR_ERR_CALLBACK` and whatever a function of `options` returns; those of documents, chunks and
+/// stores.
 ///
 /// @param[in] options may be NULL
 #[unsafe(no_mangle)]
