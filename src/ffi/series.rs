@@ -219,7 +219,8 @@ pub unsafe extern "C" fn ozarr_series_free(series: *mut ozarr_series) {
 /// becomes the length that all have, which is that of the dataset and of the arrays opened from it from
 /// then on. A series publishes it when all its steps are stored: what is read of them is whole.
 /// `OZARR_ERR_TIMEOUT` after `seconds`: 0 looks once, a negative number sets no limit. A reader that is
-/// faster than the writer waits here again and loses nothing.
+/// faster than the writer waits here again and loses nothing. Steps that were cut off since they were
+/// seen, by a run that began again at an earlier one, are waited for like new ones.
 ///
 /// The variables' metadata documents are checked one after the other after pauses of 1 ms that grow to
 /// 64 ms (in a remote store 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has

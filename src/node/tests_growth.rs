@@ -429,6 +429,24 @@ fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
     writer.join().unwrap();
 }
 
+/// A run that begins again at an earlier step cuts off what followed.
+#[test]
+fn steps_that_were_cut_since_the_reader_saw_them_are_waited_for() {
+    for near in [true, false] {
+        let store = Store::memory(&Context::with_threads(1));
+        let array = Array::create(&store, "u", &spec(&[10, 3], &[4, 3]), Create::New).unwrap();
+        let other = if near { store.clone() } else { far_from(&store, Duration::ZERO) };
+        let other = Store::from_shared(&Context::with_threads(1), other.shared().clone(), Mode::Read);
+        let reader = Array::open(&other, "u").unwrap();
+        assert_eq!(reader.wait_growth(0, 9, Duration::ZERO).unwrap(), 10);
+        array.resize(&[5, 3], false).unwrap();
+        assert_eq!(tests::kind(reader.wait_growth(0, 6, Duration::ZERO)), ErrorKind::Timeout, "near: {near}");
+        assert_eq!(reader.shape()[0], 5, "near: {near}");
+        array.resize(&[8, 3], false).unwrap();
+        assert_eq!(reader.wait_growth(0, 6, Duration::ZERO).unwrap(), 8);
+    }
+}
+
 #[test]
 fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
     let near = Store::memory(&Context::with_threads(3));

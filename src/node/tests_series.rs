@@ -11,6 +11,7 @@ use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 const STEPS: u64 = 11;
 
@@ -740,6 +741,21 @@ fn steps_that_others_stored_are_published_unless_another_program_was_faster() {
 }
 
 /// Variables of other programs, which the run has not seen: shorter than the steps that are published, or without any.
+#[test]
+fn a_reader_of_a_run_that_was_begun_again_waits_for_the_steps_that_were_cut() {
+    let store = Store::memory(&Context::with_threads(1));
+    define(&store, Format::V3);
+    run(&mut Series::open(&dataset(&store), "time", None, 1, 0).unwrap(), 10).unwrap();
+    let reader = dataset(&anew(&store));
+    assert_eq!(reader.wait_growth("time", 9, Duration::ZERO).unwrap(), 10);
+    let mut again = Series::open(&dataset(&store), "time", Some(5), 1, 0).unwrap();
+    let e = reader.wait_growth("time", 6, Duration::ZERO).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Timeout);
+    run(&mut again, 7).unwrap();
+    assert_eq!(reader.wait_growth("time", 6, Duration::ZERO).unwrap(), 7);
+    assert!(reader.along("time").iter().all(|(_, array, d)| array.shape()[*d] == 7));
+}
+
 #[test]
 fn a_variable_of_another_program_cuts_nothing_off() {
     for format in [Format::V2, Format::V3] {

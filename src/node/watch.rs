@@ -80,24 +80,24 @@ impl Array {
 
     /// Waits until dimension `dim` is longer than `beyond`, and gives its length, which is the handle's from then on. The document is looked
     /// at again after pauses that grow from 1 to 64 ms (0.1 to 1.6 s where the store has latency); of a file its times tell whether it
-    /// has to be read. Errors: `Timeout` after `timeout`; any error of reading the document ends it at once.
+    /// has to be read. It is looked at once in any case: where another program has cut steps that the handle knew, they are waited for. Errors: `Timeout` after `timeout`; any error of reading the document ends it at once.
     pub fn wait_growth(&self, dim: usize, beyond: u64, timeout: Duration) -> Result<u64> {
         let (began, format, store) = (Instant::now(), self.format(), self.store().shared());
         let (key, near) = (path::join(self.path(), array_document(format)), !store.capabilities().latency);
         let (mut pause, longest) = if near { NEAR } else { FAR };
+        let (mut seen, mut is_new): (Option<Stamp>, bool) = (None, true);
         let mut length = length_of(&self.shape(), dim)?;
-        let mut seen: Option<Stamp> = None;
-        while length <= beyond {
+        while std::mem::take(&mut is_new) || length <= beyond {
             let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
             if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
                 let known = self.state();
                 let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;
+                if fresh.meta.shape != known.meta.shape && !self.set_state_after(&known, self.telling_of(fresh)) {
+                    self.take_fresh(|_| Ok(()))?;
+                    length = length_of(&self.shape(), dim)?;
+                }
                 if length > beyond {
-                    if !self.set_state_after(&known, self.telling_of(fresh)) {
-                        self.take_fresh(|_| Ok(()))?;
-                        length = length_of(&self.shape(), dim)?;
-                    }
                     continue;
                 }
                 seen = mark;

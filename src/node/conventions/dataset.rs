@@ -445,10 +445,17 @@ impl Dataset {
     pub fn wait_growth(&self, name: &str, beyond: u64, timeout: Duration) -> Result<u64> {
         self.dimension(name)?;
         let began = Instant::now();
-        for (_, array, d) in self.along(name) {
-            array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))?;
+        loop {
+            let mut is_cut = false;
+            for (_, array, d) in self.along(name) {
+                let known = array.shape()[d];
+                is_cut |= array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))? < known;
+            }
+            // Those that were looked at before may be cut, too.
+            if !is_cut {
+                return Ok(self.dimension(name)?.length);
+            }
         }
-        Ok(self.dimension(name)?.length)
     }
 
     /// The variables that have a dimension: their names and arrays, and which of their dimensions it is, the first one.
