@@ -1412,10 +1412,13 @@ enum {
  * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
  * written at all. After an interruption, repeating the call completes the conversion. With
  * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
- * source is not changed. `progress` may be NULL.
+ * source is not changed. Close what writes to the source before: where a document that was converted in
+ * place is changed meanwhile, as by a series, the error is `OZARR_ERR_AGAIN`, and repeating the call
+ * completes the conversion. `progress` may be NULL.
  *
  * Errors: `OZARR_ERR_LOCATION`, `OZARR_ERR_NAME`; `OZARR_ERR_NOT_FOUND` if there is no source;
  * `OZARR_ERR_NODE_KIND`; `OZARR_ERR_EXISTS` if there is a node at `dest`; `OZARR_ERR_READ_ONLY`;
+ * `OZARR_ERR_AGAIN` (see above);
  * `OZARR_ERR_ARGUMENT` for flags that contradict each other; `OZARR_ERR_CALLBACK` and whatever
  * `progress` returns; those of documents, chunks and stores.
  *

@@ -5,6 +5,7 @@
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
 use super::conventions::missing::missing_to_v3;
+use super::document::DocumentLock;
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -13,14 +14,19 @@ use super::transfer::{self, Elements, Moves, OnProgress, Way, at_node};
 use super::{Group, NodeKind, Store, copy, cut, document, draft, hierarchy, marker, path, transform, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::key::KeyEncoding;
+use crate::limits::MAX_DOCUMENT;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, upgrade, v2, v3};
-use crate::store::{Condition, StorageExt};
+use crate::store::{Condition, StorageExt, get};
+use std::collections::HashMap;
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
+
+/// What a node of version 2 says of itself.
+const OLD: [&str; 3] = [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES];
 
 /// What a migration did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +58,8 @@ struct Job<'a> {
     total: u64,
     report: Migrated,
     progress: &'a mut OnProgress<'a>,
+    /// In place, the documents of version 2 as they were converted, by their keys.
+    converted: HashMap<String, Option<Vec<u8>>>,
 }
 
 /// What a node becomes.
@@ -73,7 +81,8 @@ impl Store {
     /// interrupted migration of the same node left there, which is then completed; in place, too, the same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
-    /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place is in the
+    /// object how many are done of how many; its error ends the migration. In place, what another program changes meanwhile is not lost: that is an
+    /// error of kind `Again`, and the same call completes the migration. Errors: `Exists`, `Argument` (one place is in the
     /// other), `Unsupported`, `Metadata`, and those of reading and writing.
     pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut OnProgress<'_>) -> Result<Migrated> {
         let from_path = path::normalize(path)?;
@@ -94,7 +103,8 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let mut job = Job { from: self, from_path, to, to_path, in_place, d0, copy, done, total: 0, report: Migrated::default(), progress };
+        let (report, converted) = (Migrated::default(), HashMap::new());
+        let mut job = Job { from: self, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, converted };
         job.run()?;
         Ok(job.report)
     }
@@ -300,7 +310,10 @@ impl Job<'_> {
         let new = match there {
             // Made by an earlier run. In place, it may be a draft's document.
             Some(_) if !self.in_place => None,
-            _ => self.convert(node).map_err(|e| at_node(e, node))?,
+            _ => {
+                self.note_converted(node)?;
+                self.convert(node).map_err(|e| at_node(e, node))?
+            }
         };
         let Some(new) = new else { return self.step() };
         let document = match new {
@@ -317,6 +330,36 @@ impl Job<'_> {
         document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
         self.report.nodes += 1;
         self.step()
+    }
+
+    /// Keeps what a node is converted from, where that is erased later.
+    fn note_converted(&mut self, node: &str) -> Result<()> {
+        for key in OLD.iter().map(|name| path::join(node, name)).filter(|_| self.in_place && !self.d0) {
+            let text = get(&**self.from.shared(), &key, MAX_DOCUMENT)?;
+            self.converted.insert(key, text);
+        }
+        Ok(())
+    }
+
+    /// Keeps others from changing the old documents of a node, which are erased next. Where one was changed since it was converted, the node is one
+    /// of version 2 again, which the same call converts anew. Errors: `Again` then.
+    fn lock_old(&self, node: &str) -> Result<Vec<DocumentLock>> {
+        let mut locks = Vec::new();
+        for name in OLD {
+            let key = path::join(node, name);
+            let Some(before) = self.converted.get(&key) else { continue };
+            if before.is_some() {
+                locks.push(document::lock(self.from, node, name)?);
+            }
+            if get(&**self.from.shared(), &key, MAX_DOCUMENT)? != *before {
+                let new = path::join(node, v3::DOCUMENT);
+                self.from.shared().erase(&new).map_err(|e| e.at_key(&new))?;
+                self.from.note_document(&new);
+                let e = err!(Again, "another program has changed it since it was converted: close what writes to it, and repeat the call");
+                return Err(e.at_key(key));
+            }
+        }
+        Ok(locks)
     }
 
     fn step(&mut self) -> Result<()> {
@@ -380,13 +423,24 @@ impl Job<'_> {
     fn erase_old(&self, nodes: &[String]) -> Result<()> {
         let shared = self.from.shared();
         let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
+        let mut changed = None;
         for node in nodes.iter().rev() {
+            let _locks = match self.lock_old(node) {
+                Err(e) if e.kind() == ErrorKind::Again => {
+                    changed = Some(e);
+                    continue;
+                }
+                locks => locks?,
+            };
             if let Ok(Some(old)) = find_v2(self.from, node) {
                 self.erase_recoded(node, old)?;
             }
             for name in [v2::CONSOLIDATED, v2::ATTRIBUTES, v2::ARRAY, v2::GROUP] {
                 erase(path::join(node, name))?;
             }
+        }
+        if let Some(changed) = changed {
+            return Err(changed);
         }
         if self.d0 {
             for word in ["array", "group"] {

@@ -757,6 +757,35 @@ fn a_reader_of_a_run_that_was_begun_again_waits_for_the_steps_that_were_cut() {
 }
 
 #[test]
+fn steps_that_are_published_while_a_run_is_migrated_in_place_are_kept() {
+    let mut again = 0;
+    for at in 0.. {
+        let store = Store::memory(&Context::with_threads(1));
+        define(&store, Format::V2);
+        let mut series = Series::open(&dataset(&store), "time", None, 1, 0).unwrap();
+        run(&mut series, 4).unwrap();
+        let (other, mut calls, mut went_on) = (anew(&store), 0, None);
+        let done = other.migrate("", None, false, &mut |_, _| {
+            calls += 1;
+            if calls == at + 1 {
+                went_on = Some(run(&mut series, 8));
+            }
+            Ok(())
+        });
+        if let Err(e) = done {
+            assert_eq!(e.kind(), ErrorKind::Again, "{at}: {e}");
+            again += 1;
+            other.migrate("", None, false, &mut |_, _| Ok(())).unwrap();
+        }
+        let Some(went_on) = went_on else { break };
+        let position = series.position().1;
+        assert!(check(&store) >= position, "{at}: {went_on:?} {position}");
+        assert!(store.key_list("").unwrap().iter().all(|key| !key.contains(".z")), "{at}");
+    }
+    assert!(again > 0);
+}
+
+#[test]
 fn a_variable_of_another_program_cuts_nothing_off() {
     for format in [Format::V2, Format::V3] {
         for (has_coordinate, at) in [(true, 0), (true, 4), (false, 0)] {
