@@ -53,7 +53,13 @@ static int check_box(const oz_var *var, const box *b, bool write) {
     return NC_NOERR;
 }
 
-/* What both directions check first. */
+/* Whether all ranks read or write a variable together. */
+static bool is_collective(const oz_var *var, bool write) {
+    const oz_file *file = var->group->file;
+    return var->collective && file->ranks && !(write && !file->writable);
+}
+
+/* What both directions check first. Where ranks do it together, `prepare` ends define mode, also on those that find an error here. */
 static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
     *var = NULL;
     int status = oz_find_var(ncid, varid, var);
@@ -65,7 +71,7 @@ static int begin(int ncid, int varid, nc_type *type, bool write, oz_var **var) {
         if (*type == NC_CHAR || (*var)->type == NC_CHAR) return NC_ECHAR;
         if (*type == NC_STRING || (*var)->type == NC_STRING || !oz_type_size(*type) || (*var)->info->kind) return NC_EBADTYPE;
     }
-    return oz_to_data(file);
+    return is_collective(*var, write) ? NC_NOERR : oz_to_data(file);
 }
 
 static int range_status(const oz_var *var, nc_type type, int status) {
@@ -187,13 +193,14 @@ static void grow(oz_var *var, const int64_t *ends) {
 /* Begins an access of one rank or of all: the handle, and what of the region this rank moves. A rank of which `status` tells an error takes
  * part with nothing. `ends` become those of all ranks. */
 static int prepare(oz_var *var, box *b, int64_t *ends, int status, bool write, ozarr_array **array) {
-    bool collective = var && var->collective && var->group->file->ranks && !(write && !var->group->file->writable);
+    bool collective = var && is_collective(var, write);
     int how = OZ_TOGETHER;
     *array = NULL;
     if (status && collective) *b = (box){.rank = var->rank};
     if (var && (collective || !status)) memcpy(ends, b->ends, (size_t)var->rank * sizeof *ends);
     if (!collective && (status || !b->count)) return status;
-    int opened = oz_var_data(var, write ? b->ends : NULL, array);
+    int opened = collective ? oz_to_data(var->group->file) : NC_NOERR;
+    if (!opened) opened = oz_var_data(var, write ? b->ends : NULL, array);
     if (!collective) return opened;
     if (b->steps || !var->rank || var->scalar_of_one || var->form == OZ_STRINGS || var->form == OZ_LISTS) how = OZ_ALONE;
     if (opened) how = OZ_BROKEN;

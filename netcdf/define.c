@@ -146,7 +146,7 @@ int oz_rename_var(int ncid, int varid, const char *name) {
     if (group->file->classic && !group->file->defining && strlen(name) > strlen(var->name)) return NC_ENOTINDEFINE;
     char *copy = strdup(name);
     if (!copy) return NC_ENOMEM;
-    bool stored = oz_var_made(var);
+    bool stored = oz_var_made(var) || var->unopened;
     if (stored) status = oz_hierarchy_sync(group->file);
     /* What could not be stored waits on in the handles. */
     if (status) return free(copy), status;

@@ -120,8 +120,8 @@ typedef struct oz_var {
     bool scalar_of_one;
     /* Elements were written; attributes are not yet stored; parts of chunks wait; the codecs were read; the array is to be made anew; it was
      * in the store when the file was opened; our record has what was asked for; it was read by `oz_var_decoder`; its dimensions have other names
-     * than the stored ones. */
-    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed;
+     * than the stored ones; the first rank was to make the array, and not all ranks have opened it. */
+    bool written, dirty, buffered, codecs_read, recreate, found, recorded, decoded, renamed, unopened;
     /* All ranks read and write it together. */
     bool collective;
     size_t cache_bytes, cache_slots;
@@ -153,8 +153,8 @@ typedef struct oz_file {
     /* The mode of the call; the number of netCDF's format, and the rules of the classic one. */
     int mode, format;
     bool writable, classic, defining, created, no_fill, stored;
-    /* Others do not see it before its definitions are stored; not all ranks have opened the arrays that the first one was to make. */
-    bool hidden, unopened;
+    /* Others do not see it before its definitions are stored. */
+    bool hidden;
     /* Some metadata are not yet stored; the consolidated ones are not those that are stored; the record says that there are
      * consolidated ones, which a kill may have left out, and they were compared. */
     bool dirty, stale, consolidates, compared;

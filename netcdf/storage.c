@@ -12,7 +12,7 @@ static int find(int ncid, int varid, oz_var **var) {
     int status = oz_find_var(ncid, varid, var);
     if (status) return status;
     if (!(*var)->group->file->writable) return NC_EPERM;
-    return oz_var_made(*var) ? NC_ELATEDEF : NC_NOERR;
+    return oz_var_made(*var) || (*var)->unopened ? NC_ELATEDEF : NC_NOERR;
 }
 
 int oz_def_var_fill(int ncid, int varid, int no_fill, const void *fill) {

@@ -188,14 +188,22 @@ static int open_made(const oz_file *file) {
     return status;
 }
 
-/* Whether an array is to be made. */
+/* Notes the arrays that are to be made, so that all ranks know it of the same ones where only the first rank can make some; tells whether there are any. */
 static bool lacks_arrays(const oz_file *file) {
+    bool any = false;
     for (int i = 0; i < file->group_count; i++)
         for (int k = 0; k < file->groups[i]->vars.count; k++) {
-            const oz_var *var = file->groups[i]->vars.items[k];
-            if (!oz_var_made(var) || var->recreate) return true;
+            oz_var *var = file->groups[i]->vars.items[k];
+            var->unopened = var->unopened || !oz_var_made(var) || var->recreate;
+            any = any || var->unopened;
         }
-    return false;
+    return any;
+}
+
+/* Notes that all ranks have all arrays. */
+static void all_opened(const oz_file *file) {
+    for (int i = 0; i < file->group_count; i++)
+        for (int k = 0; k < file->groups[i]->vars.count; k++) ((oz_var *)file->groups[i]->vars.items[k])->unopened = false;
 }
 
 /* Shows a new file to others, once all that was defined is stored. */
@@ -206,12 +214,12 @@ static int show(oz_file *file) {
 }
 
 int oz_hierarchy_store(oz_file *file) {
-    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && (file->unopened || lacks_arrays(file));
+    bool wait = file->ranks && file->dirty && !oz_file_alone(file) && lacks_arrays(file);
     int status = NC_NOERR;
     for (int i = 0; i < file->group_count && file->dirty; i++) note(&status, store_group(file->groups[i]));
     if (wait) status = oz_agree(file->ranks, status);
     if (wait) status = oz_agree(file->ranks, status || oz_stores(file) ? status : open_made(file));
-    if (wait) file->unopened = status != NC_NOERR;
+    if (wait && !status) all_opened(file);
     if (!status && file->dirty) file->stored = file->stale = true;
     if (!status) status = show(file);
     for (int i = 0; i < file->type_count && !status; i++) file->types[i]->complete = true;

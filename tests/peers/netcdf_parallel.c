@@ -310,6 +310,9 @@ static void define_on_full_disk(const char *path) {
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max});
     int status = nc_enddef(file);
+    CHECK(nc_var_par_access(file, v, COLLECTIVE));
+    if (status && !nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank)) status = NC_NOERR;
+    CHECK(nc_var_par_access(file, v, INDEPENDENT));
     setrlimit(RLIMIT_FSIZE, &limit);
     FAILS(status ? NC_NOERR : NC_EIO, NC_NOERR);
     CHECK(nc_enddef(file));
@@ -320,6 +323,40 @@ static void define_on_full_disk(const char *path) {
         CHECK(nc_get_var1_int(file, v, &(size_t){(size_t)r}, &status));
         FAILS(status == r ? NC_NOERR : NC_EIO, NC_NOERR);
     }
+    CHECK(nc_close(file));
+}
+
+/* A variable that cannot be stored in an older file is an error on all ranks, and so is all access to those behind it, which the first rank has made. */
+static void blocked_definition(const char *path) {
+    int file, dim, bad, v, found[4], own[2] = {rank, 10 + rank};
+    char place[4200];
+    snprintf(place, sizeof place, "%s/bad", path);
+    CHECK(create(path, NC_CLOBBER, &file));
+    CHECK(nc_def_dim(file, "x", 2 * (size_t)ranks, &dim));
+    CHECK(nc_close(file));
+    CHECK(reopen(path, NC_WRITE, &file));
+    FILE *made = rank == 0 ? fopen(place, "w") : NULL;
+    FAILS(rank == 0 && (!made || fclose(made)) ? NC_EIO : NC_NOERR, NC_NOERR);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(nc_def_var(file, "bad", NC_INT, 1, &dim, &bad));
+    CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
+    CHECK(nc_var_par_access(file, v, COLLECTIVE));
+    FAILS(nc_enddef(file) ? NC_EIO : NC_NOERR, NC_EIO);
+    size_t start = 2 * (size_t)rank, count = 2;
+    FAILS(nc_put_vara_int(file, v, &start, &count, own) ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(nc_get_vara_int(file, v, &start, &count, found) ? NC_EIO : NC_NOERR, NC_EIO);
+    /* One rank alone has another type than all, or a region that is not there. */
+    FAILS((rank ? nc_put_vara_int(file, v, &start, &count, own) : nc_put_vara_text(file, v, &start, &count, "ab")) ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(nc_put_vara_int(file, v, &(size_t){rank ? start : 99}, &count, own) ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(nc_put_varm_int(file, v, &(size_t){rank ? start : 99}, &count, NULL, (ptrdiff_t[]){1}, own) ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(nc_def_var_deflate(file, v, 0, 1, 1), NC_ELATEDEF);
+    FAILS(nc_rename_var(file, v, "w") ? NC_EIO : NC_NOERR, NC_EIO);
+    FAILS(rank == 0 && remove(place) ? NC_EIO : NC_NOERR, NC_NOERR);
+    MPI_Barrier(MPI_COMM_WORLD);
+    FAILS(rank ? nc_put_vara_int(file, v, &start, &count, own) : nc_put_vara_text(file, v, &start, &count, "ab"), rank ? NC_NOERR : NC_ECHAR);
+    CHECK(nc_put_vara_int(file, v, &start, &count, own));
+    CHECK(nc_get_vara_int(file, v, &start, &count, found));
+    FAILS(found[0] == own[0] && found[1] == own[1] ? NC_NOERR : NC_EIO, NC_NOERR);
     CHECK(nc_close(file));
 }
 
@@ -343,6 +380,7 @@ int main(int argc, char **argv) {
         snprintf(other, sizeof other, "%s.aborted.zarr", argv[1]);
         abort_on_full_disk(other);
         define_on_full_disk(other);
+        blocked_definition(other);
     }
     append(argv[1]);
     MPI_Finalize();
