@@ -133,7 +133,8 @@ static void add_renamed(text *t, const oz_group *group, const char *keys, const 
     text_put(t, "{");
     for (const json *item = dims->first; item; item = item->next) {
         const oz_dim *dim = visible_dim(group, item->name);
-        const char *name = dim && dim->group == group ? dim->name : item->name;
+        /* A dimension of the group itself may hide the one above by its new name. */
+        const char *name = dim && oz_dim_by_name(group, dim->name) == dim ? dim->name : item->name;
         /* Where only a part could be stored, the library has found the new name itself. */
         if (strcmp(name, item->name) != 0 && json_member(dims, name) && !visible_dim(group, name)) continue;
         text_member(t, name);
@@ -142,13 +143,15 @@ static void add_renamed(text *t, const oz_group *group, const char *keys, const 
     text_put(t, "}");
 }
 
-/* Renames dimensions in NCZarr's keys of a group, where it has them: by their old names they would be dimensions without arrays, whose lengths stay. */
+/* Renames dimensions in NCZarr's keys of a group, where it has them: by their old names they would be dimensions without arrays, whose lengths stay. A
+ * dimension that only arrays of groups below have is in the keys of one of those. */
 static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
     static const char KEYS[] = "_nczarr_group";
     text renamed = {0};
     size_t len = 0;
     bool any = false;
-    for (int i = 0; i < group->dims.count; i++) any = any || ((oz_dim *)group->dims.items[i])->key;
+    for (const oz_group *at = group; at; at = at->parent)
+        for (int i = 0; i < at->dims.count; i++) any = any || ((oz_dim *)at->dims.items[i])->key;
     char *keys = any && !ozarr_attr_get_json(node, KEYS, NULL, 0, &len) ? calloc(len + 1, 1) : NULL;
     ozarr_status status = keys ? ozarr_attr_get_json(node, KEYS, keys, len + 1, &len) : OZARR_OK;
     json *tree = keys && !status ? json_read(keys) : NULL, *dims = json_member(tree, "dimensions");
@@ -158,14 +161,28 @@ static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
         text_put(&renamed, keys + dims->to);
         status = renamed.failed ? OZARR_ERR_NO_MEMORY : ozarr_attr_set_json(node, KEYS, renamed.bytes);
     }
-    for (int i = 0; i < group->dims.count && !status; i++) {
-        oz_dim *dim = group->dims.items[i];
-        free(dim->key);
-        dim->key = NULL;
-    }
     json_free(tree);
     free(keys);
     free(renamed.bytes);
+    return status;
+}
+
+/* Brings the names of dimensions into NCZarr's keys of all groups. The arrays have the old ones where a renaming was not stored. */
+static ozarr_status rename_all(const oz_file *file) {
+    ozarr_status status = OZARR_OK;
+    for (int i = 0; i < file->group_count && !status; i++) {
+        int32_t format = 3;
+        if (!file->groups[i]->handle) continue;
+        ozarr_node *node = ozarr_group_node(file->groups[i]->handle);
+        status = ozarr_node_zarr_format(node, &format);
+        /* The last flush wrote the keys past this handle. */
+        if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
+        if (!status && format == 2 && !file->dirty) status = rename_nczarr(file->groups[i], node);
+    }
+    for (int i = 0; i < file->dim_count && !status && !file->dirty; i++) {
+        free(file->dims[i]->key);
+        file->dims[i]->key = NULL;
+    }
     return status;
 }
 
@@ -173,12 +190,7 @@ static ozarr_status rename_nczarr(const oz_group *group, ozarr_node *node) {
 static int lengthen_nczarr(const oz_group *group) {
     int32_t format = 3;
     int64_t count = 0;
-    ozarr_node *node = ozarr_group_node(group->handle);
-    ozarr_status status = ozarr_node_zarr_format(node, &format);
-    /* The last flush wrote the keys past this handle. */
-    if (!status && format == 2) status = ozarr_node_refresh(node, NULL, 0);
-    /* The arrays have the old names where a renaming was not stored. */
-    if (!status && format == 2 && !group->file->dirty) status = rename_nczarr(group, node);
+    ozarr_status status = ozarr_node_zarr_format(ozarr_group_node(group->handle), &format);
     if (!status && format == 2) status = ozarr_group_nc_dimension_count(group->handle, &count);
     /* Backwards, for one that is defined anew becomes the last one. */
     for (int64_t i = count - 1; i >= 0 && !status; i--) {
@@ -199,7 +211,7 @@ static int flush(oz_file *file) {
     const oz_group *root = file->groups[0];
     const bool made = file->consolidates || (file->created && file->group_count == 1 && !root->vars.count);
     bool current = true;
-    int error = NC_NOERR;
+    int error = oz_error(rename_all(file));
     for (int i = 0; i < file->group_count && !error; i++)
         if (file->groups[i]->handle) error = lengthen_nczarr(file->groups[i]);
     if (error) return error;

@@ -957,6 +957,41 @@ static void freed_names(void) {
     SHOW(nc_close(file));
 }
 
+/* The same where only variables of groups below have the dimensions. */
+static void freed_names_above(void) {
+    int x, t, z, own, g, h, a, b, ids[8], values[10] = {1, 2, 3};
+    create(NC_NETCDF4);
+    SHOW(nc_def_dim(file, "x", 10, &x));
+    SHOW(nc_def_dim(file, "t", NC_UNLIMITED, &t));
+    SHOW(nc_def_dim(file, "z", 5, &z));
+    SHOW(nc_def_grp(file, "g", &g));
+    SHOW(nc_def_grp(g, "h", &h));
+    SHOW(nc_def_dim(g, "own", 3, &own));
+    SHOW(nc_def_var(g, "v", NC_INT, 1, &x, &a));
+    SHOW(nc_def_var(h, "u", NC_INT, 3, (int[]){t, x, own}, &b));
+    SHOW(nc_put_var_int(g, a, values));
+    SHOW(nc_put_vara_int(h, b, (size_t[]){0, 0, 0}, (size_t[]){1, 2, 3}, values));
+    SHOW(nc_sync(file));
+    SHOW(nc_rename_dim(file, x, "y"));
+    SHOW(nc_rename_dim(file, t, "time"));
+    SHOW(nc_rename_dim(g, own, "mine"));
+    SHOW(nc_rename_dim(file, z, "x"));
+    SHOW(nc_def_var(g, "w", NC_INT, 1, &z, NULL));
+    SHOW(nc_put_vara_int(h, b, (size_t[]){1, 0, 0}, (size_t[]){1, 2, 3}, values));
+    for (int again = 0; again < 2; again++) {
+        SHOW(nc_close(file));
+        open(again ? NC_NOWRITE : NC_WRITE);
+        SHOW(nc_inq_grp_ncid(file, "g", &g));
+        SHOW(nc_inq_grp_ncid(g, "h", &h));
+        show_dims(g);
+        show_dims(h);
+        SHOW(nc_inq_dimids(g, &t, ids, 0));
+        printf("%d dimensions in g\n", t);
+        if (!again) SHOW(nc_put_vara_int(h, 0, (size_t[]){2, 0, 0}, (size_t[]){1, 2, 3}, values));
+    }
+    SHOW(nc_close(file));
+}
+
 /* Puts a plain file where an array of that name would be, or takes it away. */
 static void block(const char *name, bool there) {
     char place[4200];
@@ -1407,7 +1442,7 @@ static const struct {
 } CASES[] = {{"names", names}, {"null_strings", null_strings}, {"renaming", renaming}, {"paths", paths}, {"deletion", deletion}, {"hashes", hashes}, {"own_attributes", own_attributes}, {"nothing", nothing},
     {"quantized", quantized},    {"fill_modes", fill_modes}, {"fill_modes_classic", fill_modes_classic}, {"define_cycles", define_cycles},
     {"define_cycles_classic", define_cycles_classic}, {"watching", watching}, {"small_reads", small_reads}, {"many", many}, {"alike", alike}, {"full_disk", full_disk}, {"full_disk_renaming", full_disk_renaming}, {"abortion", abortion},
-    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
+    {"aborted_records", aborted_records}, {"definitions_on_full_disk", definitions_on_full_disk}, {"dropped_renaming", dropped_renaming}, {"freed_names", freed_names}, {"freed_names_above", freed_names_above}, {"far_records", far_records}, {"blocked_definition", blocked_definition},
     {"refused_definitions", refused_definitions}, {"aborted_on_full_disk", aborted_on_full_disk}, {"threads", threads},
     {"appending", appending}, {"grown_below", grown_below}, {"hidden_dimensions", hidden_dimensions},
     {"filled_lists", filled_lists}, {"types_of_groups", types_of_groups}, {"late_fill_values", late_fill_values}, {"late_fill_values_classic", late_fill_values_classic},
