@@ -274,9 +274,11 @@ static int look_again(oz_var *var) {
     oz_var_forget_document(var);
     int status = oz_error(ozarr_node_refresh(ozarr_array_node(var->array), NULL, 0));
     if (!status) status = oz_error(ozarr_array_shape(var->array, stored));
-    for (int d = 0; d < var->rank && !status; d++)
+    if (status) return status;
+    for (int d = 0; d < var->rank; d++)
         if (var->dims[d]->unlimited && stored[d] > (int64_t)var->dims[d]->len) var->dims[d]->len = (size_t)stored[d];
-    return status;
+    memcpy(var->shape, stored, (size_t)var->rank * sizeof *stored);
+    return NC_NOERR;
 }
 
 /* The same for all, where one is to be published. Of a file that is new the documents are ours alone. */
