@@ -479,12 +479,10 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
     })
 }
 
-/// Writes which variables are coordinates, stores what waits to be written of variables, consolidates the
-/// metadata of what was made, flushes and frees. The handle is gone, whatever the status says. Variables
-/// that disagree on the length of a dimension (because only one was appended to) are `OZARR_ERR_METADATA`,
-/// after all of that, if the dataset can be changed: other programs refuse such a dataset. While a series
-/// of the dimension is open, in any process, they differ for the moment of a publication, which is no
-/// error (in stores with locks).
+/// Writes which variables are coordinates, stores what waits to be written, consolidates metadata, flushes
+/// and frees. The handle is gone, whatever the status says. Variables that disagree on the length of a
+/// dimension are `OZARR_ERR_METADATA` after that, if the dataset can be changed: others refuse it. (While
+/// a series of the dimension is open, they may for a moment, in stores with locks.)
 ///
 /// Errors: those of documents, chunks and stores.
 #[unsafe(no_mangle)]

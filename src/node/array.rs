@@ -65,8 +65,8 @@ impl Array {
         if store.context().watches() {
             let state = array.state();
             let guessed = state.guessed.map(|(id, text)| Finding::new(Severity::Deviation, id, text));
-            let has_keys = || array.attributes().view().is_ok_and(|all| v2::has_nczarr_keys(&all));
-            let fill = lint::in_fill(&state.meta, has_keys);
+            let fill = lint::in_fill(&state.meta, || array.attributes().view().is_ok_and(|all| v2::has_nczarr_keys(&all)))
+                .filter(|_| !store.options().text_fill);
             let notes: Vec<Finding> = guessed.into_iter().chain(array.names_finding()).chain(fill).collect();
             store.context().report(&path::join(array.path(), array_document(array.format())), &notes)?;
         }
@@ -99,8 +99,7 @@ impl Array {
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
         let state = ForkPreserved::new(Arc::new(ArrayState::new(store, &path, meta, &handling)?.counting(&stats)));
         let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
-        let inner = ArrayInner { store: store.clone(), path, state, handling, listed, stats };
-        Ok(Array(Arc::new(inner), Arc::new(attributes)))
+        Ok(Array(Arc::new(ArrayInner { store: store.clone(), path, state, handling, listed, stats }), Arc::new(attributes)))
     }
 
     /// The same array for another handle, which collects changes of the attributes for itself.

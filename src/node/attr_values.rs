@@ -2,7 +2,6 @@
 //! Conventions: xarray, "Zarr Encoding Specification", for `_FillValue` in version 3.
 
 use super::Attributes;
-use super::attrs::is_integer;
 use super::conventions::missing::FILL;
 use crate::dtype::fill::{double_from_base64, double_to_base64};
 use crate::dtype::number::{self, Overflow};
@@ -10,6 +9,45 @@ use crate::dtype::{DataType, Kind};
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::Value;
 use crate::metadata::json::{self, Number, brief};
+
+/// What kind of JSON value an attribute is. The discriminants are those of the C header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum JsonKind {
+    /// `null`.
+    Null = 0,
+    /// `true` or `false`.
+    Bool = 1,
+    /// A number without fraction and exponent.
+    Integer = 2,
+    /// Any other number; a bare `NaN` or `Infinity` of another writer, too.
+    Number = 3,
+    /// A string.
+    String = 4,
+    /// A list.
+    Array = 5,
+    /// An object.
+    Object = 6,
+}
+
+impl JsonKind {
+    fn of(value: &Value) -> JsonKind {
+        match value {
+            Value::Null => JsonKind::Null,
+            Value::Bool(_) => JsonKind::Bool,
+            Value::Number(n) if is_integer(n) => JsonKind::Integer,
+            Value::Number(_) => JsonKind::Number,
+            Value::String(_) | Value::HalfPairs(_) => JsonKind::String,
+            Value::Array(_) => JsonKind::Array,
+            Value::Object(_) => JsonKind::Object,
+        }
+    }
+}
+
+/// Whether a number is written without fraction and exponent.
+fn is_integer(number: &Number) -> bool {
+    number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
 
 /// What a number of an attribute is, in messages: `attribute "x" of t`, with `: element 1` in a list.
 struct ValuePlace<'a> {
@@ -27,6 +65,11 @@ impl std::fmt::Display for ValuePlace<'_> {
 }
 
 impl Attributes {
+    /// What kind of value an attribute is.
+    pub fn kind(&self, name: &str) -> Result<JsonKind> {
+        self.with(name, |value| Ok(JsonKind::of(value)))
+    }
+
     /// An attribute that is an integer of 64 bits. `1.0` is no integer; `_FillValue` may be base64 of a double that is one.
     pub fn get_i64(&self, name: &str) -> Result<i64> {
         self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {

@@ -1,19 +1,20 @@
 //! The attributes of an open node, and changes that lose nothing of what others changed meanwhile. Typed access is in `attr_values`.
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
-use super::checkpoint::ATTRIBUTE;
 use super::context::not_finite;
 use super::{NodeKind, Store, document, lines, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
-use crate::metadata::json::{self, Number, Text, brief};
+use crate::metadata::json::{self, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::Condition;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The attribute of a checkpoint's group: the name that it was given, and its number. It stays when all are replaced.
+pub(super) const CHECKPOINT: &str = "ozarr_checkpoint";
 /// How deep an attribute's value may be nested: what a reader takes, less what consolidated metadata puts around it.
 const MAX_DEPTH: usize = 100;
 
@@ -69,26 +70,6 @@ pub(super) enum AttributeChange {
     Replace(Map),
 }
 
-/// What kind of JSON value an attribute is. The discriminants are those of the C header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum JsonKind {
-    /// `null`.
-    Null = 0,
-    /// `true` or `false`.
-    Bool = 1,
-    /// A number without fraction and exponent.
-    Integer = 2,
-    /// Any other number; a bare `NaN` or `Infinity` of another writer, too.
-    Number = 3,
-    /// A string.
-    String = 4,
-    /// A list.
-    Array = 5,
-    /// An object.
-    Object = 6,
-}
-
 impl Collected {
     /// How many changes were stored by now, and those that are to be.
     fn to_store(&self) -> Option<(u64, Vec<AttributeChange>)> {
@@ -102,25 +83,6 @@ impl Collected {
         pending.changes.drain(..done);
         self.stored += done as u64;
     }
-}
-
-impl JsonKind {
-    fn of(value: &Value) -> JsonKind {
-        match value {
-            Value::Null => JsonKind::Null,
-            Value::Bool(_) => JsonKind::Bool,
-            Value::Number(n) if is_integer(n) => JsonKind::Integer,
-            Value::Number(_) => JsonKind::Number,
-            Value::String(_) | Value::HalfPairs(_) => JsonKind::String,
-            Value::Array(_) => JsonKind::Array,
-            Value::Object(_) => JsonKind::Object,
-        }
-    }
-}
-
-/// Whether a number is written without fraction and exponent.
-pub(super) fn is_integer(number: &Number) -> bool {
-    number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
 
 impl Attributes {
@@ -195,7 +157,7 @@ impl Attributes {
 
     /// Whether an attribute of that name says which checkpoint a group is: without it nobody finds the checkpoint.
     fn is_of_checkpoint(&self, name: &str) -> bool {
-        name == ATTRIBUTE && self.known.kind == NodeKind::Group
+        name == CHECKPOINT && self.known.kind == NodeKind::Group
     }
 
     /// One attribute; an error of kind `NotFound` names those that are there.
@@ -255,11 +217,6 @@ impl Attributes {
         self.tell()?;
         drop(self.collected.write(|collected| collected.pending.take_if(|pending| pending.changes.is_empty())));
         Ok(())
-    }
-
-    /// What kind of value an attribute is.
-    pub fn kind(&self, name: &str) -> Result<JsonKind> {
-        self.with(name, |value| Ok(JsonKind::of(value)))
     }
 
     /// The names of those that are shown, in the order of the document.
@@ -412,10 +369,10 @@ impl Attributes {
                 drop(attributes.insert(name.into(), now));
             }
             AttributeChange::Replace(all) => {
-                let own = attributes.get(ATTRIBUTE).filter(|_| self.is_of_checkpoint(ATTRIBUTE)).cloned();
+                let own = attributes.get(CHECKPOINT).filter(|_| self.is_of_checkpoint(CHECKPOINT)).cloned();
                 attributes.retain(|name, _| self.hides(name) && !all.contains_key(name));
                 attributes.extend(all.clone());
-                own.map(|own| attributes.insert(ATTRIBUTE.into(), own));
+                own.map(|own| attributes.insert(CHECKPOINT.into(), own));
             }
             AttributeChange::Erase(name) if self.is_of_checkpoint(name) && attributes.contains_key(name) => {
                 bail!(Argument, "the attribute {name:?} of {} says which checkpoint the group is, and stays with it", self.name())
@@ -510,7 +467,7 @@ fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
     let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
     let is_nczarr = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("_nczarr"));
     let is_netcdf = is_nczarr || name == "_NCProperties" || name == "_nc_model";
-    let is_checkpoint = name == ATTRIBUTE && kind == NodeKind::Group;
+    let is_checkpoint = name == CHECKPOINT && kind == NodeKind::Group;
     is_checkpoint || is_names || is_netcdf && (format == Format::V2 || kind == NodeKind::Group)
 }
 

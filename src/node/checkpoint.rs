@@ -4,6 +4,7 @@
 //! ([`crate::store::prefix::hidden`]). Committing it makes all of it durable and then puts this one document, which also has the consolidated
 //! metadata of all below it. One put is atomic in every store, so no store needs to rename.
 
+use super::attrs::CHECKPOINT;
 use super::begun::Mark;
 use super::store::Unfinished;
 use super::stored::StoredDocument;
@@ -17,9 +18,6 @@ use crate::store::{Condition, StorageExt, get};
 
 /// The documents that make a group a node.
 pub(super) const MAKES_A_GROUP: &[&str] = &[v3::DOCUMENT, v2::GROUP];
-
-/// The attribute of a checkpoint's group: the name that it was given, and its number.
-pub(super) const ATTRIBUTE: &str = "ozarr_checkpoint";
 
 /// How often a reader looks again when others commit and remove checkpoints meanwhile.
 const MOST_LOOKS: usize = 100;
@@ -77,7 +75,7 @@ impl Checkpoints {
         about.insert("name".into(), name.into());
         about.insert("number".into(), number.into());
         about.insert("mark".into(), unfinished(&group)?.mark.text().into());
-        group.attributes().set(ATTRIBUTE, Value::Object(about))?;
+        group.attributes().set(CHECKPOINT, Value::Object(about))?;
         Ok(group)
     }
 
@@ -177,7 +175,7 @@ impl Checkpoints {
             all &= stored.is_some();
             let Some(stored) = stored.filter(|stored| stored.kind == NodeKind::Group) else { continue };
             let group = Group::quietly(&self.store, place, stored)?;
-            let about = group.attributes().view()?.get(ATTRIBUTE).cloned();
+            let about = group.attributes().view()?.get(CHECKPOINT).cloned();
             let of = |member: &str| about.as_ref().and_then(|about| about.get(member));
             if let (Some(name), Some(number)) = (of("name").and_then(Value::as_str), of("number").and_then(Value::as_u64)) {
                 found.push(Committed { node, name: name.to_string(), number });
@@ -224,7 +222,7 @@ impl Checkpoints {
             }
         }
         // Of version 2 the attributes may go last.
-        Ok(lookup::attributes_v2(&self.store, place).is_ok_and(|attributes| attributes.contains_key(ATTRIBUTE)))
+        Ok(lookup::attributes_v2(&self.store, place).is_ok_and(|attributes| attributes.contains_key(CHECKPOINT)))
     }
 
     /// Removes what a kill has left in the place of a node; `false` if it stays, because nothing can be erased or it is another user's.
@@ -258,7 +256,7 @@ impl Checkpoints {
             opened => opened?,
         };
         let view = group.attributes().view()?;
-        Ok(!view.get(ATTRIBUTE).and_then(|about| about.get("mark")?.as_str()).is_some_and(Mark::is_of_this_process))
+        Ok(!view.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(Mark::is_of_this_process))
     }
 
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.
@@ -365,7 +363,7 @@ impl Group {
                 group => group?,
             };
             let is_ours =
-                group.attributes().view()?.get(ATTRIBUTE).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
+                group.attributes().view()?.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(|m| m == mark);
             found = Some(is_ours || found == Some(true));
         }
         Ok(found)
@@ -402,14 +400,14 @@ impl Group {
         let others = all.committed()?.into_iter().filter(|c| path::join(&all.path, &c.node) != place);
         let newest = others.map(|c| c.number).max().unwrap_or(0);
         let view = self.attributes().view()?;
-        let Some(about) = view.get(ATTRIBUTE).and_then(Value::as_object) else { return Ok(()) };
+        let Some(about) = view.get(CHECKPOINT).and_then(Value::as_object) else { return Ok(()) };
         if about.get("number").and_then(Value::as_u64).is_some_and(|number| number > newest) {
             return Ok(());
         }
         let mut about = about.clone();
         about.insert("number".into(), (newest + 1).into());
         // Changes of the user's that are collected wait on.
-        self.attributes().edit(&|all| drop(all.insert(ATTRIBUTE.into(), Value::Object(about.clone()))))
+        self.attributes().edit(&|all| drop(all.insert(CHECKPOINT.into(), Value::Object(about.clone()))))
     }
 
     /// Makes the checkpoint known with the consolidated metadata of all below it.

@@ -1,6 +1,6 @@
 //! Which checkpoint a handle is of: another one may have come in its place, where a name is used again.
 
-use super::checkpoint::ATTRIBUTE;
+use super::attrs::CHECKPOINT;
 use super::growing::shape_of;
 use super::store::Kept;
 use super::{Group, NodeKind, Store, lookup, path};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl Kept {
     /// The checkpoint that a group at `path` with these attributes is; `None` for any other group.
     fn of(path: &str, attributes: &Map) -> Option<Arc<Kept>> {
-        Some(Arc::new(Kept(path.to_string(), attributes.get(ATTRIBUTE)?.clone())))
+        Some(Arc::new(Kept(path.to_string(), attributes.get(CHECKPOINT)?.clone())))
     }
 
     /// Checks that the checkpoint is still there. Errors: `NotFound`.
@@ -22,8 +22,8 @@ impl Kept {
         let Kept(path, attribute) = self;
         // Of version 2 the document is read before the attributes: those of a checkpoint that is begun are there before its document.
         let now = match lookup::find_bare(store, path)? {
-            Some(found) if found.format == Format::V3 => v3::attributes(&found.document).and_then(|all| all.get(ATTRIBUTE).cloned()),
-            Some(_) => lookup::attributes_v2(store, path)?.get(ATTRIBUTE).cloned(),
+            Some(found) if found.format == Format::V3 => v3::attributes(&found.document).and_then(|all| all.get(CHECKPOINT).cloned()),
+            Some(_) => lookup::attributes_v2(store, path)?.get(CHECKPOINT).cloned(),
             None => begun(store, path)?,
         };
         if now.as_ref() != Some(attribute) {
@@ -38,9 +38,9 @@ impl Kept {
 fn begun(store: &Store, path: &str) -> Result<Option<Value>> {
     let document = get(&**store.shared(), &path::join(path, &hidden(v3::DOCUMENT)), MAX_CONSOLIDATED)?;
     match document {
-        Some(bytes) => Ok(v3::attributes(&v3::parse_group(&bytes)?.document).and_then(|all| all.get(ATTRIBUTE).cloned())),
+        Some(bytes) => Ok(v3::attributes(&v3::parse_group(&bytes)?.document).and_then(|all| all.get(CHECKPOINT).cloned())),
         None if get(&**store.shared(), &path::join(path, &hidden(v2::GROUP)), MAX_CONSOLIDATED)?.is_some() => {
-            Ok(lookup::attributes_v2(store, path)?.get(ATTRIBUTE).cloned())
+            Ok(lookup::attributes_v2(store, path)?.get(CHECKPOINT).cloned())
         }
         None => Ok(None),
     }

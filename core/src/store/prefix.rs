@@ -1,6 +1,6 @@
 //! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
 
-use super::keys::{check_key, check_prefix};
+use super::keys::{MAKES_A_NODE, check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
     Capabilities, Condition, Folder, Keys, ListInto, LocalFiles, LockUse, Object, ProcessLock, SharedStore, Staged, Stamp, Started, Storage,
@@ -135,7 +135,11 @@ impl Storage for PrefixStore {
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         let to = self.key(key)?;
+        let name = key.rsplit('/').next().unwrap_or(key);
+        let is_document = MAKES_A_NODE.contains(&name) || name == ".zattrs";
         let linked = match condition {
+            // Other programs change documents in place.
+            _ if is_document => false,
             Condition::Match(_) => false,
             Condition::None | Condition::Absent => self.link_same(key, &to, parts, condition == Condition::None)?,
         };

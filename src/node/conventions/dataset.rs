@@ -1,10 +1,11 @@
 //! A dataset: a group as netCDF and xarray see it, with dimensions that its arrays share, variables, and coordinates among them.
 //! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
 
+mod close;
+
 use super::coordinates;
 use super::open_variable::OpenVariable;
 use super::variable::{VariableSpec, shape_of};
-
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::metadata::Format;
@@ -13,7 +14,7 @@ use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
-use crate::node::{Array, Create, Group, Store, document, path, upkeep};
+use crate::node::{Array, Create, Group, Store, path, upkeep};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -464,56 +465,6 @@ impl Dataset {
             let place = |v: &OpenVariable| v.dimensions.iter().position(|d| d == name);
             state.variables.iter().filter_map(|v| Some((v.name.clone(), v.array.clone(), place(v)?))).collect()
         })
-    }
-
-    /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not. While a series of the dimension is open,
-    /// in any process, they differ between two documents of a publication.
-    fn check(&self) -> Result<()> {
-        let (all, group) = (self.known_dimensions(), self.group());
-        match all.differences().find(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name)) {
-            Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
-    /// flushes. Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
-    pub fn close(&self) -> Result<()> {
-        if !self.group().store().is_writable() {
-            return self.0.group.close();
-        }
-        let settled = self.settle();
-        let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
-        let written = if marked { self.write_coordinates() } else { Ok(()) };
-        // Each variable has a handle here, too.
-        let arrays: Vec<Array> = self.0.state.read(|state| state.variables.iter().map(|variable| variable.array.clone()).collect());
-        let stored = arrays.iter().map(Array::finish_writes).reduce(Result::and).unwrap_or(Ok(()));
-        let checked = self.check();
-        settled.and(written).and(stored).and(self.0.group.close()).and(checked)
-    }
-
-    fn write_coordinates(&self) -> Result<()> {
-        let state = self.0.state.read(DatasetState::clone);
-        let of = |name: &String| state.variables.iter().find(|v| v.name == *name);
-        let mut of_group = Vec::new();
-        let mut lists: Vec<Vec<&str>> = vec![Vec::new(); state.variables.len()];
-        for coordinate in state.coordinates.iter().filter_map(of).filter(|c| !c.is_index()) {
-            let mut told = false;
-            for (i, variable) in state.variables.iter().enumerate() {
-                let is_data = !variable.is_index() && !state.coordinates.contains(&variable.name);
-                if is_data && coordinate.dimensions.iter().all(|d| variable.dimensions.contains(d)) {
-                    lists[i].push(&coordinate.name);
-                    told = true;
-                }
-            }
-            if !told {
-                of_group.push(coordinate.name.as_str());
-            }
-        }
-        for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
-            coordinates::add_words(variable.array.attributes(), &list)?;
-        }
-        if of_group.is_empty() { Ok(()) } else { coordinates::add_words(self.0.group.attributes(), &of_group) }
     }
 }
 

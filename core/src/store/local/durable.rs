@@ -159,14 +159,15 @@ impl Durability {
                 Ok(())
             }
             SyncMode::Each => {
-                // Those of calls that failed are due as well.
-                let mut due = std::mem::take(&mut self.lock().folders);
                 let sync = |folder: &str| sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key));
-                folders.try_for_each(|folder| {
-                    due.remove(folder);
-                    sync(folder)
-                })?;
-                due.iter().rev().try_for_each(|folder| sync(folder))
+                folders.try_for_each(sync)?;
+                // Those of calls that failed are due as well, until they are synced: another call counts on it.
+                let due = self.lock().folders.clone();
+                due.iter().rev().try_for_each(|folder| {
+                    sync(folder)?;
+                    self.lock().folders.remove(folder);
+                    Ok(())
+                })
             }
         }
     }

@@ -7,8 +7,8 @@
 //! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
 //! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`.
 //!
-//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store ([`shared`]), so that they
-//! read what was put before it is flushed. Others see what was flushed ([`anew`]). A child of `fork` reads on, and never writes to its parent's
+//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store (`shared`), so that they
+//! read what was put before it is flushed. Others see what was flushed (`anew`). A child of `fork` reads on, and never writes to its parent's
 //! archive.
 
 mod anew;

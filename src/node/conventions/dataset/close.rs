@@ -1,0 +1,58 @@
+//! What is written when a dataset is closed: which variables are coordinates, what waits of them, consolidated metadata.
+
+use super::{Dataset, DatasetState};
+use crate::error::{Result, err};
+use crate::node::conventions::coordinates;
+use crate::node::{Array, document};
+
+impl Dataset {
+    /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not. While a series of the dimension is open,
+    /// in any process, they differ between two documents of a publication.
+    fn check(&self) -> Result<()> {
+        let (all, group) = (self.known_dimensions(), self.group());
+        match all.differences().find(|(name, _)| !document::is_locked_alone(group.store(), group.path(), name)) {
+            Some((_, text)) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes which variables are coordinates, stores what waits of variables, consolidates the metadata (unless the store's options forbid it) and
+    /// flushes. Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
+    pub fn close(&self) -> Result<()> {
+        if !self.group().store().is_writable() {
+            return self.0.group.close();
+        }
+        let settled = self.settle();
+        let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
+        let written = if marked { self.write_coordinates() } else { Ok(()) };
+        // Each variable has a handle here, too.
+        let arrays: Vec<Array> = self.0.state.read(|state| state.variables.iter().map(|variable| variable.array.clone()).collect());
+        let stored = arrays.iter().map(Array::finish_writes).reduce(Result::and).unwrap_or(Ok(()));
+        let checked = self.check();
+        settled.and(written).and(stored).and(self.0.group.close()).and(checked)
+    }
+
+    fn write_coordinates(&self) -> Result<()> {
+        let state = self.0.state.read(DatasetState::clone);
+        let of = |name: &String| state.variables.iter().find(|v| v.name == *name);
+        let mut of_group = Vec::new();
+        let mut lists: Vec<Vec<&str>> = vec![Vec::new(); state.variables.len()];
+        for coordinate in state.coordinates.iter().filter_map(of).filter(|c| !c.is_index()) {
+            let mut told = false;
+            for (i, variable) in state.variables.iter().enumerate() {
+                let is_data = !variable.is_index() && !state.coordinates.contains(&variable.name);
+                if is_data && coordinate.dimensions.iter().all(|d| variable.dimensions.contains(d)) {
+                    lists[i].push(&coordinate.name);
+                    told = true;
+                }
+            }
+            if !told {
+                of_group.push(coordinate.name.as_str());
+            }
+        }
+        for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
+            coordinates::add_words(variable.array.attributes(), &list)?;
+        }
+        if of_group.is_empty() { Ok(()) } else { coordinates::add_words(self.0.group.attributes(), &of_group) }
+    }
+}
