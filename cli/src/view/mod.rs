@@ -99,8 +99,10 @@ impl Site {
     /// Opens the address in the browser, by a file: everybody on this machine sees the arguments of programs. Where that cannot be, the
     /// address is printed all the same.
     fn browse(&self) {
-        let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map_or_else(std::env::temp_dir, PathBuf::from);
-        let Ok(way) = way_to(&self.address(), &folder) else { return };
+        // A user's own folder may be another user's, or gone, as in batch jobs and containers.
+        let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let mut folders = own.into_iter().chain([std::env::temp_dir()]);
+        let Some(way) = folders.find_map(|folder| way_to(&self.address(), &folder).ok()) else { return };
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let null = std::process::Stdio::null;
         *self.way() = Some(way.clone());
