@@ -119,7 +119,7 @@ contains
     if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
     self%dataset = dataset%handle
-    call keep_text(dimension, self%dimension, status)
+    if (status == OZARR_OK) call keep_text(dimension, self%dimension, status)
     if (status == OZARR_OK) call find_variables(self, status)
     if (status == OZARR_ERR_NO_MEMORY) status = refused(status, "no memory for the series")
     if (status == OZARR_OK) then

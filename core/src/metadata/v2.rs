@@ -323,7 +323,8 @@ mod tests {
             let meta = parse_array(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
             let found = meta.fill.element(meta.data_type);
             assert_eq!(found.to_vec(), [want, &vec![0; found.len() - want.len()][..]].concat(), "{text}");
-            assert_eq!(fill_as_text(&meta).is_some(), *want == none && *dtype == "|S8", "{text}");
+            let is_padded = fill.starts_with("\"bm") && fill.ends_with("==\"");
+            assert_eq!(fill_as_text(&meta).is_some(), *want == none && *dtype == "|S8" || is_padded, "{text}");
         }
     }
 

@@ -159,15 +159,16 @@ impl Durability {
                 Ok(())
             }
             SyncMode::Each => {
-                let sync = |folder: &str| sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key));
-                folders.try_for_each(sync)?;
-                // Those of calls that failed are due as well, until they are synced: another call counts on it.
-                let due = self.lock().folders.clone();
-                due.iter().rev().try_for_each(|folder| {
-                    sync(folder)?;
+                // What is due stays so until it is synced: another call counts on it.
+                let sync = |folder: &str| {
+                    sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key))?;
                     self.lock().folders.remove(folder);
                     Ok(())
-                })
+                };
+                folders.try_for_each(sync)?;
+                // Those of calls that failed are due as well.
+                let due = self.lock().folders.clone();
+                due.iter().rev().try_for_each(|folder| sync(folder))
             }
         }
     }
