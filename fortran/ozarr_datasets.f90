@@ -10,6 +10,8 @@ module ozarr_datasets
   implicit none
   private
   public :: ozarr_dataset, ozarr_time_text, ozarr_time_count
+  ! Of the modules' own use.
+  public :: list_variables
 
   ! Dimensions of variables are named in Fortran's order, as their indices are: dimensions=["x   ", "y   ", "time"].
   type :: ozarr_dataset
@@ -421,14 +423,24 @@ contains
     logical, allocatable, intent(out), optional :: are_coordinates(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    call list_variables(self%handle, names, status, are_coordinates)
+    call done(status, stat, errmsg)
+  end subroutine dataset_variables
+
+  ! The names of the variables of a dataset, by its handle.
+  subroutine list_variables(handle, names, status, are_coordinates)
+    type(c_ptr), intent(in) :: handle
+    character(:), allocatable, intent(out) :: names(:)
+    integer(c_int32_t), intent(out) :: status
+    logical, allocatable, intent(out), optional :: are_coordinates(:)
     type(name_list) :: list
     logical, allocatable :: found(:)
     logical(c_bool) :: coordinate
     integer(c_int64_t) :: count, i
-    integer(c_int32_t) :: status
     integer :: failed
     count = 0
-    status = ozarr_dataset_variable_count(self%handle, count)
+    status = ozarr_dataset_variable_count(handle, count)
     allocate (found(count), stat=failed)
     if (status == OZARR_OK) status = checked_memory(failed, "are_coordinates")
     do i = 1, count
@@ -438,20 +450,19 @@ contains
     if (status /= OZARR_OK .and. allocated(found)) deallocate (found)
     if (.not. allocated(found)) allocate (found(0), stat=failed)
     if (present(are_coordinates)) call move_alloc(found, are_coordinates)
-    call done(status, stat, errmsg)
 
   contains
 
     subroutine add_variable()
       type(text_buffer), target :: buffer
       do while (buffer%is_wanted(status))
-        status = ozarr_dataset_variable(self%handle, i - 1, c_loc(buffer%letters), buffer%cap, buffer%length, coordinate)
+        status = ozarr_dataset_variable(handle, i - 1, c_loc(buffer%letters), buffer%cap, buffer%length, coordinate)
       end do
       if (status == OZARR_OK) call list%add(buffer%letters(:buffer%length), status)
       if (status == OZARR_OK) found(i) = coordinate
     end subroutine add_variable
 
-  end subroutine dataset_variables
+  end subroutine list_variables
 
   ! Opens the array of a variable.
   subroutine dataset_open_variable(self, name, array, stat, errmsg)

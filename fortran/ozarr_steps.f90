@@ -119,7 +119,7 @@ contains
     if (bytes < 0) status = refused(OZARR_ERR_ARGUMENT, "memory is ", n=int(bytes, c_int64_t), after=", expected at least 0")
     if (status == OZARR_OK) status = ozarr_series_open(dataset%handle, c_text(dimension), kept, every, bytes, handle)
     self%dataset = dataset%handle
-    if (status == OZARR_OK) call keep_text(dimension, self%dimension, status)
+    call keep_text(dimension, self%dimension, status)
     if (status == OZARR_OK) call find_variables(self, status)
     if (status == OZARR_ERR_NO_MEMORY) status = refused(status, "no memory for the series")
     if (status == OZARR_OK) then
@@ -134,14 +134,10 @@ contains
   subroutine find_variables(self, status)
     class(ozarr_series), intent(inout) :: self
     integer(c_int32_t), intent(out) :: status
-    type(ozarr_dataset) :: dataset
     type(growing) :: found
-    integer :: i, n, stat, failed
+    integer :: i, n, failed
     call free_variables(self)
-    dataset%handle = self%dataset
-    call dataset%variables(self%names, stat=stat)
-    dataset%handle = c_null_ptr                           ! which is the program's to free
-    status = int(stat, c_int32_t)
+    call list_variables(self%dataset, self%names, status)
     if (status /= OZARR_OK) return
     allocate (self%variables(size(self%names)), stat=failed)
     status = checked_memory(failed, "the variables of the series")
