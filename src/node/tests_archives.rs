@@ -9,21 +9,26 @@ fn open(location: &str, mode: Mode) -> Store {
     Store::open(&Context::with_threads(1), location, mode, &[("file.sync", "none")]).unwrap()
 }
 
+/// Packs all of a store into a new archive below that folder, and gives the archive's location.
+fn packed(to: &Folder, from: &Store, below: &str) -> String {
+    std::fs::create_dir_all(&to.0).unwrap();
+    let location = format!("{}/x.zip", to.0.display());
+    let archive = open(&location, Mode::ReadWrite);
+    for key in from.key_list("").unwrap() {
+        archive.key_put(&format!("{below}/{key}"), &from.key_get(&key).unwrap().unwrap()).unwrap();
+    }
+    location
+}
+
 #[test]
 fn in_an_archive_of_one_folder_each_node_has_one_path_whatever_the_folder_is_called() {
     let folder = Folder::new("archive-folder");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let location = format!("{}/x.zip", folder.0.display());
     let from = memory();
     Group::create(&from, "", None, Create::New).unwrap();
     for (path, values) in [("t", [1, 2, 3, 4]), ("data/t", [0, 0, 7, 8])] {
         write_all(&Array::create(&from, path, &spec(&[4], &[2]), Create::New).unwrap(), &mut values.clone());
     }
-    let packed = open(&location, Mode::ReadWrite);
-    for key in from.key_list("").unwrap() {
-        packed.key_put(&format!("data/{key}"), &from.key_get(&key).unwrap().unwrap()).unwrap();
-    }
-    drop(packed);
+    let location = packed(&folder, &from, "data");
     let at = |path: &str| Store::locate(&Context::with_threads(1), &format!("{location}/{path}"), Mode::ReadWrite).unwrap();
     let array = |path: &str| {
         let (store, path) = at(path);
@@ -44,15 +49,9 @@ fn in_an_archive_of_one_folder_each_node_has_one_path_whatever_the_folder_is_cal
 #[test]
 fn the_location_of_a_node_in_an_archive_may_name_the_folder_that_is_the_root() {
     let folder = Folder::new("archive-whole");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let location = format!("{}/x.zip", folder.0.display());
     let from = memory();
     write_all(&Array::create(&from, "g/t", &spec(&[2], &[2]), Create::New).unwrap(), &mut [1, 2]);
-    let packed = open(&location, Mode::ReadWrite);
-    for key in from.key_list("").unwrap() {
-        packed.key_put(&format!("run.zarr/{key}"), &from.key_get(&key).unwrap().unwrap()).unwrap();
-    }
-    drop(packed);
+    let location = packed(&folder, &from, "run.zarr");
     for path in ["run.zarr/g/t", "g/t"] {
         let (store, path) = Store::locate(&Context::with_threads(1), &format!("{location}/{path}"), Mode::Read).unwrap();
         assert_eq!((path.as_str(), read_all(&Array::open(&store, &path).unwrap())), ("g/t", vec![1, 2]));

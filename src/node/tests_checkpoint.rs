@@ -190,12 +190,17 @@ fn chunks(root: &std::path::Path, name: &str) -> Vec<u64> {
     ["u/c/0", "u/c/1", "more/v/c/0", "more/v/c/1"].map(file).to_vec()
 }
 
+/// A new store in a folder of that name, and the folder.
+fn in_folder(name: &str, sync: SyncMode) -> (std::path::PathBuf, Store) {
+    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let local = Arc::new(LocalStore::open(&root, true, sync).unwrap());
+    (root, Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite))
+}
+
 #[test]
 fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-links-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
-    let local = Arc::new(LocalStore::open(&root, true, SyncMode::Batch).unwrap());
-    let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+    let (root, store) = in_folder("links", SyncMode::Batch);
     let all = Checkpoints::new(&store, "").unwrap();
     make(&all, "one", 1).unwrap();
     make(&all, "plain", 1).unwrap();
@@ -233,10 +238,7 @@ fn unchanged_chunks_are_links_to_the_checkpoint_before_when_asked_for() {
 #[test]
 fn a_chunk_of_which_a_part_is_written_is_a_link_where_it_is_what_it_was() {
     use std::os::unix::fs::MetadataExt;
-    let root = std::env::temp_dir().join(format!("ozarr-checkpoint-parts-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&root);
-    let local = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
-    let store = Store::from_shared(&Context::with_threads(1), local, Mode::ReadWrite);
+    let (root, store) = in_folder("parts", SyncMode::None);
     let all = Checkpoints::new(&store, "").unwrap();
     let files = ["one", "two"].map(|name| {
         let group = all.begin(name).unwrap();

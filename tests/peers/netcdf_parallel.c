@@ -274,22 +274,30 @@ static void share(const char *path) {
     FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
 }
 
+/* Lets files have no more bytes than that, as on a full disk; gives how many they could have before. */
+static rlim_t limit_files(rlim_t most) {
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = most;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return before;
+}
+
 /* nc_abort after definitions that the first rank could not store ends on all ranks, and removes the file. */
 static void abort_on_full_disk(const char *path) {
     int file, dim, found;
     char history[4000];
-    struct rlimit limit;
     memset(history, 'h', sizeof history);
     CHECK(create(path, NC_CLOBBER, &file));
     CHECK(nc_def_dim(file, "x", 8, &dim));
     CHECK(nc_def_dim(file, "t", NC_UNLIMITED, &found));
     CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &found));
     CHECK(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &limit);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max});
+    const rlim_t before = limit_files(2048);
     found = nc_enddef(file);
-    setrlimit(RLIMIT_FSIZE, &limit);
+    limit_files(before);
     FAILS(found ? NC_NOERR : NC_EIO, NC_NOERR);
     CHECK(nc_abort(file));
     FAILS(reopen(path, NC_NOWRITE, &file) ? 1 : 0, 1);
@@ -299,7 +307,6 @@ static void abort_on_full_disk(const char *path) {
 static void define_on_full_disk(const char *path) {
     int file, dim, v;
     char history[4000];
-    struct rlimit limit;
     memset(history, 'h', sizeof history);
     CHECK(create(path, NC_CLOBBER, &file));
     CHECK(nc_def_dim(file, "x", 8, &dim));
@@ -307,13 +314,12 @@ static void define_on_full_disk(const char *path) {
     CHECK(reopen(path, NC_WRITE, &file));
     CHECK(nc_def_var(file, "v", NC_INT, 1, &dim, &v));
     CHECK(nc_put_att_text(file, NC_GLOBAL, "history", sizeof history, history));
-    getrlimit(RLIMIT_FSIZE, &limit);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){2048, limit.rlim_max});
+    const rlim_t before = limit_files(2048);
     int status = nc_enddef(file);
     CHECK(nc_var_par_access(file, v, COLLECTIVE));
     if (status && !nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank)) status = NC_NOERR;
     CHECK(nc_var_par_access(file, v, INDEPENDENT));
-    setrlimit(RLIMIT_FSIZE, &limit);
+    limit_files(before);
     FAILS(status ? NC_NOERR : NC_EIO, NC_NOERR);
     CHECK(nc_enddef(file));
     CHECK(nc_put_var1_int(file, v, &(size_t){(size_t)rank}, &rank));

@@ -127,25 +127,16 @@ fn lock_of_the_dead<L: Clone + 'static, G: 'static>(locks: L, take: fn(&L) -> G)
     assert_eq!(inside.get(), 2);
 }
 
-/// Two writers that are queued on the lock, and one that waits for it.
-fn chunk_lock() {
+/// What a writer of [`beside_one_that_waits`] has: the locks, what they guard, and how many have written.
+type Shared = (Arc<ChunkLocks>, Arc<Guarded>, Arc<AtomicUsize>);
+
+/// Two threads that write, and one that waits for the lock.
+fn beside_one_that_waits(write: fn(Shared)) {
     let (locks, inside, ran) = (ChunkLocks::new(), Arc::new(Guarded::default()), Arc::new(AtomicUsize::new(0)));
     let threads: Vec<_> = (0..2)
         .map(|_| {
-            let (locks, inside, ran) = (locks.clone(), inside.clone(), ran.clone());
-            spawn(move || {
-                let (theirs, later) = (inside.clone(), ran.clone());
-                let guard = locks.acquire("k", move || {
-                    Waiter::Handed(Box::new(move |_guard| {
-                        theirs.add();
-                        later.fetch_add(1, Relaxed);
-                    }))
-                });
-                if let Some(_guard) = guard {
-                    inside.add();
-                    ran.fetch_add(1, Relaxed);
-                }
-            })
+            let shared = (locks.clone(), inside.clone(), ran.clone());
+            spawn(move || write(shared))
         })
         .collect();
     {
@@ -157,30 +148,34 @@ fn chunk_lock() {
     assert_eq!((inside.get(), ran.load(Relaxed)), (3, 2));
 }
 
+/// Two writers that are queued on the lock, and one that waits for it.
+fn chunk_lock() {
+    beside_one_that_waits(|(locks, inside, ran)| {
+        let (theirs, later) = (inside.clone(), ran.clone());
+        let guard = locks.acquire("k", move || {
+            Waiter::Handed(Box::new(move |_guard| {
+                theirs.add();
+                later.fetch_add(1, Relaxed);
+            }))
+        });
+        if let Some(_guard) = guard {
+            inside.add();
+            ran.fetch_add(1, Relaxed);
+        }
+    });
+}
+
 /// Two writers that ask again when they are told that the lock is free, and one that waits for it.
 fn chunk_lock_told() {
-    fn write(locks: Arc<ChunkLocks>, inside: Arc<Guarded>, ran: Arc<AtomicUsize>) {
+    fn write((locks, inside, ran): Shared) {
         let again = (locks.clone(), inside.clone(), ran.clone());
-        let ask = locks.acquire("k", move || Waiter::Told(Box::new(move || write(again.0, again.1, again.2))));
+        let ask = locks.acquire("k", move || Waiter::Told(Box::new(move || write(again))));
         if let Some(_guard) = ask {
             inside.add();
             ran.fetch_add(1, Relaxed);
         }
     }
-    let (locks, inside, ran) = (ChunkLocks::new(), Arc::new(Guarded::default()), Arc::new(AtomicUsize::new(0)));
-    let threads: Vec<_> = (0..2)
-        .map(|_| {
-            let (locks, inside, ran) = (locks.clone(), inside.clone(), ran.clone());
-            spawn(move || write(locks, inside, ran))
-        })
-        .collect();
-    {
-        let _guard = locks.wait("k");
-        inside.add();
-    }
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let _guard = locks.wait("k");
-    assert_eq!((inside.get(), ran.load(Relaxed)), (3, 2));
+    beside_one_that_waits(write);
 }
 
 fn revoked() {
