@@ -40,7 +40,7 @@ fn read_together(store: &dyn Storage, keys: &[&str]) -> Vec<Vec<Vec<u8>>> {
     }
     let mut parts = vec![Vec::new(); keys.len()];
     for _ in keys {
-        let (n, result) = receiver.recv_timeout(Duration::from_secs(200)).expect("a read ends");
+        let (n, result) = receiver.recv_timeout(Duration::from_secs(400)).expect("a read ends");
         parts[n] = result.unwrap().unwrap().parts.iter().map(|part| part.to_vec()).collect();
     }
     parts
@@ -92,7 +92,7 @@ fn check(direct: &RemoteStore, name: &str) {
 /// A store at a path of a server.
 fn open(server: &str, endpoint: &str, path: &str) -> RemoteStore {
     // Longer than a busy machine takes.
-    let usual = [("endpoint", endpoint), ("deadline", "100"), ("idle_timeout", "30"), ("part_size", "5242880"), ("retries", "2")];
+    let usual = [("endpoint", endpoint), ("deadline", "300"), ("idle_timeout", "90"), ("part_size", "5242880"), ("retries", "2")];
     match server {
         "s3" => store(&format!("s3://bucket/{path}"), &[&usual, &KEYS[..]].concat()),
         _ => store(&format!("az://bucket/{path}"), &[&usual, &AZURE_KEYS[..]].concat()),
@@ -128,7 +128,7 @@ fn however_a_web_server_speaks_it_is_read() {
     for (name, rule, ..) in MANNERS {
         for path in ["manners", "norange/manners"] {
             let proxy = Proxy::new(&var("OZARR_TEST_HTTP"), rule);
-            let store = store(&format!("{}/{path}", proxy.url()), &[("deadline", "100"), ("idle_timeout", "30")]);
+            let store = store(&format!("{}/{path}", proxy.url()), &[("deadline", "300"), ("idle_timeout", "90")]);
             assert_eq!(get(&store, "a", 100).unwrap().unwrap(), BODY, "{name}");
             assert!(get(&store, "none", 100).unwrap().is_none(), "{name}");
             let together = read_together(&store, &["a"; 6]);

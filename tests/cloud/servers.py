@@ -16,13 +16,16 @@ ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
 
-# moto looks at a condition and stores in two steps; one request after the other it is atomic, as S3 is.
+# moto looks at a condition and stores in two steps; one request after the other it is atomic, as S3 is. A body is read before the request has its turn:
+# a client that is slow to send its own, or was stopped meanwhile, would have all others wait.
 MOTO = """
-import sys, threading
+import io, sys, threading
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import run_simple
 inner, turn = DomainDispatcherApplication(create_backend_app), threading.Lock()
 def app(environ, start_response):
+    if environ.get("CONTENT_LENGTH"):
+        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
     with turn:
         return list(inner(environ, start_response))
 run_simple("127.0.0.1", int(sys.argv[1]), app, threaded=True)
