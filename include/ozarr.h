@@ -2988,10 +2988,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   first value is stored. `"flush"`: whole, by the first flush or close of the store or of a node in it;
  *   it is made beside its place under a hidden name, its files are stored faster, and no thread may read
  *   what another one stores at the moment. Without a flush it is removed when the last handle is freed,
- *   after a kill when the same directory is made again: on the same machine (in the same container), and
- *   before that is started anew; else `ozarr verify` tells of it, and it can be removed by hand. If
- *   somebody else makes the directory meanwhile, the flush fails with `OZARR_ERR_EXISTS`. In the
- *   directory of a group, and where others are making the same one, it appears as with `"put"`.
+ *   after a kill when the same directory is made again; on a file system of a network (NFS, Lustre, FUSE,
+ *   ...) only on the same machine (in the same container), and before that is started anew: else
+ *   `ozarr verify` tells of it, and it can be removed by hand. If somebody else makes the directory
+ *   meanwhile, the flush fails with `OZARR_ERR_EXISTS`. In the directory of a group, and where others are
+ *   making the same one, it appears as with `"put"`.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.

@@ -44,15 +44,37 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
 
 /// Whether the file system of an open file gives one that is removed while this machine has it open another name, as NFS does.
 pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
-    const NFS: i64 = 0x6969;
+    const NFS: u32 = 0x6969;
+    file_system(fd) == Some(NFS)
+}
+
+/// Whether a lock on an open file tells all processes that reach it, because only this machine's kernel does. What is not known may be a file
+/// system on a network.
+pub fn is_local(fd: BorrowedFd<'_>) -> bool {
+    const EXT: u32 = 0xef53;
+    const XFS: u32 = 0x5846_5342;
+    const BTRFS: u32 = 0x9123_683e;
+    const BCACHEFS: u32 = 0xca45_1a4e;
+    const ZFS: u32 = 0x2fc1_2fc1;
+    const F2FS: u32 = 0xf2f5_2010;
+    const TMPFS: u32 = 0x0102_1994;
+    const RAMFS: u32 = 0x8584_58f6;
+    const OVERLAY: u32 = 0x794c_7630;
+    const FAT: u32 = 0x4d44;
+    const EXFAT: u32 = 0x2011_bab0;
+    const NTFS3: u32 = 0x7366_746e;
+    matches!(file_system(fd), Some(EXT | XFS | BTRFS | BCACHEFS | ZFS | F2FS | TMPFS | RAMFS | OVERLAY | FAT | EXFAT | NTFS3))
+}
+
+/// Gives the number of the kind of file system that an open file is in.
+fn file_system(fd: BorrowedFd<'_>) -> Option<u32> {
     let mut of = MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: `of` is writable.
     let told = unsafe { libc::fstatfs(fd.as_raw_fd(), of.as_mut_ptr()) } == 0;
     // SAFETY: filled by the call, and all zero before.
     let of = unsafe { of.assume_init() };
-    #[allow(clippy::unnecessary_cast)] // It has another type with musl.
-    let kind = of.f_type as i64;
-    told && kind == NFS
+    // It has other types with musl and on machines of 32 bits, all of which hold these.
+    told.then_some(of.f_type as u32)
 }
 
 /// Copies the access list of an open file or folder, or of a folder the one that what is made in it begins with; `None` if there is none, `false`

@@ -49,11 +49,22 @@ pub fn exchange(one: &CStr, other: &CStr) -> i32 {
 
 /// Whether the file system of an open file gives one that is removed while this machine has it open another name, as NFS does.
 pub fn keeps_removed(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: the name ends in NUL.
+    file_system(fd).is_some_and(|of| unsafe { CStr::from_ptr(of.f_fstypename.as_ptr()) } == c"nfs")
+}
+
+/// Whether a lock on an open file tells all processes that reach it, because only this machine's kernel does.
+pub fn is_local(fd: BorrowedFd<'_>) -> bool {
+    file_system(fd).is_some_and(|of| of.f_flags & libc::MNT_LOCAL as u32 != 0)
+}
+
+/// What the system says of the file system that an open file is in.
+fn file_system(fd: BorrowedFd<'_>) -> Option<libc::statfs> {
     let mut of = MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: `of` is writable.
     let told = unsafe { libc::fstatfs(fd.as_raw_fd(), of.as_mut_ptr()) } == 0;
-    // SAFETY: filled by the call, and all zero before; the name ends in NUL.
-    told && unsafe { CStr::from_ptr(of.assume_init().f_fstypename.as_ptr()) } == c"nfs"
+    // SAFETY: filled by the call, and all zero before.
+    told.then(|| unsafe { of.assume_init() })
 }
 
 /// Leaves access lists, which are of another kind here.

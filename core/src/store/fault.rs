@@ -1,9 +1,9 @@
-//! What tests plan for the calls of their own thread: faults, and another user. Of the feature `faults`, which only tests have.
+//! What tests plan for the calls of their own thread: faults, another user, and the kind of file system. Of the feature `faults`, which only tests have.
 
 #![allow(clippy::unwrap_used)]
 
 use super::os::Call;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What happens instead of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub fn fail(call: Call, errno: i32) -> Fault {
 
 thread_local! {
     static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
+    static IS_LOCAL: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
 /// Runs `f` with faults planned for this thread; gives also how many were left unused.
@@ -76,6 +77,18 @@ pub(super) fn short(call: Call) -> Option<usize> {
         Effect::Short(n) => Some(n),
         Effect::Fail(_) => None,
     }
+}
+
+/// Calls `f` as if all folders that this thread looks at were on file systems of this machine alone, or of a network.
+pub fn on_file_systems<T>(local: bool, f: impl FnOnce() -> T) -> T {
+    IS_LOCAL.set(Some(local));
+    let result = f();
+    IS_LOCAL.set(None);
+    result
+}
+
+pub(super) fn is_local() -> Option<bool> {
+    IS_LOCAL.get()
 }
 
 /// Calls `f` as another user than the folders' owner; a user who is not root stays himself, and the folders' modes are for him as well.

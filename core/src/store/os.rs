@@ -323,6 +323,15 @@ pub fn lock_folder(fd: BorrowedFd<'_>) -> Os<()> {
     retry(Call::Lock, || platform::lock_folder(fd)).map(drop)
 }
 
+/// Whether a lock on an open file tells all processes that reach it; `false` where others of other machines may.
+pub fn is_local(fd: BorrowedFd<'_>) -> bool {
+    #[cfg(any(test, feature = "faults"))]
+    if let Some(planned) = super::fault::is_local() {
+        return planned;
+    }
+    platform::is_local(fd)
+}
+
 /// Makes a file's bytes durable.
 pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
     retry(Call::Sync, || platform::fdatasync(fd)).map(drop)

@@ -210,6 +210,11 @@ pub fn keeps_removed(_: BorrowedFd<'_>) -> bool {
     false
 }
 
+/// Returns true: no lock on a folder tells anything (see [`lock_folder`]), wherever it is.
+pub fn is_local(_: BorrowedFd<'_>) -> bool {
+    true
+}
+
 /// Leaves the access that a new folder gets from the one that it is in.
 pub fn take_access(_: &Path, _: &Path) -> bool {
     true

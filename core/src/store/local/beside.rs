@@ -1,16 +1,19 @@
 //! The hidden places beside folders in which what is to take their names is made.
 //!
-//! A place has the same name for all processes of a user in one run of a machine: what a killed one of another user has left may be nobody else's
-//! to take over, and network file systems let each machine lock a folder for itself alone. Who uses it locks it, and the lock ends with the
-//! process: what a killed one has left is taken over by the next one of this name, and removed by others there who come across it.
+//! A place has the same name for all processes of a user: what a killed one of another user has left may be nobody else's to take over. Who uses
+//! it locks it, and the lock ends with the process: what a killed one has left is taken over by the next one of this name, and removed by others
+//! who come across it. Network file systems let each machine lock a folder for itself alone: names there have the run of the machine, too, and
+//! places of other runs are left alone.
 
 use super::listing::remove_tree;
-use super::owner::{Owner, here};
+use super::owner::here;
 use super::path::{TEMP_PREFIX, TEMP_SUFFIX, c_path};
 use crate::error::{Error, Result};
-use crate::platform::{AsFd, BorrowedFd, OwnedFd, libc, user};
+use crate::fork::Lazy;
+use crate::platform::{AsFd, BorrowedFd, O_PATH, OwnedFd, libc, user};
 use crate::store::os::{self, CWD, Errno};
 use std::ffi::CStr;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// How often a folder is looked for that others have, a millisecond apart.
@@ -36,8 +39,37 @@ impl Purpose {
 
 /// Names the place beside a folder, which listings hide.
 pub(super) fn place_of(folder: &Path, purpose: Purpose) -> Option<PathBuf> {
-    let (name, run) = (os::hash(folder.file_name()?.as_encoded_bytes()), here().run());
-    Some(folder.parent()?.join(format!("{TEMP_PREFIX}{}{}-{name:016x}-{run:x}{TEMP_SUFFIX}", purpose.name(), user())))
+    let (name, above) = (os::hash(folder.file_name()?.as_encoded_bytes()), folder.parent()?);
+    let run = run_above(above);
+    Some(above.join(format!("{TEMP_PREFIX}{}{}-{name:016x}-{run:x}{TEMP_SUFFIX}", purpose.name(), user())))
+}
+
+/// Gives what [`run_in`] does for the folder `above`, which may not have been made yet.
+fn run_above(above: &Path) -> u64 {
+    for above in above.ancestors() {
+        let path = c_path(if above.as_os_str().is_empty() { Path::new(".") } else { above });
+        match path.map(|path| os::open(CWD, &path, O_PATH | libc::O_DIRECTORY, 0)) {
+            Ok(Err(Errno(libc::ENOENT))) => {}
+            Ok(Ok(fd)) => return run_in(fd.as_fd()),
+            _ => break,
+        }
+    }
+    run_here()
+}
+
+/// Gives what the names of places in a file system say of the processes that a lock tells: 0 where it tells all that reach them, else the run of the
+/// machine.
+fn run_in(dir: BorrowedFd<'_>) -> u64 {
+    if os::is_local(dir) { 0 } else { run_here() }
+}
+
+/// Gives a number for this run of the machine; where that cannot be told, one that only this process has.
+fn run_here() -> u64 {
+    static OWN: Lazy<u64> = Lazy::new(|| RandomState::new().hash_one(std::process::id()) | 1);
+    match here().run() {
+        0 => *OWN.get(),
+        run => run,
+    }
 }
 
 /// A new, empty folder at a place that this process uses.
@@ -92,7 +124,7 @@ fn lock(path: &CStr) -> os::Os<Option<Option<OwnedFd>>> {
     Ok(is_same.then(|| locked.is_ok().then_some(fd)))
 }
 
-/// Gives the run of a machine whose processes use the place of a name; `None` if it names no place.
+/// Gives the run of the place of a name, as [`run_in`] does; `None` if it names no place.
 pub(super) fn run_of(name: &[u8]) -> Option<u64> {
     let own = std::str::from_utf8(name).ok()?.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX)?;
     let (of_user, run) = own.trim_end_matches(TEMP_SUFFIX).rsplit_once('-')?;
@@ -100,13 +132,13 @@ pub(super) fn run_of(name: &[u8]) -> Option<u64> {
     u64::from_str_radix(run, 16).ok().filter(|_| is_place)
 }
 
-/// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it, as
-/// nobody can tell of a place of another machine, of another container, or of before the machine was started.
-pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr, (run, here): (u64, Owner)) -> Option<OwnedFd> {
-    if run == 0 || run != here.run() {
+/// Keeps others from a place that nobody uses, in the folder `dir`, until what is returned is dropped; `None` where somebody may use it, as a lock
+/// does not tell of places of another run in a network file system.
+pub(super) fn unused(dir: BorrowedFd<'_>, name: &CStr, run: u64) -> Option<OwnedFd> {
+    let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
+    if run != run_in(fd.as_fd()) {
         return None;
     }
-    let fd = os::open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0).ok()?;
     os::lock_folder(fd.as_fd()).ok()?;
     // Another folder may have got the name before this one was locked.
     let named = os::stat_at(dir, name, false).ok()?;

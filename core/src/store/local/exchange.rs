@@ -440,8 +440,8 @@ mod tests {
                 while !ends.load(std::sync::atomic::Ordering::Relaxed) {
                     for name in names(&top.join("s")).into_iter().filter(|name| name.starts_with(".ozarr-")) {
                         let name = std::ffi::CString::new(name).unwrap();
-                        let here = super::super::owner::here();
-                        if let Some(_lock) = super::super::beside::unused(dir.as_fd(), &name, (here.run(), here)) {
+                        let run = super::super::beside::run_of(name.to_bytes()).unwrap();
+                        if let Some(_lock) = super::super::beside::unused(dir.as_fd(), &name, run) {
                             let _ = listing::remove_tree(dir.as_fd(), &name);
                         }
                     }

@@ -151,7 +151,7 @@ pub fn remove_left(path: &Path) -> Result<()> {
 fn left_behind(dir: BorrowedFd<'_>, path: &CStr, here: Owner) -> Option<Option<OwnedFd>> {
     let name = path.to_bytes().rsplit(|byte| *byte == b'/').next()?;
     if let Some(run) = run_of(name) {
-        return unused(dir, path, (run, here)).map(Some);
+        return unused(dir, path, run).map(Some);
     }
     owner_of(name).is_some_and(|owner| owner.is_gone(here)).then_some(None)
 }

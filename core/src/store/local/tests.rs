@@ -690,42 +690,68 @@ fn temporary_files(folder: &Path) -> Vec<(PathBuf, bool)> {
 
 #[test]
 fn what_killed_writers_have_left_beside_folders_goes_and_what_is_used_stays() {
-    use super::beside::{Purpose, claim, place_of};
-    for repair in [false, true] {
-        let folder = Folder::new();
-        put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
-        let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
-        let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap);
-        for place in &places {
-            std::fs::create_dir_all(place.join("c/0")).unwrap();
-        }
-        // Another machine's processes cannot be asked, and lock the folder for themselves where it is on a network file system.
-        let here = format!("-{:x}.tmp", owner::here().run());
-        let elsewhere = ["-77.tmp", "-0.tmp", ".tmp"].map(|run| PathBuf::from(places[0].to_str().unwrap().replace(&here, run)));
-        elsewhere.iter().for_each(|place| std::fs::create_dir_all(place.join("c/0")).unwrap());
-        let kept = || elsewhere.iter().chain([&used.path]).map(|place| (place.clone(), false));
-        let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain(kept()).collect();
-        told.sort();
-        assert_eq!(temporary_files(&folder.file("")), told);
-        if repair {
-            for (place, _) in kept() {
-                let e = remove_left(&place).unwrap_err();
-                assert!(e.kind() == ErrorKind::Conflict && e.message().contains("is used"), "{e}");
-            }
-            places.iter().for_each(|place| remove_left(place).unwrap());
-        } else {
-            let store = folder.store(SyncMode::None);
-            put(&store, "d/l", b"2").unwrap();
-            store.flush().unwrap();
-        }
-        let mut told: Vec<_> = kept().collect();
-        told.sort();
-        assert_eq!(temporary_files(&folder.file("")), told);
-        assert!(claim(places[0].clone(), || Ok(())).unwrap().is_some() && elsewhere.iter().all(|place| place.join("c/0").exists()));
-        // The lock ends with its process, or with the folder.
-        drop(used.lock);
-        assert!(claim(used.path.clone(), || Ok(())).unwrap().is_some() && used.path.exists());
+    for (local, repair) in [(true, false), (true, true), (false, false), (false, true)] {
+        fault::on_file_systems(local, || check_what_is_left_beside_folders(local, repair));
     }
+}
+
+fn check_what_is_left_beside_folders(local: bool, repair: bool) {
+    use super::beside::{Purpose, claim, place_of};
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "d/k", b"1").unwrap();
+    let used = claim(place_of(&folder.file("d/used"), Purpose::Replaced).unwrap(), || Ok(())).unwrap().unwrap();
+    let places = [place_of(&folder.file("d/a"), Purpose::Replaced), place_of(&folder.file("d/b"), Purpose::New)].map(Option::unwrap);
+    for place in &places {
+        std::fs::create_dir_all(place.join("c/0")).unwrap();
+    }
+    // On a network file system other machines' processes lock the folder for themselves; on a local one the lock tells of all, whichever
+    // container they are in, and that those of before a reboot are gone.
+    let run = if local { 0 } else { owner::here().run() };
+    let others = ["-77", if local { "-78" } else { "-0" }, ""].map(|run| format!("{run}.tmp"));
+    let own = format!("-{run:x}.tmp");
+    assert!(run != 0 || local);
+    let elsewhere = others.map(|run| PathBuf::from(places[0].to_str().unwrap().replace(&own, &run)));
+    elsewhere.iter().for_each(|place| std::fs::create_dir_all(place.join("c/0")).unwrap());
+    let kept = || elsewhere.iter().chain([&used.path]).map(|place| (place.clone(), false));
+    let mut told: Vec<_> = places.iter().map(|place| (place.clone(), true)).chain(kept()).collect();
+    told.sort();
+    assert_eq!(temporary_files(&folder.file("")), told);
+    if repair {
+        for (place, _) in kept() {
+            let e = remove_left(&place).unwrap_err();
+            assert!(e.kind() == ErrorKind::Conflict && e.message().contains("is used"), "{e}");
+        }
+        places.iter().for_each(|place| remove_left(place).unwrap());
+    } else {
+        let store = folder.store(SyncMode::None);
+        put(&store, "d/l", b"2").unwrap();
+        store.flush().unwrap();
+    }
+    let mut told: Vec<_> = kept().collect();
+    told.sort();
+    assert_eq!(temporary_files(&folder.file("")), told);
+    assert!(claim(places[0].clone(), || Ok(())).unwrap().is_some() && elsewhere.iter().all(|place| place.join("c/0").exists()));
+    // The lock ends with its process, or with the folder.
+    drop(used.lock);
+    assert!(claim(used.path.clone(), || Ok(())).unwrap().is_some() && used.path.exists());
+}
+
+#[test]
+fn names_of_places_say_whose_locks_tell_whether_they_are_used() {
+    use super::beside::{Purpose, place_of, run_of};
+    let folder = Folder::new();
+    let run = |of: &Path| run_of(place_of(of, Purpose::New).unwrap().file_name().unwrap().as_encoded_bytes()).unwrap();
+    // The folders above may be missing, or named from the present one on.
+    for of in [folder.file("s"), folder.file("not/yet/s"), PathBuf::from("s"), PathBuf::from("not/yet/s")] {
+        assert_eq!(fault::on_file_systems(true, || run(&of)), 0, "a leftover of before a reboot, or of another container, is found again");
+        assert_eq!(fault::on_file_systems(false, || run(&of)), owner::here().run());
+        // Who cannot look at the folder takes it for one on a network.
+        let few = fault::Fault { times: 1, ..fail(Call::Open, libc::EMFILE) };
+        assert_ne!(fault::on_file_systems(true, || fault::with(&[few], || run(&of)).0), 0);
+    }
+    // Of what this system has everywhere: one is known to be local, the other is not among those.
+    #[cfg(target_os = "linux")]
+    assert_eq!([run(Path::new("/dev/shm/s")) == 0, run(Path::new("/proc/s")) == 0], [true, false]);
 }
 
 #[test]
