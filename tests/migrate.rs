@@ -184,6 +184,44 @@ fn after_a_kill_at_any_change_all_is_readable_and_a_second_run_completes_it() {
 }
 
 #[test]
+fn what_programs_of_either_version_change_after_a_kill_is_kept_by_the_second_run() {
+    let whole = mortal(&v2_keys(), i64::MAX);
+    go(&handle(&whole), None).unwrap();
+    let changes = i64::MAX - whole.left.load(Ordering::Relaxed);
+    let cases = [
+        ("a/.zarray", r#""shape":[5]"#, r#""shape":[6]"#, r#""shape":[6]"#),
+        ("a/.zattrs", r#""u":1"#, r#""u":2"#, r#""u":2"#),
+        ("a/zarr.json", r#""u":1"#, r#""u":3"#, r#""u":3"#),
+        ("g/f/.zarray", r#""fill_value":0"#, r#""fill_value":4"#, r#""fill_value":4"#),
+    ];
+    for (key, from, to, want) in cases {
+        let mut changed = 0;
+        for left in 0..changes {
+            let killed = mortal(&v2_keys(), left);
+            go(&handle(&killed), None).expect_err("a change fails");
+            let before = keys(&handle(&killed));
+            // Without its document it is no node of version 2 any more, whose attributes programs change.
+            let node = key.rsplit_once('/').unwrap().0;
+            let is_node = key.ends_with("zarr.json") || before.contains_key(&format!("{node}/.zarray"));
+            let Some(old) = before.get(key).filter(|_| is_node) else { continue };
+            let old = String::from_utf8(old.clone()).unwrap().replace([' ', '\n'], "");
+            assert!(old.contains(from), "{old}");
+            killed.store.put(key, &[old.replace(from, to).as_bytes()], Condition::None).unwrap();
+            killed.left.store(i64::MAX, Ordering::Relaxed);
+            go(&handle(&killed), None).unwrap();
+            let after = keys(&handle(&killed));
+            let document = String::from_utf8(after[&format!("{node}/zarr.json")].clone()).unwrap().replace([' ', '\n'], "");
+            let when = format!("{key} after {left} of {changes} changes: {document}");
+            assert!(document.contains(want) && (node != "a" || document.contains(r#""dimension_names":["x"]"#)), "{when}");
+            assert!(after.keys().all(|key| !key.contains(".z") && !key.contains("migration")), "{when}: {after:?}");
+            assert_eq!(read(&handle(&killed), node)[..2], [1, 2], "{when}");
+            changed += 1;
+        }
+        assert!(changed > 4, "{key}: {changed} of {changes}");
+    }
+}
+
+#[test]
 fn a_group_that_is_called_as_zarr_python_calls_its_own_is_kept_if_something_is_in_it() {
     let mut before = d0_keys();
     before.insert("meta/root/consolidated/a.array.json".into(), before["meta/root/a.array.json"].clone());

@@ -5,7 +5,7 @@
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
 use super::conventions::missing::missing_to_v3;
-use super::document::DocumentLock;
+use super::converted::{self, Converted};
 use super::lookup::{self, find, find_v2, require};
 use super::state::{ArrayState, Handling};
 use super::stored::StoredDocument;
@@ -16,17 +16,12 @@ use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::MAX_DOCUMENT;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, upgrade, v2, v3};
-use crate::store::{Condition, StorageExt, get};
-use std::collections::HashMap;
+use crate::store::{Condition, StorageExt};
 
 /// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
-
-/// What a node of version 2 says of itself.
-const OLD: [&str; 3] = [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES];
 
 /// What a migration did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,8 +53,8 @@ struct Job<'a> {
     total: u64,
     report: Migrated,
     progress: &'a mut OnProgress<'a>,
-    /// In place, the documents of version 2 as they were converted, by their keys.
-    converted: HashMap<String, Option<Vec<u8>>>,
+    /// In place, the documents of version 2 as they were converted.
+    converted: Option<Converted<'a>>,
 }
 
 /// What a node becomes.
@@ -103,7 +98,7 @@ impl Store {
             draft::refuse(to)?;
         }
         let (d0, done) = (found.dialect == Dialect::D0, 0);
-        let (report, converted) = (Migrated::default(), HashMap::new());
+        let (report, converted) = (Migrated::default(), None);
         let mut job = Job { from: self, from_path, to, to_path, in_place, d0, copy, done, total: 0, report, progress, converted };
         job.run()?;
         Ok(job.report)
@@ -118,9 +113,10 @@ impl Job<'_> {
         let lock = document::lock_place(self.to, &self.to_path)?;
         let marker = self.read_marker()?;
         let nodes = transfer::nodes_below(self.from, &self.from_path)?;
-        self.check(&nodes)?;
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
+        self.converted = (self.in_place && !self.d0).then(|| Converted::new(self.from, marker.as_ref()));
+        self.check(&nodes)?;
         if self.in_place && self.d0 {
             self.check_place(&nodes)?;
         }
@@ -135,6 +131,9 @@ impl Job<'_> {
             self.node(node, &mut consolidated)?;
         }
         self.to.flush()?;
+        if marked && self.converted.as_ref().is_some_and(Converted::is_to_be_marked) {
+            self.write_marker()?;
+        }
         self.to.note_change();
         for group in &consolidated {
             Group::open(self.to, group)?.consolidate()?;
@@ -193,9 +192,10 @@ impl Job<'_> {
         if self.in_place { "here".into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
     }
 
-    fn write_marker(&self) -> Result<()> {
+    fn write_marker(&mut self) -> Result<()> {
         let draft = Dialect::D0.draft().filter(|_| self.d0).unwrap_or_default();
-        let members = [("from", self.source().into()), ("draft", draft.into())];
+        let mut members = vec![("from", self.source().into()), ("draft", draft.into())];
+        members.extend(self.converted.as_mut().map(|converted| (converted::MEMBER, converted.marked())));
         marker::put(self.to, &self.to_path, marker::MIGRATION, &members)?;
         self.to.flush()
     }
@@ -203,6 +203,7 @@ impl Job<'_> {
     /// Everything that can be wrong, before anything is written; and how many objects there are.
     fn check(&mut self, nodes: &[String]) -> Result<()> {
         for node in nodes {
+            self.note_converted(node)?;
             let new = self.convert(node).map_err(|e| at_node(e, node))?;
             self.total += 1;
             if let Some(New::Array(array)) = new {
@@ -245,7 +246,7 @@ impl Job<'_> {
 
     /// What a node becomes; `None` where it is of version 3 already, and nothing moves.
     fn convert(&self, node: &str) -> Result<Option<New>> {
-        let Some(found) = find(self.from, node)? else { return Ok(None) };
+        let Some(found) = self.find(node)? else { return Ok(None) };
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let check = if (format, dialect) == (Format::V3, Dialect::Final) { path::check_kept } else { path::check_new };
         check(&self.target(node))?;
@@ -267,6 +268,17 @@ impl Job<'_> {
             }
             Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
         }
+    }
+
+    /// Finds what is to be converted: where others have changed it since an interrupted run made a document of it, the old one.
+    fn find(&self, node: &str) -> Result<Option<StoredDocument>> {
+        if let Some(converted) = &self.converted
+            && converted.was_changed(node)
+            && let Some(old) = find_v2(self.from, node)?
+        {
+            return Ok(Some(old));
+        }
+        find(self.from, node)
     }
 
     /// Why the chunks of an array with storage transformers are encoded anew elsewhere: they are not what is stored under their keys.
@@ -334,32 +346,7 @@ impl Job<'_> {
 
     /// Keeps what a node is converted from, where that is erased later.
     fn note_converted(&mut self, node: &str) -> Result<()> {
-        for key in OLD.iter().map(|name| path::join(node, name)).filter(|_| self.in_place && !self.d0) {
-            let text = get(&**self.from.shared(), &key, MAX_DOCUMENT)?;
-            self.converted.insert(key, text);
-        }
-        Ok(())
-    }
-
-    /// Keeps others from changing the old documents of a node, which are erased next. Where one was changed since it was converted, the node is one
-    /// of version 2 again, which the same call converts anew. Errors: `Again` then.
-    fn lock_old(&self, node: &str) -> Result<Vec<DocumentLock>> {
-        let mut locks = Vec::new();
-        for name in OLD {
-            let key = path::join(node, name);
-            let Some(before) = self.converted.get(&key) else { continue };
-            if before.is_some() {
-                locks.push(document::lock(self.from, node, name)?);
-            }
-            if get(&**self.from.shared(), &key, MAX_DOCUMENT)? != *before {
-                let new = path::join(node, v3::DOCUMENT);
-                self.from.shared().erase(&new).map_err(|e| e.at_key(&new))?;
-                self.from.note_document(&new);
-                let e = err!(Again, "another program has changed it since it was converted: close what writes to it, and repeat the call");
-                return Err(e.at_key(key));
-            }
-        }
-        Ok(locks)
+        self.converted.as_mut().map_or(Ok(()), |converted| converted.note(node))
     }
 
     fn step(&mut self) -> Result<()> {
@@ -425,7 +412,7 @@ impl Job<'_> {
         let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
         let mut changed = None;
         for node in nodes.iter().rev() {
-            let _locks = match self.lock_old(node) {
+            let _locks = match self.converted.as_ref().map(|converted| converted.lock(node)).transpose() {
                 Err(e) if e.kind() == ErrorKind::Again => {
                     changed = Some(e);
                     continue;
@@ -435,7 +422,8 @@ impl Job<'_> {
             if let Ok(Some(old)) = find_v2(self.from, node) {
                 self.erase_recoded(node, old)?;
             }
-            for name in [v2::CONSOLIDATED, v2::ATTRIBUTES, v2::ARRAY, v2::GROUP] {
+            // What has no attributes any more is no node of version 2 either: what others change there is not converted without them.
+            for name in [v2::CONSOLIDATED, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
                 erase(path::join(node, name))?;
             }
         }

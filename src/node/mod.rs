@@ -21,6 +21,7 @@ mod compression;
 mod consolidate;
 pub mod context;
 pub mod conventions;
+mod converted;
 mod copy;
 mod create_array;
 mod cut;
