@@ -2666,8 +2666,10 @@ OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, 
 
 /**
  * Opens an exported node in the store at `location` (the root, as for `ozarr_store_open`). No metadata
- * are read from the store, neither for the node nor for nodes that are opened below a group. One of
- * `*array` and `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ * are read from the store, neither for the node nor for nodes that are opened below a group; where other
+ * writers have two keys for one chunk (the only one of an array of rank 0, those of v2 arrays without
+ * `"dimension_separator"`), it is looked which of them is there. One of `*array` and `*group` becomes its
+ * handle, the other one NULL. Mode as for `ozarr_array_open`.
  *
  * Errors: `OZARR_ERR_ARGUMENT` for another `mode`; `OZARR_ERR_LOCATION`; `OZARR_ERR_READ_ONLY` where the
  * store cannot be written; those of documents and stores.

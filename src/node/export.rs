@@ -78,7 +78,7 @@ struct Exported {
 }
 
 impl Node {
-    /// The node that was exported, in `store`, from which nothing is read for it.
+    /// The node that was exported, in `store`, from which no metadata are read for it.
     pub fn import(store: &Store, bytes: &[u8]) -> Result<Node> {
         let Exported { path, found, catalog } = read(store, bytes)?;
         match found.kind {

@@ -216,17 +216,23 @@ fn find_chunks(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<((Stri
 }
 
 /// The prefix of the only chunk of an array of rank 0, and its key behind that, where it is `c/0` or `c.0`, as Zarr.jl writes it, and not `c`
-/// (HD-53). Where every look costs a request it is not looked for.
+/// (HD-53). It is looked for when the array is opened: that is where deviations are told and refused, and what lists, copies or erases chunks goes
+/// by their keys, too. Where every look costs a request it is not looked for.
 fn only_chunk_behind_c(store: &Store, path: &str, meta: &ArrayMeta) -> Option<(String, KeyEncoding)> {
     let KeyEncoding::Default(separator) = meta.keys else { return None };
     if !meta.shape.is_empty() || store.shared().capabilities().latency {
         return None;
     }
-    // What is wrong with the files is told where the chunk is read.
-    let is_there = |key: &str| matches!(store.shared().stamp(key), Ok(Some(_)));
-    let plain = format!("{}c", path::prefix(path));
+    let (shared, plain) = (store.shared(), format!("{}c", path::prefix(path)));
     let prefix = format!("{plain}{}", separator.char());
-    (!is_there(&plain) && is_there(&format!("{prefix}0"))).then_some((prefix, KeyEncoding::V2(separator)))
+    match shared.stamp(&plain) {
+        Ok(Some(_)) => return None,
+        // Nor is there a folder of that name.
+        Ok(None) if separator == Separator::Slash && shared.files().is_some() => return None,
+        // What is wrong with the files is told where the chunk is read.
+        _ => {}
+    }
+    matches!(shared.stamp(&format!("{prefix}0")), Ok(Some(_))).then_some((prefix, KeyEncoding::V2(separator)))
 }
 
 /// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.
