@@ -305,21 +305,21 @@ impl Array {
     /// waited before. Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_write_back(&self, bytes: usize) -> Result<()> {
         self.store_waiting()?;
-        let kept = WriteBack::stored_behind(bytes);
-        if bytes > 0 {
-            let array = self.state().bound(&self.0.path)?;
-            kept.check_room(array.chain.shape(), array.data_type)?;
+        let new = (bytes > 0).then(|| WriteBack::stored_behind(bytes));
+        let fits = |new: &Arc<WriteBack>, array: &BoundArray| new.check_room(array.chain.shape(), array.data_type);
+        new.iter().try_for_each(|new| fits(new, &*self.state().bound(&self.0.path)?))?;
+        let mut is_set = false;
+        while !is_set {
+            let old = self.0.handling.read(|handling| handling.write_back.clone());
+            old.iter().try_for_each(|old| engine::flush_and_close(&self.state().bound(&self.0.path)?, old))?;
+            // Another thread may have set one meanwhile.
+            let is_old = |now: &Option<Arc<WriteBack>>| now.as_ref().map(Arc::as_ptr) == old.as_ref().map(Arc::as_ptr);
+            self.handle(|handling| {
+                is_set = is_old(&handling.write_back);
+                handling.write_back = if is_set { new.clone() } else { handling.write_back.take() };
+            });
         }
-        let mut old = (bytes > 0).then_some(kept);
-        self.handle(|handling| std::mem::swap(&mut handling.write_back, &mut old));
-        let Some(old) = old else { return Ok(()) };
-        // Writes that are under way still have the old one, where nobody would find what they let wait.
-        old.close(true);
-        let stored = self.state().bound(&self.0.path).and_then(|bound| engine::flush(&bound, &old, None));
-        stored.inspect_err(|_| {
-            old.close(false);
-            self.handle(|handling| handling.write_back = Some(old));
-        })
+        Ok(())
     }
 
     /// Lists the keys of chunks that this handle changes from now on; or no longer.

@@ -4,7 +4,7 @@ use super::tests::{far_from, read_all, spec, view, write_all};
 use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, err};
 use crate::limits::Dims;
 use crate::metadata::json;
 use crate::store::fault;
@@ -1073,4 +1073,44 @@ fn a_part_that_comes_while_write_back_is_set_is_stored() {
         assert_eq!(read_all(&Array::open(&folder.1, "a").unwrap())[..8], [0, 0, 0, 7, 7, 7, 7, 0], "{limit}");
     }
     assert!(registered_keys::unregister("test.setting"));
+}
+
+#[test]
+fn parts_that_come_while_write_back_cannot_be_set_are_kept() {
+    type Due = Option<Box<dyn FnOnce() -> Result<()> + Send>>;
+    for limit in [0, 1 << 16] {
+        let (memory, due) = (Arc::new(MemoryStore::new()), Arc::new(Mutex::new([None, None] as [Due; 2])));
+        let of_store = due.clone();
+        let tell = move |next: Next<'_>| {
+            let Next::Change(key) = next else { return Ok(()) };
+            let chunk = key.strip_prefix("a/c/").and_then(|chunk| chunk.parse::<usize>().ok());
+            let due = chunk.and_then(|chunk| of_store.lock().unwrap().get_mut(chunk)?.take());
+            due.map_or(Ok(()), |due| due())
+        };
+        let store =
+            Store::from_shared(&Context::with_threads(1), Arc::new(Told { inner: memory.clone(), tell, name: None }), Mode::ReadWrite);
+        let array = Array::create(&store, "a", &spec(&[30], &[10]), Create::New).unwrap();
+        array.set_write_back(1 << 20).unwrap();
+        let written = Arc::new(Mutex::new([true, false, false]));
+        write_box(&array, &[0], &[4], 7).unwrap();
+        // While what waits of each chunk is stored a part of the next one comes; then the disk is full, once.
+        let write = |chunk: usize| {
+            let (array, written) = (array.clone(), written.clone());
+            move || {
+                let done = std::thread::spawn(move || write_box(&array, &[10 * chunk as i64], &[4], 7)).join().unwrap();
+                written.lock().unwrap()[chunk] = done.is_ok();
+                if chunk == 1 { Ok(()) } else { Err(err!(NoSpace, "full")) }
+            }
+        };
+        *due.lock().unwrap() = [Some(Box::new(write(1))), Some(Box::new(write(2)))];
+        let set = array.set_write_back(limit);
+        assert!(due.lock().unwrap().iter().all(Option::is_none), "{limit}");
+        let fresh = || read_all(&Array::open(&Store::from_shared(&Context::default(), memory.clone(), Mode::Read), "a").unwrap());
+        let written = *written.lock().unwrap();
+        let mut seen = Vec::new();
+        for all in [read_all(&array), array.flush().map(|()| fresh()).unwrap()] {
+            seen.push([0, 10, 20].map(|at| all[at] == 7));
+        }
+        assert_eq!(seen, [written; 2], "{limit}: {set:?}");
+    }
 }

@@ -22,6 +22,13 @@ pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&
     Ok(())
 }
 
+/// Stores all that waits, and lets nothing more wait: another one takes the place of `kept`, which writes that are under way do not know of. What
+/// waits already is found until it is stored. Where that fails `kept` goes on as before.
+pub fn flush_and_close(array: &Arc<BoundArray>, kept: &Arc<WriteBack>) -> Result<()> {
+    kept.close();
+    flush(array, kept, None).inspect_err(|_| kept.reopen())
+}
+
 /// Makes room for the chunks that a write of `selection` touches: those that were not used for the longest time are stored.
 pub(super) fn make_room(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: &Selection) -> Result<()> {
     let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;

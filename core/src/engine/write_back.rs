@@ -45,8 +45,8 @@ struct WaitingParts {
     behind: usize,
     /// Another thread could not store a chunk, which waits on.
     failed: bool,
-    /// Nothing more may wait.
-    closed: bool,
+    /// Nothing more may wait while this is more than 0.
+    closed: usize,
 }
 
 /// Bytes of a whole chunk that another thread is to store, until this is dropped, before the calls that come after it.
@@ -271,9 +271,15 @@ impl WriteBack {
         self.limit
     }
 
-    /// Lets nothing more wait from now on, or (`false`) does again: another one takes its place, which writes that are under way do not know of.
-    pub fn close(&self, closed: bool) {
-        lock(self.state.get()).closed = closed;
+    /// Lets nothing more wait from now on.
+    pub(super) fn close(&self) {
+        lock(self.state.get()).closed += 1;
+    }
+
+    /// Takes one [`WriteBack::close`] back.
+    pub(super) fn reopen(&self) {
+        let mut state = lock(self.state.get());
+        state.closed = state.closed.saturating_sub(1);
     }
 
     /// Returns the bytes of the chunks of which parts wait.
@@ -293,7 +299,7 @@ impl WriteBack {
     /// A buffer for one more chunk; `None` where there is no room.
     fn buffer(&self, bytes: usize) -> Result<Option<Buffer>> {
         let mut state = lock(self.state.get());
-        if state.closed || state.bytes.saturating_add(bytes) > self.limit {
+        if state.closed > 0 || state.bytes.saturating_add(bytes) > self.limit {
             return Ok(None);
         }
         let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
@@ -383,7 +389,7 @@ impl WriteBack {
         // A write that covers its chunk needs no other part to wait for, unless it leaves some bytes of each element as they are.
         let whole = span.covers(new.inside);
         let mut state = lock(self.state.get());
-        if state.closed {
+        if state.closed > 0 {
             drop(state);
             self.give_back(buffer);
             return Ok(Admission::Through);
