@@ -62,6 +62,7 @@ mod stored_chunks;
 mod trail;
 mod transfer;
 mod transform;
+mod transformed;
 mod upkeep;
 mod usage;
 mod v2_changes;

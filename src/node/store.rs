@@ -2,6 +2,7 @@
 
 use super::begun::Mark;
 use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
+use super::transformed::Transformed;
 use super::v2_changes::V2Changes;
 use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
@@ -15,7 +16,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::prefix::{Links, PrefixStore};
 use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
-use crate::store::{Capabilities, SharedStore, Storage};
+use crate::store::{Capabilities, SharedStore};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -50,7 +51,7 @@ struct StoreInner {
     /// Groups whose consolidated metadata are behind, with the changed nodes below, until the program flushes the store.
     behind: ForkPreserved<BTreeMap<String, BTreeSet<String>>>,
     /// The stores that transformers made over it, of arrays that are open.
-    transformed: ForkPreserved<Vec<Weak<dyn Storage>>>,
+    transformed: Transformed,
     /// The checkpoint that it is, which is not there for others yet.
     checkpoint: Option<Unfinished>,
     v2_changed: ForkPreserved<V2Changes>,
@@ -187,7 +188,7 @@ impl Store {
             above: Once::new(),
             unconsolidated,
             behind: ForkPreserved::default(),
-            transformed: ForkPreserved::default(),
+            transformed: Transformed::default(),
             v2_changed,
             stats,
             told_of_locks: AtomicBool::new(false),
@@ -280,7 +281,7 @@ impl Store {
             return Ok(());
         }
         // What transformers keep goes into this store.
-        let transformed = self.flush_transformed();
+        let transformed = if self.capabilities().writable { self.0.transformed.flush() } else { Ok(()) };
         let above = self.0.above.known().map_or(Ok(()), |all| all.iter().try_for_each(|above| above.store.flush()));
         let flushed = transformed.and(self.0.shared.flush()).and(above);
         let can = self.0.shared.capabilities();
@@ -290,24 +291,9 @@ impl Store {
         flushed
     }
 
-    /// Knows a store that transformers made over this one, for as long as it is used, so that it is flushed with this one.
-    pub(super) fn note_transformed(&self, transformed: &SharedStore) {
-        self.0.transformed.write(|all| {
-            all.retain(|store| store.strong_count() > 0);
-            all.push(Arc::downgrade(transformed));
-        });
-    }
-
-    fn flush_transformed(&self) -> Result<()> {
-        if !self.capabilities().writable {
-            return Ok(());
-        }
-        let all: Vec<SharedStore> = self.0.transformed.read(|all| all.iter().filter_map(Weak::upgrade).collect());
-        let mut flushed = Ok(());
-        for store in all {
-            flushed = flushed.and(store.flush());
-        }
-        flushed
+    /// The stores that transformers made over this one, of arrays that are open.
+    pub(super) fn transformed(&self) -> &Transformed {
+        &self.0.transformed
     }
 
     /// Tells the log once that the server does not keep the conditions of puts. No lock may be held.

@@ -2,15 +2,19 @@
 
 use super::tests::{kind, memory, object, put, read_all, spec, text, view, write_all};
 use super::tests_growth::Folder;
+use super::tests_store::{Next, Told};
 use super::*;
 use crate::engine::Selection;
-use crate::error::{ErrorKind, Result, bail};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::metadata::json;
 use crate::platform::libc;
 use crate::store::fault;
+use crate::store::memory::MemoryStore;
 use crate::store::os::Call;
 use crate::store::registered::{Answer, AnswerDone, ByteRange, Calls, Can};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn copy(from: &Store, path: &str, to: (&Store, &str), options: RechunkOptions) -> Result<RechunkReport> {
     from.rechunk_node(path, to, options, &mut |_, _| Ok(()), &mut |_, _| Ok(()))
@@ -166,6 +170,100 @@ fn stores_of_transformers_are_flushed_with_the_store() {
         assert!(text(&store, "a/flushed").is_none(), "{name}");
     }
     assert!(unregister_transformer("flushed-behind"));
+}
+
+/// Keeps what is put until it is flushed.
+struct Keeps(Store, Mutex<HashMap<String, Vec<u8>>>);
+
+impl Calls for Keeps {
+    fn name(&self) -> &str {
+        "keeps"
+    }
+    fn can(&self) -> Can {
+        Can { put: true, erase: true, any_thread: true, ..Can::default() }
+    }
+    fn get(&self, key: &str) -> Result<Option<Answer>> {
+        let kept = self.1.lock().unwrap().get(key).cloned();
+        let found = kept.map_or_else(|| self.0.key_get(key), |bytes| Ok(Some(bytes)))?;
+        Ok(found.map(|bytes| Answer { parts: vec![bytes], ..Answer::default() }))
+    }
+    fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
+        bail!(Internal, "not among those it can")
+    }
+    fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
+        done(Ok(None));
+    }
+    fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        self.1.lock().unwrap().insert(key.to_string(), bytes.to_vec());
+        Ok(())
+    }
+    fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
+        bail!(Internal, "not among those it can")
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        Ok(self.1.lock().unwrap().remove(key).is_some() | self.0.key_erase(key)?)
+    }
+    fn erase_prefix(&self, _: &str) -> Result<()> {
+        bail!(Internal, "not among those it can")
+    }
+    fn list(&self, _: &str) -> Result<Vec<String>> {
+        bail!(Internal, "not among those it can")
+    }
+    fn list_dir(&self, _: &str) -> Result<Vec<String>> {
+        bail!(Internal, "not among those it can")
+    }
+    fn flush(&self) -> Result<()> {
+        self.1.lock().unwrap().drain().try_for_each(|(key, bytes)| self.0.key_put(&key, &bytes))
+    }
+}
+
+struct MakesKeeps;
+
+impl Transformer for MakesKeeps {
+    fn open(&self, _: &str, inner: Store) -> Result<Arc<dyn Calls>> {
+        Ok(Arc::new(Keeps(inner, Mutex::default())))
+    }
+}
+
+#[test]
+fn what_a_transformer_keeps_is_flushed_when_no_state_of_an_array_uses_it_any_more() {
+    register_transformer("keeps", Box::new(MakesKeeps), true).unwrap();
+    let mut transformed = spec(&[4], &[2]);
+    transformed.set_member_json("storage_transformers", r#"[{"name":"keeps"}]"#).unwrap();
+    type Change = fn(&Store, &Array) -> Result<()>;
+    let changes: [(&str, Change); 5] = [
+        ("a", |_, array| array.resize(&[6], false)),
+        ("a", |_, array| array.resize(&[3], false).and_then(|()| array.resize(&[4], false))),
+        ("a", |_, array| array.refresh().map(drop)),
+        ("a", |store, _| Array::open(store, "a").map(drop)),
+        ("b", |store, array| array.flush().and_then(|()| copy(store, "a", (store, "b"), RechunkOptions::default()).map(drop))),
+    ];
+    for (i, (path, change)) in changes.into_iter().enumerate() {
+        let store = memory();
+        let array = Array::create(&store, "a", &transformed, Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        assert!(text(&store, "a/c/0").is_none(), "{i}");
+        change(&store, &array).unwrap();
+        drop(array);
+        store.flush_all().unwrap();
+        assert!(text(&store, &format!("{path}/c/0")).is_some(), "{i}");
+        let last = if i == 1 { 0 } else { 4 };
+        assert_eq!(read_all(&Array::open(&store, path).unwrap())[..4], [1, 2, 3, last], "{i}");
+    }
+    // What cannot be stored then is told by the next flush.
+    let (memory, full) = (Arc::new(MemoryStore::new()), Arc::new(AtomicBool::new(false)));
+    let is_full = full.clone();
+    let tell = move |next: Next<'_>| match next {
+        Next::Change("a/c/0") if is_full.load(Ordering::Relaxed) => Err(err!(NoSpace, "full")),
+        _ => Ok(()),
+    };
+    let store = Store::from_shared(&Context::default(), Arc::new(Told { inner: memory, tell, name: None }), Mode::ReadWrite);
+    write_all(&Array::create(&store, "a", &transformed, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    assert!(store.flush_all().is_ok());
+    full.store(true, Ordering::Relaxed);
+    write_all(&Array::open(&store, "a").unwrap(), &mut [5, 6, 7, 8]);
+    assert_eq!((kind(store.flush_all()), store.flush_all().is_ok()), (ErrorKind::NoSpace, true));
+    assert!(unregister_transformer("keeps"));
 }
 
 #[test]

@@ -72,6 +72,7 @@ pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Resul
     }
     let prefix = path::prefix(array);
     let mut stack: SharedStore = Arc::new(PrefixStore::below(store.shared().clone(), &prefix)?);
+    let mut levels = Vec::new();
     for (i, extension) in list.iter().enumerate().rev() {
         let at = |e: Error| e.at_field(format!("storage_transformers[{i}]"));
         let found = TRANSFORMERS.get().find("", &extension.name).and_then(|any| Arc::downcast::<Registered>(any).ok());
@@ -79,9 +80,10 @@ pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Resul
         let mode = if store.capabilities().writable { Mode::ReadWrite } else { Mode::Read };
         let inner = Store::from_shared(store.context(), stack.clone(), mode);
         let calls = found.0.open(&json::to_text(&Value::Object(extension.configuration.clone())), inner).map_err(at)?;
-        stack = Arc::new(CallbackStore::over(calls, &*stack));
+        stack = Arc::new(CallbackStore::over(store.transformed().until_flushed(calls), &*stack));
+        levels.push(stack.clone());
     }
-    let transformed: SharedStore = Arc::new(PrefixStore::above(stack, &prefix)?);
-    store.note_transformed(&transformed);
-    Ok(transformed)
+    levels.reverse();
+    store.transformed().note(&levels);
+    Ok(Arc::new(PrefixStore::above(stack, &prefix)?))
 }
