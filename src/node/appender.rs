@@ -1,13 +1,13 @@
 //! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
 //! so that readers see whole steps only.
 
+use super::Array;
 use super::claim::{self, Claim};
 use super::document;
 use super::published::Published;
 use super::resize::{repeated, slab, undo};
 use super::state::ArrayState;
 use super::stored::StoredDocument;
-use super::{Array, path};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Selection, WriteBack};
 use crate::error::{Error, Result, bail, err};
@@ -80,23 +80,24 @@ impl Appender {
         Ok(claim::mark_in(&text))
     }
 
-    /// Claims an array now, where claims are needed. `over`: from whoever has claimed it since its document was read.
+    /// Claims an array now, where claims are needed: it is what its document says then. `over`: from whoever has claimed it since its document was
+    /// read.
     pub(super) fn claim(claim: &mut Claim, array: &Array, over: bool) -> Result<()> {
         if !claim.is_due() {
             return Ok(());
         }
-        let (store, name) = (array.store(), document::array_document(array.format()));
-        document::change(store, array.path(), name, || {
-            let (_, mut text, condition) = array.read_with_text(array.format())?;
+        let (store, key) = (array.store(), array.document_key());
+        document::change(store, array.path(), document::array_document(array.format()), || {
+            let (fresh, mut text, condition) = array.read_with_text(array.format())?;
             if over {
                 claim.take_over(&text);
             }
-            claim.check(&text).map_err(|e| e.at_key(path::join(array.path(), name)))?;
+            claim.check(&text).map_err(|e| e.at_key(key.clone()))?;
             if claim.is_due() {
                 claim.mark(&mut text);
-                document::publish_text(store, &path::join(array.path(), name), &text, MAX_DOCUMENT, condition)?;
+                document::publish_text(store, &key, &text, MAX_DOCUMENT, condition)?;
             }
-            Ok(())
+            array.renew(fresh, None)
         })
     }
 
@@ -353,10 +354,10 @@ impl Appender {
                 return Ok(fresh);
             }
             if text.is_empty() {
-                return Err(err!(Conflict, "the document was replaced while it was read").at_key(self.key()));
+                return Err(err!(Conflict, "the document was replaced while it was read").at_key(self.array.document_key()));
             }
             self.claim.mark(&mut text);
-            document::publish_text(self.array.store(), &self.key(), &text, MAX_DOCUMENT, self.condition)?;
+            document::publish_text(self.array.store(), &self.array.document_key(), &text, MAX_DOCUMENT, self.condition)?;
         }
     }
 
@@ -371,7 +372,7 @@ impl Appender {
                 "the array has shape {found} by now, this {this} expected {known}: another program or another call of this one has changed it; \
                  close this {this}, which has written over nothing that is published"
             );
-            return Err(e.at_field("shape").at_key(self.key()));
+            return Err(e.at_field("shape").at_key(self.array.document_key()));
         }
         Ok(())
     }
@@ -382,7 +383,7 @@ impl Appender {
         // Another state: the handle was told something meanwhile.
         self.known.take_if(|known| !Arc::ptr_eq(&known.state, &state));
         if let Some(known) = self.known.take() {
-            let (now, condition) = document::read(store, &self.key(), MAX_CONSOLIDATED)?;
+            let (now, condition) = document::read(store, &self.array.document_key(), MAX_CONSOLIDATED)?;
             self.condition = condition;
             if now.is_some_and(|now| now == known.text) {
                 self.known = Some(known);
@@ -391,7 +392,7 @@ impl Appender {
         }
         let (fresh, text, condition) = self.array.read_with_text(self.array.format())?;
         self.condition = condition;
-        self.claim.check(&text).and_then(|()| self.check_alike(&fresh)).map_err(|e| e.at_key(self.key()))?;
+        self.claim.check(&text).and_then(|()| self.check_alike(&fresh)).map_err(|e| e.at_key(self.array.document_key()))?;
         Ok((Arc::new(fresh), text))
     }
 
@@ -405,11 +406,6 @@ impl Appender {
                 "the array has {text} by now: another program has replaced it; close this one, which has written nothing to the new one"
             ),
         }
-    }
-
-    /// The key of the document.
-    fn key(&self) -> String {
-        path::join(self.array.path(), document::array_document(self.array.format()))
     }
 
     /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.
@@ -454,7 +450,7 @@ impl Appender {
             }
             None => {
                 let next = self.array.reshaped(&fresh, &shape)?;
-                let mut text = document::text_of(&self.key(), &next.meta.document)?.into_bytes();
+                let mut text = document::text_of(&self.array.document_key(), &next.meta.document)?.into_bytes();
                 self.claim.mark(&mut text);
                 if fresh.meta.shape != shape {
                     self.store_document(end, &text)?;
@@ -469,7 +465,7 @@ impl Appender {
 
     fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
         self.doubtful = Some(end);
-        let stored = document::publish_text(self.array.store(), &self.key(), text, MAX_DOCUMENT, self.condition);
+        let stored = document::publish_text(self.array.store(), &self.array.document_key(), text, MAX_DOCUMENT, self.condition);
         if swap::is_overtaken(&**self.array.store().shared(), &stored) {
             self.doubtful = None;
         }

@@ -132,7 +132,7 @@ impl Array {
 
     fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
         document::change(self.store(), self.path(), v3::DOCUMENT, || {
-            let (fresh, condition) = self.read_to_change(Format::V3)?;
+            let (fresh, before, condition) = self.read_with_text(Format::V3)?;
             let mut meta = fresh.meta.clone();
             let member = Value::Array(names.iter().cloned().map(Value::from).collect());
             match names.iter().any(Option::is_some) {
@@ -140,7 +140,7 @@ impl Array {
                 false => drop(meta.document.shift_remove("dimension_names")),
             }
             meta.dimension_names = Some(names.to_vec());
-            document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, condition)?;
+            document::publish_over(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, &before, condition)?;
             self.set_state(self.telling_of(self.state_of(meta)?));
             Ok(())
         })?;

@@ -32,24 +32,24 @@ impl Array {
     /// Resizes like [`Array::resize`]. `progress` is told how many chunks outside are erased of how many; its error ends that: the shape is
     /// published by then. The chunks that are left are erased by the next call that does not keep them (`cut.rs`).
     pub fn resize_telling(&self, shape: &[u64], keep_outside: bool, progress: &mut OnProgress<'_>) -> Result<()> {
-        let old = self.resize_document(|_| Dims::from_slice(shape), keep_outside)?;
+        let old = self.resize_document(|_, _| Ok(Dims::from_slice(shape)), keep_outside)?;
         let Some(old) = old else { return self.refresh_above() };
         // Readers that go by consolidated metadata know of the shape before anything of theirs is erased.
         upkeep::after_change_now(self.store(), &[self.path().to_string()], None)?;
         self.erase_beyond(&old, progress)
     }
 
-    /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, whose shape `shape` makes another one
-    /// of. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be erased.
-    pub(super) fn resize_document(&self, shape: impl Fn(&[u64]) -> Dims, keep_outside: bool) -> Result<Option<Dims>> {
+    /// The first part of [`Array::resize`], also for one of several arrays: the array's own document only, of whose shape and text `shape` makes
+    /// another shape. Gives the shape before, for [`Array::erase_beyond`], unless nothing is to be erased.
+    pub(super) fn resize_document(&self, mut shape: impl FnMut(&[u64], &[u8]) -> Result<Dims>, keep_outside: bool) -> Result<Option<Dims>> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
         self.store_waiting()?;
         let _lock = document::lock(self.store(), self.path(), array_document(self.format()))?;
         let _growing = self.begin_growth();
         swap::make(&**self.store().shared(), || {
-            let (fresh, condition) = self.read_to_change(self.format())?;
-            let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape));
+            let (fresh, text, condition) = self.read_with_text(self.format())?;
+            let (old, shape) = (fresh.meta.shape.clone(), shape(&fresh.meta.shape, &text)?);
             check_shape(&shape, old.len())?;
             let next = self.reshaped(&fresh, &shape)?;
             let (gone, kept) = self.to_erase(&fresh, &shape, keep_outside)?;
@@ -61,7 +61,7 @@ impl Array {
                 self.settle();
                 self.begin_cut(gone)?;
             }
-            self.publish_shape(&old, next, condition)?;
+            self.publish_shape(&old, next, (&text, condition))?;
             if gone.is_some() {
                 self.cut_waiting(&old, &shape);
             }
@@ -137,14 +137,14 @@ impl Array {
                 // SAFETY: the caller vouches for the memory.
                 unsafe { self.append_in_place_taken(dim, count, &known, memory)? };
             } else {
-                let (fresh, condition) = self.read_to_change(format)?;
+                let (fresh, text, condition) = self.read_with_text(format)?;
                 let (old, longer) = self.longer(fresh, &known, dim, count)?;
                 let selection = slab(&longer.meta.shape, dim, old[dim], count)?;
                 let bound = longer.bound(self.path())?;
                 // SAFETY: the caller vouches for the memory.
                 let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
                 written.map_err(|e| undo(&bound, &selection, e))?;
-                let published = self.publish_shape(&old, longer, condition);
+                let published = self.publish_shape(&old, longer, (&text, condition));
                 published.map_err(|e| match self.read_fresh(format) {
                     Ok(now) if now.meta.shape == old => undo(&bound, &selection, e),
                     _ => e,
@@ -161,10 +161,10 @@ impl Array {
     /// As for [`engine::write`].
     unsafe fn append_in_place_taken(&self, dim: usize, count: u64, known: &[u64], memory: &Memory) -> Result<()> {
         let old = swap::make(&**self.store().shared(), || {
-            let (fresh, condition) = self.read_to_change(self.format())?;
+            let (fresh, text, condition) = self.read_with_text(self.format())?;
             let (old, longer) = self.longer(fresh, known, dim, count)?;
             longer.bound(self.path())?;
-            self.publish_shape(&old, longer, condition)?;
+            self.publish_shape(&old, longer, (&text, condition))?;
             Ok(old)
         })?;
         let bound = self.state().bound(self.path())?;
@@ -184,13 +184,13 @@ impl Array {
     /// the place stays.
     fn give_back(&self, old: &[u64], (dim, count): (usize, u64), e: Error) -> Error {
         let shortened = swap::make(&**self.store().shared(), || {
-            let (fresh, condition) = self.read_to_change(self.format())?;
+            let (fresh, text, condition) = self.read_with_text(self.format())?;
             let now = fresh.meta.shape.clone();
             if (0..now.len()).any(|d| now[d] != old[d] + if d == dim { count } else { 0 }) {
                 bail!(State, "another process has appended behind it");
             }
             let next = self.reshaped(&fresh, old)?;
-            self.publish_shape(&now, next, condition)
+            self.publish_shape(&now, next, (&text, condition))
         });
         match shortened {
             Ok(()) => e,
@@ -218,18 +218,18 @@ impl Array {
         Ok((old, longer))
     }
 
+    /// The key of the document.
+    pub(super) fn document_key(&self) -> String {
+        path::join(self.path(), array_document(self.format()))
+    }
+
     /// The array as its document says now, with this handle's settings. Errors: `NotFound` if the checkpoint that it was opened in is gone.
     pub(super) fn read_fresh(&self, format: Format) -> Result<ArrayState> {
-        let (fresh, _) = self.read_to_change(format)?;
+        let (fresh, ..) = self.read_with_text(format)?;
         self.store().check_kept().map(|()| fresh)
     }
 
-    /// Reads the array like [`Array::read_fresh`], and gives the condition on which its document may be replaced.
-    pub(super) fn read_to_change(&self, format: Format) -> Result<(ArrayState, Condition)> {
-        self.read_with_text(format).map(|(fresh, _, condition)| (fresh, condition))
-    }
-
-    /// Reads the array like [`Array::read_to_change`], and gives the text of its document, too.
+    /// Reads the array like [`Array::read_fresh`], and gives the text of its document and the condition on which that may be replaced.
     pub(super) fn read_with_text(&self, format: Format) -> Result<(ArrayState, Vec<u8>, Condition)> {
         let (name, as_of) = (array_document(format), self.store().changes());
         let key = path::join(self.path(), name);
@@ -264,11 +264,11 @@ impl Array {
         Ok(next)
     }
 
-    /// Stores the document of `next` on a condition, unless the shape stays that of `old`, and uses it from now on.
-    pub(super) fn publish_shape(&self, old: &[u64], next: ArrayState, condition: Condition) -> Result<()> {
+    /// Stores the document of `next` in place of the text `before` on a condition, unless the shape stays that of `old`, and uses it from now on.
+    fn publish_shape(&self, old: &[u64], next: ArrayState, (before, condition): (&[u8], Condition)) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), array_document(next.meta.format));
-            document::publish(self.store(), &key, &next.meta.document, condition)?;
+            document::publish_over(self.store(), &key, &next.meta.document, before, condition)?;
         }
         self.set_state(next);
         Ok(())

@@ -99,22 +99,13 @@ impl Series {
         let ready = along.iter().map(|(_, array, _)| Appender::prepare(array, documents.remove(array.path())));
         let swaps = dataset.group().store().shared().capabilities().swaps;
         let mut claims: Vec<Claim> = ready.map(|mark| Ok(Claim::new(swaps, mark?))).collect::<Result<_>>()?;
-        let there = steps_there(&along, dimension)?;
-        let position = keep.unwrap_or(there);
-        if position > there {
-            bail!(Bounds, "found {there} steps of {dimension:?}, expected {position} to keep or more");
-        }
+        let mut position = steps_kept(&along, dimension, keep)?;
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // What cannot be opened stays as it is.
             let unclaimed = || Claim::new(false, Vec::new());
             let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, unclaimed()));
             check_memory(&parts.collect::<Result<Vec<_>>>()?, memory)?;
-            // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
-            for (i, ((_, array, _), claim)) in along.iter().zip(&mut claims).enumerate() {
-                Appender::claim(claim, array, i > 0)?;
-            }
-            // Each step is written again before it is published, so where nothing can be erased it may stay.
-            dataset.resize_along(dimension, position, !dataset.group().store().capabilities().erasable)?;
+            position = cut(dataset, dimension, &along, &mut claims, keep)?;
         }
         let mut parts = Vec::with_capacity(along.len());
         for ((name, array, d), claim) in along.into_iter().zip(claims) {
@@ -412,6 +403,32 @@ fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> Result<u64>
         }
     }
     Ok(steps)
+}
+
+/// The number of steps that a series begins behind: `keep`, or all that are whole. Errors: `Bounds` for fewer than `keep`.
+fn steps_kept(along: &[(String, Array, usize)], dimension: &str, keep: Option<u64>) -> Result<u64> {
+    let there = steps_there(along, dimension)?;
+    match keep {
+        Some(keep) if keep > there => bail!(Bounds, "found {there} steps of {dimension:?}, expected {keep} to keep or more"),
+        _ => Ok(keep.unwrap_or(there)),
+    }
+}
+
+/// Gives all variables along a dimension the length that a series begins behind, and tells it.
+fn cut(dataset: &Dataset, dimension: &str, along: &[(String, Array, usize)], claims: &mut [Claim], keep: Option<u64>) -> Result<u64> {
+    // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
+    for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
+        Appender::claim(claim, array, i > 0)?;
+    }
+    // What it has published before its variables were claimed counts.
+    let position = steps_kept(along, dimension, keep)?;
+    // Each step is written again before it is published, so where nothing can be erased it may stay.
+    let keep_outside = !dataset.group().store().capabilities().erasable;
+    dataset.resize_along(dimension, position, keep_outside, |array, text| {
+        let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get_mut(i));
+        mine.map_or(Ok(()), |claim| claim.check(text)).map_err(|e| e.at_key(array.document_key()))
+    })?;
+    Ok(position)
 }
 
 /// Errors: `Again` if another series of the dimension is open, whose steps would be written over.

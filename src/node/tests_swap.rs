@@ -401,6 +401,99 @@ fn of_two_series_of_a_run_one_goes_on_whatever_the_other_is_doing() {
     }
 }
 
+/// The run of [`define`] on `inner`, opened by another job with `keep`; `meanwhile` is done before one of its calls, after as many as `after`.
+fn opened_while(inner: &SharedStore, keep: Option<u64>, after: usize, meanwhile: impl Fn() + Send + Sync + 'static) -> Result<Series> {
+    let calls = AtomicUsize::new(after);
+    let tell = move |next: Next<'_>| {
+        if !matches!(next, Next::Opened(_)) && calls.fetch_sub(1, Relaxed) == 0 {
+            meanwhile();
+        }
+        Ok(())
+    };
+    let store = on(Arc::new(Told { inner: Arc::new(Overtaken::alone(inner.clone(), false)), tell, name: None }));
+    Series::open(&dataset(&store), "time", keep, 1, 0)
+}
+
+/// A store in which the run of [`define`] has ten steps.
+fn ten_steps() -> SharedStore {
+    let inner: SharedStore = Arc::new(MemoryStore::new());
+    define(&on(inner.clone()), Format::V3);
+    run(&mut opened_while(&inner, None, usize::MAX, || ()).unwrap(), 10).unwrap();
+    inner
+}
+
+#[test]
+fn a_step_whose_publication_ends_while_the_run_is_opened_again_is_kept() {
+    for after in 0.. {
+        let inner = ten_steps();
+        let mut first = Series::open(&dataset(&on(Arc::new(Overtaken::alone(inner.clone(), false)))), "time", None, 1, 0).unwrap();
+        let before = all(&inner);
+        run(&mut first, 11).unwrap();
+        // As it is when all but these two are stored.
+        let last = ["time/zarr.json", "zarr.json"].map(|key| {
+            let now = get(&*inner, key, 1 << 20).unwrap().unwrap();
+            let old = before.iter().find(|(there, _)| there == key).unwrap().1.clone();
+            inner.put(key, &[&old], Condition::None).unwrap();
+            (key, old, now)
+        });
+        let (other, published) = (inner.clone(), Arc::new(Mutex::new(None)));
+        let done = published.clone();
+        let second = opened_while(&inner, None, after, move || {
+            let is_old = |(key, old, _): &(&str, Vec<u8>, Vec<u8>)| get(&*other, key, 1 << 20).unwrap().unwrap() == *old;
+            let stored = last.iter().take_while(|entry| is_old(entry) && other.put(entry.0, &[&entry.2], Condition::None).is_ok());
+            *done.lock().unwrap() = Some(stored.count());
+        });
+        drop(first);
+        let published = *published.lock().unwrap();
+        match second {
+            Ok(mut second) => {
+                let expected = if published.is_some_and(|count| count > 0) { 11 } else { 10 };
+                assert_eq!(second.position().0, expected, "{after}: {published:?}");
+                run(&mut second, 12).unwrap();
+                drop(second);
+                assert_eq!(check(&on(inner)), 12, "{after}");
+            }
+            Err(e) => panic!("{after}: {e}"),
+        }
+        if published.is_none() {
+            assert!(after > 20, "only {after} calls");
+            return;
+        }
+    }
+}
+
+/// The second one is opened, and has cut the run, before each call in which the first one is opened.
+#[test]
+fn of_two_series_that_keep_other_numbers_of_steps_none_shows_steps_that_were_cut() {
+    for (ours, theirs) in [(8, 5), (5, 8)] {
+        for after in 0.. {
+            let (inner, begun) = (ten_steps(), Arc::new(Mutex::new(None)));
+            let (other, done) = (inner.clone(), begun.clone());
+            let first = opened_while(&inner, Some(ours), after, move || {
+                let store = on(Arc::new(Overtaken { name: "another process:", ..Overtaken::alone(other.clone(), false) }));
+                *done.lock().unwrap() = Some(Series::open(&dataset(&store), "time", Some(theirs), 1, 0));
+            });
+            let second = begun.lock().unwrap().take();
+            let has_begun = second.is_some();
+            let context = format!("{ours} {theirs} {after}");
+            let opened = [Some(first), second].into_iter().flatten();
+            let ends = opened.map(|series| series.and_then(|mut series| run(&mut series, 11))).collect::<Vec<_>>();
+            for e in ends.iter().filter_map(|end| end.as_ref().err()) {
+                assert!(matches!(e.kind(), ErrorKind::State | ErrorKind::Bounds), "{context}: {e}");
+            }
+            // Where the second one comes while the first one claims its variables, both may have to be opened again.
+            let goes_on = ends.iter().any(Result::is_ok);
+            assert!(check(&on(inner.clone())) == if goes_on { 11 } else { theirs }, "{context}");
+            run(&mut opened_while(&inner, None, usize::MAX, || ()).unwrap(), 12).unwrap();
+            assert_eq!(check(&on(inner)), 12, "{context}");
+            if !has_begun {
+                assert!(after > 20, "only {after} calls");
+                break;
+            }
+        }
+    }
+}
+
 /// Another process creates the same array, and writes it, before each call of this one in turn.
 #[test]
 fn of_two_that_create_an_array_the_slower_one_takes_nothing_from_the_faster_one() {

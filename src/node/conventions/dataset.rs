@@ -415,11 +415,18 @@ impl Dataset {
     /// change at once. After an error some are resized, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
         self.dimension(name)?;
-        self.resize_along(name, length, false)
+        self.resize_along(name, length, false, |_, _| Ok(()))
     }
 
-    /// As [`Dataset::resize_dimension`] of a dimension that is there; with `keep_outside` chunks beyond the length stay.
-    pub(in crate::node) fn resize_along(&self, name: &str, length: u64, keep_outside: bool) -> Result<()> {
+    /// As [`Dataset::resize_dimension`] of a dimension that is there; with `keep_outside` chunks beyond the length stay. `check` may refuse a
+    /// variable by the text of its document.
+    pub(in crate::node) fn resize_along(
+        &self,
+        name: &str,
+        length: u64,
+        keep_outside: bool,
+        mut check: impl FnMut(&Array, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut along = self.along(name);
         // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
         along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
@@ -429,7 +436,7 @@ impl Dataset {
             let names = array.dimension_names();
             let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
             let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
-            before.push(array.resize_document(resized, keep_outside)?);
+            before.push(array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?);
         }
         let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
         let tell = if before.iter().any(Option::is_some) { upkeep::after_change_now } else { upkeep::after_change };
