@@ -2463,7 +2463,9 @@ OZARR_CHECKED ozarr_status ozarr_series_put_ex(ozarr_series *series, const char 
  * Publishes when it is time.
  *
  * The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
- * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
+ * step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`, and
+ * so is a value that the coordinate's type cannot tell from the last one (one of float32 counts seconds
+ * to 16,777,216, which are 194 days).
  * All arguments are checked first: after a wrong one nothing is taken. After a number that does not fit
  * or a failure of the store, the call may be repeated if `ozarr_series_position` says that the step was
  * not taken; variables that were taken keep their values. If it was taken, publishing failed (a full

@@ -284,7 +284,7 @@ OZARR_CHECKED ozarr_status ozarr_mpi_series_put_ex(ozarr_mpi *m, ozarr_mpi_serie
  * disk), and the next step, flush or close publishes it.
  *
  * Errors: OZARR_ERR_ARGUMENT for NaN, and for a value that goes back, as after a restart at the wrong step; OZARR_ERR_RANGE for one that the
- * coordinate cannot hold, and for a fraction in one of integers; OZARR_ERR_TYPE where it has no numbers but points in time, which are to be put;
+ * coordinate cannot hold, or cannot tell from the last one, and for a fraction in one of integers; OZARR_ERR_TYPE where it has no numbers but points in time, which are to be put;
  * OZARR_ERR_STATE where another program is at work; those of `ozarr_mpi_array_write_all`, documents and stores.
  */
 OZARR_CHECKED ozarr_status ozarr_mpi_series_step(ozarr_mpi *m, ozarr_mpi_series *series, double value);

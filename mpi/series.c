@@ -413,7 +413,7 @@ ozarr_status ozarr_mpi_series_put(ozarr_mpi *m, ozarr_mpi_series *series, const 
     return put(m, series, name, -1, &region, &memory);
 }
 
-/* Refuses a value that the coordinate cannot hold: a step with it could never be published. */
+/* Refuses a value that the coordinate cannot hold, with which a step could never be published, or cannot tell from that of the step before. */
 static ozarr_status check_type(const ozarr_mpi_series *s, double value) {
     ozarr_type type = 0;
     om_waiting trial = {0};
@@ -424,7 +424,13 @@ static ozarr_status check_type(const ozarr_mpi_series *s, double value) {
     if (whole && value > -9e18 && value < 9e18 && value != (double)(int64_t)value)
         return om_error(OZARR_ERR_RANGE, "the coordinate %.200s has integers, and value is %.17g", s->dimension, value);
     status = add_value(&trial, s->coordinate, 1, 0, value);
+    const double last = s->known > 0 ? s->last[s->known - 1] : value;
+    bool same = false;
+    if (status == OZARR_OK && value != last && add_value(&trial, s->coordinate, 1, 1, last) == OZARR_OK)
+        same = memcmp(trial.boxes[0].data, trial.boxes[1].data, trial.boxes[0].size) == 0;
     om_waiting_drop(&trial, 0, 0, INT64_MAX);
+    if (same)
+        return om_error(OZARR_ERR_RANGE, "the coordinate %.200s cannot tell %.17g from %.17g, the value of the step before", s->dimension, value, last);
     if (status == OZARR_ERR_RANGE) return om_error(status, "the coordinate %.200s cannot hold %.17g", s->dimension, value);
     return status;
 }

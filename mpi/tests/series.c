@@ -87,6 +87,23 @@ static void values_that_do_not_fit(void) {
         }
 }
 
+/* A value that the coordinate's type rounds to that of the step before would be twice in it. */
+static void values_that_are_rounded_to_one(void) {
+    static const struct {
+        ozarr_type type;
+        double first, same, next;
+    } cases[] = {{OZARR_FLOAT32, 16777216, 16777217, 16777218}, {OZARR_FLOAT16, -2048, -2049, -2050}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        coordinate c = {cases[i].type, NULL};
+        OK(ozarr_mpi_once(m, define, &c));
+        ozarr_mpi_series *s = open_run(0);
+        OK(ozarr_mpi_series_step(m, s, cases[i].first));
+        ERR(OZARR_ERR_RANGE, "rank 0: the coordinate time cannot tell", ozarr_mpi_series_step(m, s, cases[i].same));
+        OK(ozarr_mpi_series_step(m, s, cases[i].next));
+        OK(ozarr_mpi_series_close(m, s));
+    }
+}
+
 /* Points in time are put, and no numbers: a dataset with steps is opened again, and a step whose point in time was not put is not taken. */
 static void points_in_time(void) {
     coordinate c = {0, "<M8[s]"};
@@ -242,6 +259,7 @@ int main(int argc, char **argv) {
     begin_ranks(&argc, &argv);
     OK(ozarr_mpi_new(MPI_COMM_WORLD, &m));
     values_that_do_not_fit();
+    values_that_are_rounded_to_one();
     points_in_time();
     another_program();
     unpublished();

@@ -137,7 +137,9 @@ pub unsafe extern "C" fn ozarr_series_put_ex(series: *mut ozarr_series, name: *c
 /// Publishes when it is time.
 ///
 /// The values of the coordinate rise, or fall: one that goes back, as after a restart at the wrong
-/// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`.
+/// step, is `OZARR_ERR_ARGUMENT`, NaN too; a fraction in a coordinate of integers is `OZARR_ERR_RANGE`, and
+/// so is a value that the coordinate's type cannot tell from the last one (one of float32 counts seconds
+/// to 16,777,216, which are 194 days).
 /// All arguments are checked first: after a wrong one nothing is taken. After a number that does not fit
 /// or a failure of the store, the call may be repeated if `ozarr_series_position` says that the step was
 /// not taken; variables that were taken keep their values. If it was taken, publishing failed (a full

@@ -54,6 +54,7 @@ mod resize;
 mod series;
 pub mod spec;
 mod state;
+mod steps;
 pub mod store;
 mod store_keys;
 mod store_options;

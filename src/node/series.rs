@@ -7,9 +7,10 @@ use super::appender::Appender;
 use super::claim::Claim;
 use super::conventions::Dataset;
 use super::resize::slab;
+use super::steps::{cut, steps_kept};
 use super::{Array, document, path, upkeep};
 use crate::counting;
-use crate::dtype::{DataType, Kind};
+use crate::dtype::{DataType, Kind, Real};
 use crate::engine::{Memory, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::c_strides;
@@ -150,7 +151,7 @@ impl Series {
     /// Ends a step: gives the coordinate its value, unless that was put, and publishes if it is time. After an error the position says
     /// whether the step was taken; if it was, publishing is tried again with the next one.
     ///
-    /// Errors: `Argument` for a value that is not beyond those before; `Range` for one that the coordinate cannot hold.
+    /// Errors: `Argument` for a value that is not beyond those before; `Range` for one that the coordinate cannot hold, or not tell from the one before.
     pub fn step(&mut self, value: f64) -> Result<()> {
         let Some(next) = self.position.checked_add(1) else { bail!(Limit, "2^64 steps") };
         self.take_late()?;
@@ -159,7 +160,7 @@ impl Series {
             let mut number = value;
             // SAFETY: the number lives as long as the call.
             unsafe { self.take(index, &numbers(std::slice::from_mut(&mut number))) }?;
-            self.values = [self.values[1], Some(value)];
+            self.values = [self.values[1], Some(self.as_stored(value))];
         }
         self.parts.iter_mut().for_each(|part| part.kept = false);
         self.position = next;
@@ -287,6 +288,16 @@ impl Series {
         err!(State, "the variable {:?} has its values of step {step} already; end the step first", self.parts[index].name)
     }
 
+    /// The number that the coordinate has for a value; the value itself where it has no numbers, or none for this one.
+    fn as_stored(&self, value: f64) -> f64 {
+        let mut element = [0; 8];
+        let stored = self.coordinate().and_then(|index| {
+            let data_type = self.parts[index].appender.array().data_type();
+            Real::Float(value).store(data_type, Overflow::Error, &mut element).then(|| Real::load(data_type, &element))?
+        });
+        stored.map_or(value, Real::double)
+    }
+
     /// Checks that the coordinate goes on in the direction that it has.
     fn check_value(&self, value: f64) -> Result<()> {
         let (dimension, step, before) = (&self.dimension, counted(self.position), self.values);
@@ -300,9 +311,18 @@ impl Series {
         {
             bail!(Range, "the value {value} of {dimension:?} has a fraction, which {} has no place for", data_type.name());
         }
+        let stored = self.as_stored(value);
         let falls = matches!(before, [Some(first), Some(second)] if second < first);
         match before[1] {
-            Some(last) if value == last || (before[0].is_some() && (value < last) != falls) => {
+            Some(last) if stored == last && value != last => {
+                let name = data_type.map(|data_type| data_type.name()).unwrap_or_default();
+                bail!(
+                    Range,
+                    "the value {value} of {dimension:?} for step {step} is {last} in {name}, as that of the step before is; expected a coordinate \
+                     that tells them apart, such as one of float64"
+                )
+            }
+            Some(last) if stored == last || (before[0].is_some() && (stored < last) != falls) => {
                 let expected = if falls { "less" } else { "more" };
                 bail!(
                     Argument,
@@ -384,51 +404,6 @@ impl Drop for Series {
         // Errors are ignored in `drop`; close the series to see them.
         let _ = self.publish();
     }
-}
-
-/// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
-/// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
-/// nothing, all variables have the whole steps, but for those that have none yet: what is declared of one variable is stored of all. One that
-/// was cut to nothing, by a call that was interrupted, has none any more.
-fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> Result<u64> {
-    let length = |(_, array, d): &(String, Array, usize)| array.shape()[*d];
-    match along.last() {
-        Some(last) if last.0 == dimension && last.1.rank() == 1 && length(last) > 0 => return Ok(length(last)),
-        _ => {}
-    }
-    let steps = along.iter().map(length).filter(|&length| length > 0).min().unwrap_or(0);
-    for part in along.iter().filter(|part| steps > 0 && length(part) == 0) {
-        if part.1.interrupted_cut(part.1.rank())?.is_some() {
-            return Ok(0);
-        }
-    }
-    Ok(steps)
-}
-
-/// The number of steps that a series begins behind: `keep`, or all that are whole. Errors: `Bounds` for fewer than `keep`.
-fn steps_kept(along: &[(String, Array, usize)], dimension: &str, keep: Option<u64>) -> Result<u64> {
-    let there = steps_there(along, dimension)?;
-    match keep {
-        Some(keep) if keep > there => bail!(Bounds, "found {there} steps of {dimension:?}, expected {keep} to keep or more"),
-        _ => Ok(keep.unwrap_or(there)),
-    }
-}
-
-/// Gives all variables along a dimension the length that a series begins behind, and tells it.
-fn cut(dataset: &Dataset, dimension: &str, along: &[(String, Array, usize)], claims: &mut [Claim], keep: Option<u64>) -> Result<u64> {
-    // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
-    for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
-        Appender::claim(claim, array, i > 0)?;
-    }
-    // What it has published before its variables were claimed counts.
-    let position = steps_kept(along, dimension, keep)?;
-    // Each step is written again before it is published, so where nothing can be erased it may stay.
-    let keep_outside = !dataset.group().store().capabilities().erasable;
-    dataset.resize_along(dimension, position, keep_outside, |array, text| {
-        let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get_mut(i));
-        mine.map_or(Ok(()), |claim| claim.check(text)).map_err(|e| e.at_key(array.document_key()))
-    })?;
-    Ok(position)
 }
 
 /// Errors: `Again` if another series of the dimension is open, whose steps would be written over.

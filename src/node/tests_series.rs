@@ -643,6 +643,36 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert_eq!(Series::open(&ds, "empty", None, 0, 0).err().unwrap().kind(), ErrorKind::Argument);
 }
 
+/// A value that is rounded to the last one would be twice in the index of the readers.
+#[test]
+fn values_that_the_coordinate_cannot_tell_apart_are_refused() {
+    for (data_type, last, same, next) in [
+        (DataType::Float32, 16_777_216.0, 16_777_217.0, 16_777_218.0),
+        (DataType::Float32, -16_777_216.0, -16_777_217.0, -16_777_218.0),
+        (DataType::Float16, 2048.0, 2049.0, 2050.0),
+        (DataType::Float64, 16_777_216.0, 16_777_216.0, 16_777_217.0),
+    ] {
+        let store = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+        ds.define_dimension("time", 0).unwrap();
+        ds.define_variable("time", &VariableSpec::new(data_type, &["time"]), Create::New).unwrap();
+        let mut series = Series::open(&ds, "time", None, 1, 0).unwrap();
+        series.step(0.0).unwrap();
+        series.step(last).unwrap();
+        for restart in [false, true] {
+            if restart {
+                drop(series);
+                series = Series::open(&ds, "time", None, 1, 0).unwrap();
+            }
+            let e = series.step(same).unwrap_err();
+            let expected = if same == last { ErrorKind::Argument } else { ErrorKind::Range };
+            assert!(e.kind() == expected && e.message().contains(&format!("{same}")), "{data_type:?}: {e}");
+        }
+        series.step(next).unwrap();
+        assert_eq!(series.position(), (3, 3));
+    }
+}
+
 #[test]
 fn a_variable_that_another_program_replaced_is_told_and_left_alone() {
     type Edit = fn(&mut VariableSpec);

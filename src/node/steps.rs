@@ -1,0 +1,58 @@
+//! How many steps a run has that is opened again, and what is beyond them.
+
+use super::Array;
+use super::appender::Appender;
+use super::claim::Claim;
+use super::conventions::Dataset;
+use crate::error::{Result, bail};
+
+/// The number of whole steps of variables along a dimension, of which the coordinate is the last. The coordinate's length tells, since it is
+/// published when all others are; a shorter variable came from another program, and nothing of the others is cut off for it. Where it tells
+/// nothing, all variables have the whole steps, but for those that have none yet: what is declared of one variable is stored of all. One that
+/// was cut to nothing, by a call that was interrupted, has none any more.
+fn steps_there(along: &[(String, Array, usize)], dimension: &str) -> Result<u64> {
+    let length = |(_, array, d): &(String, Array, usize)| array.shape()[*d];
+    match along.last() {
+        Some(last) if last.0 == dimension && last.1.rank() == 1 && length(last) > 0 => return Ok(length(last)),
+        _ => {}
+    }
+    let steps = along.iter().map(length).filter(|&length| length > 0).min().unwrap_or(0);
+    for part in along.iter().filter(|part| steps > 0 && length(part) == 0) {
+        if part.1.interrupted_cut(part.1.rank())?.is_some() {
+            return Ok(0);
+        }
+    }
+    Ok(steps)
+}
+
+/// The number of steps that a series begins behind: `keep`, or all that are whole. Errors: `Bounds` for fewer than `keep`.
+pub(super) fn steps_kept(along: &[(String, Array, usize)], dimension: &str, keep: Option<u64>) -> Result<u64> {
+    let there = steps_there(along, dimension)?;
+    match keep {
+        Some(keep) if keep > there => bail!(Bounds, "found {there} steps of {dimension:?}, expected {keep} to keep or more"),
+        _ => Ok(keep.unwrap_or(there)),
+    }
+}
+
+/// Gives all variables along a dimension the length that a series begins behind, and tells it.
+pub(super) fn cut(
+    dataset: &Dataset,
+    dimension: &str,
+    along: &[(String, Array, usize)],
+    claims: &mut [Claim],
+    keep: Option<u64>,
+) -> Result<u64> {
+    // Another program that publishes a step at this moment makes no variable longer that was just cut. Of two, one gets the first variable.
+    for (i, ((_, array, _), claim)) in along.iter().zip(&mut *claims).enumerate() {
+        Appender::claim(claim, array, i > 0)?;
+    }
+    // What it has published before its variables were claimed counts.
+    let position = steps_kept(along, dimension, keep)?;
+    // Each step is written again before it is published, so where nothing can be erased it may stay.
+    let keep_outside = !dataset.group().store().capabilities().erasable;
+    dataset.resize_along(dimension, position, keep_outside, |array, text| {
+        let mine = along.iter().position(|(_, own, _)| own.path() == array.path()).and_then(|i| claims.get_mut(i));
+        mine.map_or(Ok(()), |claim| claim.check(text)).map_err(|e| e.at_key(array.document_key()))
+    })?;
+    Ok(position)
+}
