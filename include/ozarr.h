@@ -2501,8 +2501,9 @@ OZARR_CHECKED ozarr_status ozarr_series_flush(ozarr_series *series);
 
 /**
  * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
- * lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
- * (`OZARR_ERR_FORKED`).
+ * lost, and so are values of a step that was not ended. Where the dataset was closed before, what its
+ * closing brings up to date is once more (`"consolidate"`, `"nczarr"`). In a child of `fork` nothing is
+ * flushed (`OZARR_ERR_FORKED`).
  *
  * Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
  */

@@ -147,7 +147,7 @@ pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> 
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> ozarr_status {
-    entry!("ozarr_appender_close", { ozarr_appender::close(appender, "appender")?.with(Appender::flush) })
+    entry!("ozarr_appender_close", { ozarr_appender::close(appender, "appender")?.with(Appender::close) })
 }
 
 /// Frees the appender; NULL is allowed. Steps that wait are stored and published, but errors are not

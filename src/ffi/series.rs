@@ -200,14 +200,15 @@ pub unsafe extern "C" fn ozarr_series_flush(series: *mut ozarr_series) -> ozarr_
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
-/// lost, and so are values of a step that was not ended. In a child of `fork` nothing is flushed
-/// (`OZARR_ERR_FORKED`).
+/// lost, and so are values of a step that was not ended. Where the dataset was closed before, what its
+/// closing brings up to date is once more (`"consolidate"`, `"nczarr"`). In a child of `fork` nothing is
+/// flushed (`OZARR_ERR_FORKED`).
 ///
 /// Errors: `OZARR_ERR_STATE` if another process has written; those of documents, chunks and stores.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_series_close(series: *mut ozarr_series) -> ozarr_status {
-    entry!("ozarr_series_close", { ozarr_series::close(series, "series")?.with(Series::flush) })
+    entry!("ozarr_series_close", { ozarr_series::close(series, "series")?.with(Series::close) })
 }
 
 /// Frees the series; NULL is allowed. Steps that wait are stored and published, but errors are not

@@ -284,6 +284,12 @@ impl Appender {
         self.array.flush_store()
     }
 
+    /// Flushes like [`Appender::flush`], as the last call; what closing the array brings up to date is by this call where the array is closed.
+    pub fn close(&mut self) -> Result<()> {
+        self.publish_all()?;
+        if self.array.is_shared() { self.array.flush_store() } else { self.array.close() }
+    }
+
     fn publish_all(&mut self) -> Result<()> {
         if self.position > self.published {
             self.alone(|this, fresh| this.publish(this.position, fresh))?;

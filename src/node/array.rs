@@ -107,6 +107,11 @@ impl Array {
         Array(self.0.clone(), Arc::new(self.1.for_another_handle()))
     }
 
+    /// Whether it has another handle.
+    pub(super) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// The store.
     pub fn store(&self) -> &Store {
         &self.0.store
@@ -372,12 +377,6 @@ impl Array {
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
         &self.1
-    }
-
-    /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
-    pub fn close(&self) -> Result<()> {
-        let stored = self.finish_writes();
-        stored.and(self.0.store.close(Some(&self.0.path)))
     }
 
     /// Stores what waits to be written, and makes durable what was, as far as the store's mode promises it.

@@ -2,7 +2,7 @@
 
 use super::conventions::{nczarr, nczarr_update};
 use super::v2_changes::V2Changes;
-use super::{Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
+use super::{Array, Nczarr, NodeKind, Store, consolidate, lookup, path, upkeep};
 use crate::error::Result;
 use std::collections::BTreeSet;
 
@@ -79,6 +79,14 @@ impl Store {
         // What was just written needs no second look; what could not be is tried again.
         look.left = written.map(V2Changes::of_others)?;
         Ok(())
+    }
+}
+
+impl Array {
+    /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
+    pub fn close(&self) -> Result<()> {
+        let stored = self.finish_writes();
+        stored.and(self.store().close(Some(self.path())))
     }
 }
 

@@ -357,6 +357,15 @@ impl Series {
         self.dataset.group().flush()
     }
 
+    /// Flushes like [`Series::flush`], as the last call; what closing the dataset brings up to date is by this call where the dataset is closed.
+    pub fn close(&mut self) -> Result<()> {
+        if self.dataset.is_shared() {
+            return self.flush();
+        }
+        self.publish()?;
+        self.dataset.group().close()
+    }
+
     fn publish(&mut self) -> Result<()> {
         let (end, published) = (self.position, self.published);
         if end == published {

@@ -643,6 +643,31 @@ fn steps_out_of_order_and_second_writers_are_told() {
     assert_eq!(Series::open(&ds, "empty", None, 0, 0).err().unwrap().kind(), ErrorKind::Argument);
 }
 
+/// netCDF-C goes by the keys that closing a dataset writes.
+#[test]
+fn keys_of_netcdf_have_the_steps_of_a_series_that_is_closed_after_its_dataset() {
+    for dataset_first in [true, false] {
+        let options = Options { nczarr: Nczarr::On, ..Options::default() };
+        let shared = Store::memory(&Context::with_threads(1)).shared().clone();
+        let store = Store::new(&Context::with_threads(1), shared, Mode::ReadWrite, options);
+        define(&store, Format::V2);
+        let ds = dataset(&store);
+        let mut series = Series::open(&ds, "time", None, 100, 0).unwrap();
+        run(&mut series, 4).unwrap();
+        let close_dataset = |ds: Dataset| ds.close().unwrap();
+        let length = || Group::open(&store, "").unwrap().nc_dimensions().unwrap().unwrap()[0].length;
+        if dataset_first {
+            close_dataset(ds);
+            assert_eq!(length(), 0);
+            series.close().unwrap();
+        } else {
+            series.close().unwrap();
+            close_dataset(ds);
+        }
+        assert_eq!((length(), check(&store)), (4, 4), "{dataset_first}");
+    }
+}
+
 /// A value that is rounded to the last one would be twice in the index of the readers.
 #[test]
 fn values_that_the_coordinate_cannot_tell_apart_are_refused() {

@@ -214,6 +214,11 @@ impl Dataset {
         upkeep::after_change(self.group().store(), &paths, None)
     }
 
+    /// Whether it has another handle.
+    pub(in crate::node) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// The group.
     pub fn group(&self) -> &Group {
         &self.0.group
