@@ -85,6 +85,7 @@ impl Series {
     /// another series of the dimension is open, in any process.
     pub fn open(dataset: &Dataset, dimension: &str, keep: Option<u64>, every: u64, memory: usize) -> Result<Series> {
         dataset.group().store().check_writable()?;
+        dataset.find_new()?;
         dataset.known_dimension(dimension)?;
         let known = dataset.variable_count();
         let mut along = dataset.along(dimension);

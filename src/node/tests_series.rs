@@ -869,6 +869,33 @@ fn a_variable_of_another_program_cuts_nothing_off() {
     }
 }
 
+#[test]
+fn variables_of_another_program_are_resized_with_the_dimension_that_they_have() {
+    for format in [Format::V2, Format::V3] {
+        for by_series in [true, false] {
+            let store = Store::memory(&Context::with_threads(1));
+            define(&store, format);
+            let ds = dataset(&store);
+            run(&mut Series::open(&ds, "time", None, 1, 0).unwrap(), 7).unwrap();
+            let other = dataset(&anew(&store));
+            for (name, length) in [("same", 7), ("short", 2), ("long", 9)] {
+                let variable = VariableSpec { chunks: Some(vec![4]), ..VariableSpec::new(DataType::Int32, &["time"]) };
+                other.define_variable(name, &variable, Create::New).unwrap().resize(&[length], false).unwrap();
+            }
+            other.define_dimension("y", 3).unwrap();
+            other.define_variable("y", &VariableSpec::new(DataType::Int32, &["y"]), Create::New).unwrap();
+            match by_series {
+                true => drop(Series::open(&ds, "time", Some(5), 1, 0).unwrap()),
+                false => ds.resize_dimension("time", 5).unwrap(),
+            }
+            for name in ["same", "short", "long", "t"] {
+                assert_eq!(Array::open(&anew(&store), name).unwrap().shape()[0], 5, "{format:?} {by_series} {name}");
+            }
+            assert_eq!((check(&store), ds.dimension("y").unwrap().length), (5, 3));
+        }
+    }
+}
+
 /// Output and diagnostics of one run come at times of their own: each dimension has a series, whose steps do not wait for the other's.
 #[test]
 fn several_dimensions_of_a_dataset_grow_side_by_side() {

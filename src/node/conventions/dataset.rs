@@ -14,7 +14,7 @@ use crate::node::create_array::WriteValues;
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::store_options::Consolidate;
 use crate::node::stored::StoredDocument;
-use crate::node::{Array, Create, Group, Store, path, upkeep};
+use crate::node::{Array, Create, Group, Store, draft, path, upkeep};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -326,6 +326,17 @@ impl Dataset {
         }))
     }
 
+    /// Looks for variables that other programs have defined since the dataset was opened, in stores that list.
+    pub(in crate::node) fn find_new(&self) -> Result<()> {
+        let group = self.group();
+        if !group.store().capabilities().listable {
+            return Ok(());
+        }
+        let mut names = draft::names_below(group.store(), group.path())?;
+        self.0.state.read(|state| names.retain(|name| state.place_of(name).is_err()));
+        names.iter().try_for_each(|name| self.come_since(name).map(drop))
+    }
+
     fn find(&self, name: &str) -> Option<OpenVariable> {
         self.0.state.read(|state| state.place_of(name).ok().map(|place| state.variables[place].clone()))
     }
@@ -416,9 +427,10 @@ impl Dataset {
         Ok(())
     }
 
-    /// Changes the length of a dimension: all variables along it are resized. Readers that go by consolidated metadata see all lengths
+    /// Changes the length of a dimension: all variables along it are resized, those of other programs, too. Readers that go by consolidated metadata see all lengths
     /// change at once. After an error some are resized, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.find_new()?;
         self.dimension(name)?;
         self.resize_along(name, length, false, |_, _| Ok(()))
     }
