@@ -1358,7 +1358,8 @@ OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32
 /**
  * Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
  * (or see `mode`). `options` may be NULL. Shapes stay; of a dataset whose series publishes steps
- * meanwhile all variables get the steps that the shortest one has. Where another program removes a
+ * meanwhile all variables get the steps that the shortest one has, by its consolidated metadata:
+ * without them (`"consolidate"` `"never"`) the lengths may differ. Where another program removes a
  * checkpoint, or an array or its last elements, that is being copied, the error is `OZARR_ERR_AGAIN`.
  * Chunks of nothing but the fill value are not stored; each chunk or shard of the target is written
  * once, whole; chunks whose bytes do not change are copied as they are. Nothing is written unless
