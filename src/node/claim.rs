@@ -4,7 +4,9 @@
 //! replace those of the first. Before its first chunk an appender therefore stores the array's document with a mark of its own, on the
 //! condition that nobody changed the document since. The mark is blanks behind the JSON text: every reader passes over them, and nothing that
 //! the document says changes. Of two appenders that begin at once only one can store its mark; an appender that is opened after a kill takes
-//! the mark of the dead one away, and the dead one, if it only slept, finds that before it stores anything.
+//! the mark of the dead one away, and the dead one, if it only slept, finds that when it looks before the next thing that it stores. Between
+//! that look and the put of a chunk nothing holds it back: the chunks of steps that were stored and not published are there after a kill, too,
+//! so their puts have no condition.
 
 use crate::error::{Result, bail};
 use std::hash::{BuildHasher, RandomState};
