@@ -62,7 +62,7 @@ impl Appender {
     pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
         let mark = Appender::prepare(array, None)?;
         array.finish_cut()?;
-        Appender::begin(array, dim, (every, memory), Claim::new(array.store().shared().capabilities().swaps, mark))
+        Appender::begin(array, dim, (every, memory, false), Claim::new(array.store().shared().capabilities().swaps, mark))
     }
 
     /// Makes an array ready for an appender: it is what its document says now, which is `found` where that was read just now. Gives the mark of
@@ -101,8 +101,8 @@ impl Appender {
         })
     }
 
-    /// An appender at an array that is ready for it.
-    fn begin(array: &Array, dim: usize, (every, memory): (u64, usize), claim: Claim) -> Result<Appender> {
+    /// An appender at an array that is ready for it; `least`: with no more room for steps that wait than they need.
+    fn begin(array: &Array, dim: usize, (every, memory, least): (u64, usize, bool), claim: Claim) -> Result<Appender> {
         let first = array.state();
         let bound = first.bound(array.path())?;
         let Some(&position) = bound.shape.get(dim) else {
@@ -129,39 +129,37 @@ impl Appender {
             );
         };
         // Threads that have just made a chunk whole have its buffer a moment longer.
-        let each = bound.chain.shape().iter().product::<u64>() as usize * bound.data_type.size();
+        let each = if least { 0 } else { bound.chain.shape().iter().product::<u64>() as usize * bound.data_type.size() };
         let kept = WriteBack::new(needed.saturating_add(each.saturating_mul(bound.pool.threads())).min(limit));
         let mut shape = bound.shape.clone();
         shape[dim] = i64::MAX as u64;
         // Nobody else is behind the end.
         let endless = Arc::new(BoundArray { shape, growths: Default::default(), write_back: Some(kept.clone()), ..(*bound).clone() });
-        let array = array.clone();
-        let (published, doubtful, known, condition) = (position, None, None, Condition::None);
-        let (silent, looked) = (false, None);
         Ok(Appender {
-            array,
+            array: array.clone(),
             dim,
             first,
             endless,
             kept,
             depth,
             needed,
-            silent,
+            silent: false,
             every,
             position,
-            published,
-            told: published,
-            doubtful,
-            known,
-            condition,
-            looked,
+            published: position,
+            told: position,
+            doubtful: None,
+            known: None,
+            condition: Condition::None,
+            looked: None,
             claim,
         })
     }
 
-    /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark of the claim.
-    pub(super) fn silent(array: &Array, dim: usize, claim: Claim) -> Result<Appender> {
-        let mut appender = Appender::begin(array, dim, (0, 0), claim)?;
+    /// An appender for a series, which decides when something is published; [`Appender::prepare`] gave the mark of the claim. With `least` steps
+    /// that wait take no more than [`Appender::needed`].
+    pub(super) fn silent(array: &Array, dim: usize, claim: Claim, least: bool) -> Result<Appender> {
+        let mut appender = Appender::begin(array, dim, (0, 0, least), claim)?;
         appender.silent = true;
         Ok(appender)
     }
@@ -497,4 +495,28 @@ fn across(array: &BoundArray, dim: usize, depth: u64) -> Option<usize> {
     let lengths = (0..array.shape.len()).map(|d| if d == dim { Some(depth) } else { padded(d) });
     let elements = lengths.into_iter().try_fold(1u64, |product, n| product.checked_mul(n?))?;
     usize::try_from(elements.checked_mul(array.data_type.size() as u64)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::tests::{read_all, spec, view};
+    use crate::node::{Context, Create, Store};
+
+    /// What waits of a chunk that is cut by a publication never makes it whole.
+    #[test]
+    fn a_chunk_that_a_publication_cuts_takes_no_room_beside_the_next_one() {
+        let array = Array::create(&Store::memory(&Context::with_threads(2)), "a", &spec(&[0], &[4]), Create::New).unwrap();
+        let mut appender = Appender::silent(&array, 0, Claim::new(false, Vec::new()), true).unwrap();
+        for step in 0..11 {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.put(1, &view(&mut [step + 1], &[1])) }.unwrap();
+            if step % 6 == 1 {
+                appender.store(step as u64 + 1).and_then(|()| appender.declare(step as u64 + 1)).unwrap();
+            }
+            assert!(appender.kept.bytes() <= appender.needed(), "{step}");
+        }
+        appender.store(11).and_then(|()| appender.declare(11)).unwrap();
+        assert_eq!(read_all(&array), (1..12).collect::<Vec<_>>());
+    }
 }

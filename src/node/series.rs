@@ -47,8 +47,9 @@ struct SeriesArray {
 }
 
 impl SeriesArray {
-    fn new(name: String, array: &Array, d: usize, claim: Claim) -> Result<SeriesArray> {
-        let appender = Appender::silent(array, d, claim).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
+    /// `memory` is that of the series, of which each variable has what it needs.
+    fn new(name: String, array: &Array, d: usize, (claim, memory): (Claim, usize)) -> Result<SeriesArray> {
+        let appender = Appender::silent(array, d, claim, memory > 0).map_err(|e| e.with_note(&format!(" (the variable {name:?})")))?;
         Ok(SeriesArray { name, appender, kept: false })
     }
 
@@ -105,13 +106,13 @@ impl Series {
         if along.iter().any(|(_, array, d)| array.shape()[*d] != position) {
             // What cannot be opened stays as it is.
             let unclaimed = || Claim::new(false, Vec::new());
-            let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, unclaimed()));
+            let parts = along.iter().map(|(name, array, d)| SeriesArray::new(name.clone(), array, *d, (unclaimed(), memory)));
             check_memory(&parts.collect::<Result<Vec<_>>>()?, memory)?;
             position = cut(dataset, dimension, &along, &mut claims, keep)?;
         }
         let mut parts = Vec::with_capacity(along.len());
         for ((name, array, d), claim) in along.into_iter().zip(claims) {
-            parts.push(SeriesArray::new(name, &array, d, claim)?);
+            parts.push(SeriesArray::new(name, &array, d, (claim, memory))?);
         }
         check_memory(&parts, memory)?;
         let has_coordinate = parts.last().is_some_and(|part| part.is_coordinate(dimension));
@@ -252,7 +253,7 @@ impl Series {
                 let mark = Appender::prepare(&array, None)?;
                 array.finish_cut()?;
                 let claim = Claim::new(array.store().shared().capabilities().swaps, mark);
-                late.push(SeriesArray::new(name, &array, d, claim)?);
+                late.push(SeriesArray::new(name, &array, d, (claim, self.memory))?);
             }
         }
         check_memory(self.parts.iter().chain(&late), self.memory)?;

@@ -1,0 +1,64 @@
+//! Changing the length of a dimension, and waiting for another program that does.
+
+use super::Dataset;
+use crate::error::Result;
+use crate::node::{Array, upkeep};
+use std::time::{Duration, Instant};
+
+impl Dataset {
+    /// Changes the length of a dimension: all variables along it are resized, those of other programs, too. Readers that go by consolidated metadata see all lengths
+    /// change at once. After an error some are resized, and the call may be repeated.
+    pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.find_new()?;
+        self.dimension(name)?;
+        self.resize_along(name, length, false, |_, _| Ok(()))
+    }
+
+    /// As [`Dataset::resize_dimension`] of a dimension that is there; with `keep_outside` chunks beyond the length stay. `check` may refuse a
+    /// variable by the text of its document.
+    pub(in crate::node) fn resize_along(
+        &self,
+        name: &str,
+        length: u64,
+        keep_outside: bool,
+        mut check: impl FnMut(&Array, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut along = self.along(name);
+        // The coordinate tells how many steps are whole: it becomes longer last, and shorter first.
+        along.sort_by_key(|(variable, array, d)| (variable == name) == (array.shape()[*d] < length));
+        let mut before = Vec::with_capacity(along.len());
+        for (_, array, _) in &along {
+            // A variable may have the dimension twice. The others stay as long as they are there, whatever this handle knows.
+            let names = array.dimension_names();
+            let is_along = |d: usize| names.get(d).is_some_and(|there| there.as_deref() == Some(name));
+            let resized = |now: &[u64]| now.iter().enumerate().map(|(d, &n)| if is_along(d) { length } else { n }).collect();
+            before.push(array.resize_document(|now, text| check(array, text).map(|()| resized(now)), keep_outside)?);
+        }
+        let paths: Vec<String> = along.iter().map(|(_, array, _)| array.path().to_string()).collect();
+        let tell = if before.iter().any(Option::is_some) { upkeep::after_change_now } else { upkeep::after_change };
+        tell(self.group().store(), &paths, None)?;
+        for ((_, array, _), old) in along.iter().zip(before) {
+            old.map_or(Ok(()), |old| array.erase_beyond(&old, &mut |_, _| Ok(())))?;
+        }
+        self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
+        Ok(())
+    }
+
+    /// Waits until all variables along a dimension are longer than `beyond`, and gives the length that all have then, which is that of these
+    /// handles from then on. Errors: those of [`Array::wait_growth`].
+    pub fn wait_growth(&self, name: &str, beyond: u64, timeout: Duration) -> Result<u64> {
+        self.dimension(name)?;
+        let began = Instant::now();
+        loop {
+            let mut is_cut = false;
+            for (_, array, d) in self.along(name) {
+                let known = array.shape()[d];
+                is_cut |= array.wait_growth(d, beyond, timeout.saturating_sub(began.elapsed()))? < known;
+            }
+            // Those that were looked at before may be cut, too.
+            if !is_cut {
+                return Ok(self.dimension(name)?.length);
+            }
+        }
+    }
+}
