@@ -247,8 +247,15 @@ impl Checkpoints {
     /// Whether what is at a place was begun and not committed, by another process, or by this one, which gave its handles up.
     fn was_left(&self, place: &str) -> Result<bool> {
         let is_there = |name: &&&str| self.store.shared().open(&path::join(place, &hidden(name))).is_ok_and(|found| found.is_some());
-        if lookup::find_bare(&self.store, place)?.is_some() || MAKES_A_GROUP.iter().find(is_there).is_none() {
+        if lookup::find_bare(&self.store, place)?.is_some() {
             return Ok(false);
+        }
+        let is_ours = |about: &Value| about.get("mark").and_then(Value::as_str).is_some_and(Mark::is_of_this_process);
+        if MAKES_A_GROUP.iter().find(is_there).is_none() {
+            // Of version 2 the attributes may go last. One that was committed meanwhile has its document by now.
+            let is_left =
+                lookup::attributes_v2(&self.store, place).is_ok_and(|all| all.get(CHECKPOINT).is_some_and(|about| !is_ours(about)));
+            return Ok(is_left && lookup::find_bare(&self.store, place)?.is_none());
         }
         let group = match Group::open(&self.store.unfinished(place, MAKES_A_GROUP)?, "") {
             // Another process has removed it meanwhile.
@@ -256,7 +263,7 @@ impl Checkpoints {
             opened => opened?,
         };
         let view = group.attributes().view()?;
-        Ok(!view.get(CHECKPOINT).and_then(|about| about.get("mark")?.as_str()).is_some_and(Mark::is_of_this_process))
+        Ok(!view.get(CHECKPOINT).is_some_and(is_ours))
     }
 
     /// Removes a committed checkpoint: it becomes one that was begun, whose leftovers are removed.

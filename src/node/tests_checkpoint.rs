@@ -6,9 +6,11 @@ use super::*;
 use crate::dtype::DataType;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
+use crate::store::StorageExt;
 use crate::store::fault::{self, Effect};
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::Call;
+use crate::store::prefix::hidden;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -505,4 +507,23 @@ fn a_checkpoint_whose_attributes_are_being_collected_becomes_the_newest() {
     slow.attributes().begin().unwrap();
     slow.commit().unwrap();
     assert_eq!((newest(&store, ""), names(&all)), (1, vec!["b".to_string(), "a".to_string()]));
+}
+
+/// A folder is removed in any order: a kill may come behind the document that was hidden, and before the attributes of version 2.
+#[test]
+fn what_is_left_of_a_removed_checkpoint_is_pruned_whatever_went_first() {
+    for format in [Format::V3, Format::V2] {
+        let store = Store::memory(&Context::with_threads(1));
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        let all = Checkpoints::new(&store, "").unwrap();
+        let document = if format == Format::V2 { ".zgroup" } else { "zarr.json" };
+        fill(&all.begin("a").unwrap(), 1).unwrap();
+        make(&all, "b", 2).unwrap();
+        if format == Format::V2 {
+            store.shared().erase(&format!("a/{}", hidden(document))).unwrap();
+        }
+        assert!(!store.key_list("a/").unwrap().is_empty());
+        all.prune(1).unwrap();
+        assert_eq!((store.key_list("a/").unwrap(), newest(&store, "")), (vec![], 2), "{format:?}");
+    }
 }
