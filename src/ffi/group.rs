@@ -142,7 +142,9 @@ pub unsafe extern "C" fn ozarr_group_open_array(
 }
 
 /// Collects the metadata of everything below the group into one document, so that readers open the
-/// hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed.
+/// hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed. While a
+/// series publishes, what its documents say at that moment is collected: variables may differ by steps
+/// until it has published.
 ///
 /// Errors: `OZARR_ERR_READ_ONLY`; those of documents and stores.
 #[unsafe(no_mangle)]
