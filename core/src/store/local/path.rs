@@ -116,19 +116,15 @@ pub(crate) fn c_path(path: &Path) -> Result<CString> {
 /// finds it there takes it for durable.
 pub(crate) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     let c = c_path(path)?;
-    let what = || format!("make the folder {}", path.display());
-    match os::mkdir(CWD, &c) {
+    let mut made = os::mkdir(CWD, &c);
+    if let (Err(Errno(libc::ENOENT)), Some(parent)) = (made, path.parent()) {
+        make_folder(parent, sync)?;
+        made = os::mkdir(CWD, &c);
+    }
+    match made {
         Ok(()) => {}
         Err(Errno(libc::EEXIST)) => return Ok(()),
-        Err(e @ Errno(libc::ENOENT)) => {
-            let parent = path.parent().ok_or_else(|| e.error(&what()))?;
-            make_folder(parent, sync)?;
-            match os::mkdir(CWD, &c) {
-                Ok(()) | Err(Errno(libc::EEXIST)) => {}
-                Err(e) => return Err(e.error(&what())),
-            }
-        }
-        Err(e) => return Err(e.error(&what())),
+        Err(e) => return Err(e.error(&format!("make the folder {}", path.display()))),
     }
     if sync && let Some(parent) = path.parent() {
         let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0);

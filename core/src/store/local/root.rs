@@ -436,6 +436,15 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_somebody_else_has_made_meanwhile_stays_whatever_fails() {
+        let top = Top::new("of-another");
+        // As if it were made between the two tries.
+        let failing = [fail(Call::Mkdir, libc::ENOENT), fail(Call::Open, libc::EMFILE)];
+        let (made, unused) = fault::with(&failing, || make_folder(&top.0, true));
+        assert!(made.is_ok() && unused == 1 && top.0.exists());
+    }
+
+    #[test]
     fn files_have_their_names_at_once_until_the_root_has_its_own() {
         let top = Top::new("named");
         let store = top.store(SyncMode::None);
