@@ -164,7 +164,9 @@ fn open_lock_file(
         Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
             let mut made = Made::new();
             let name = format!("{folder}/{LOCK_NAME}");
-            make_parents(root, &name, 1, &mut made)?;
+            let parents = make_parents(root, &name, 1, &mut made);
+            durability.folders_made(&name, &made);
+            parents?;
             durability.names_changed(root, &name, &made)?;
             Ok(None)
         }

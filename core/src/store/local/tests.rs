@@ -982,12 +982,14 @@ fn folders_that_a_call_made_in_vain_are_synced_by_the_one_that_succeeds() {
     /// How a call makes folders and fails, or cannot do what it is to do.
     type Row = (&'static str, fn(&LocalStore, &Path), [Fault; 1]);
     let second = |call, errno| [Fault { after: 1, ..fail(call, errno) }];
-    let cases: [Row; 5] = [
+    let third = |call, errno| [Fault { after: 2, ..fail(call, errno) }];
+    let cases: [Row; 6] = [
         ("no room", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Write, libc::ENOSPC)]),
         ("no descriptor", |s, _| assert!(put(s, "a/b/k", b"1").is_err()), [fail(Call::Open, libc::EMFILE)]),
         ("staged in vain", |s, _| drop(s.stage("a/b/k").unwrap()), [Fault { times: 0, ..fail(Call::Open, 0) }]),
         ("no links", |s, file| assert!(!s.link("a/b/k", file, true).unwrap()), second(Call::Rename, libc::EXDEV)),
         ("no renames", |s, _| assert!(!s.rename_prefix("x/", "a/b/").unwrap()), second(Call::RenameNew, libc::EINVAL)),
+        ("no lock", |s, _| assert!(s.lock_key("a/b/", "k", LockUse::Rare).is_err()), third(Call::Mkdir, libc::ENOSPC)),
     ];
     for (why, act, faults) in cases {
         for mode in [SyncMode::Batch, SyncMode::Each] {
